@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 
 /** A real job in which rank 2 computes long. */
 class HvdTopIT {
-    private static final int RANKS = 4;
+    private static final int RANKS = 3;
 
     @Test
     void theRankThatTheOthersWaitForIsNamed() {
@@ -25,7 +25,7 @@ class HvdTopIT {
             boolean isLate = rank.get("rank").getAsInt() == 2;
             assertThat(rank.get("state").getAsString()).isEqualTo(isLate ? "computing" : "waiting");
             assertThat(rank.get("waitingFor").toString()).isEqualTo(isLate ? "[]" : "[2]");
-            assertThat(rank.get("waitedForBy").toString()).isEqualTo(isLate ? "[0,1,3]" : "[]");
+            assertThat(rank.get("waitedForBy").toString()).isEqualTo(isLate ? "[0,1]" : "[]");
             assertThat(rank.get("steps").getAsLong()).isEqualTo(15);
             assertThat(rank.get("residentBytes").getAsLong()).isGreaterThan(1 << 20);
             assertThat(rank.get("last").getAsString()).isEqualTo("allreduce gradient");
