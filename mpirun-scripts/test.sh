@@ -21,12 +21,13 @@ AutoResumeIT         killed and signalled trainings that go on with 8, 4 and 1 r
 BenchmarksIT         every benchmark, with few samples
 BundleIT             training from the bundle in a bare root folder (root)
 BytesOnTheWireIT     bytes between two hosts (root)
-CifarIT              predictions of 2 ranks and of threads, one thread per process; threads of two processes
+CharLmIT             the language model on one rank
+CifarIT              predictions of 4 ranks and of threads, one thread per process; threads of two processes
 ContractHostsIT      the contract between two hosts (root)
-CudaMlpIT            the trainer with its own kernels with Adam, and with gradients in 16 bits
+CudaMlpIT            the trainer with its own kernels with Adam, with gradients in 16 bits, and one rank with a launcher
 DeadPeerIT           other ranks that are killed while others wait for them
-DifferentiableIT     gradients through collectives with 2 ranks, beside 4
-DigitsTrainingIT     the example on one rank, with gradients in bfloat16, and with Adasum on three ranks, which is refused
+DifferentiableIT     gradients through collectives with 4 ranks, beside 2
+DigitsTrainingIT     the example on one rank, with gradients in 16 bits beside float32, and with Adasum on three ranks, which is refused
 DivergenceIT         mnist with a loss that is no number
 DjlMnistIT           djl-mnist with 1 and 4 ranks
 DoctorHostsIT        hvd-doctor between hosts (root)
@@ -37,7 +38,7 @@ ExplorerIT           random programs under mpirun for half an hour instead of 14
 ExplorerTest         random programs with threads for 18 minutes instead of 7 seconds
 FaultsIT             other numbers of ranks and other culprits than those of every day
 FullSharedMemoryIT   a /dev/shm with little room (root)
-GpuCheckAgainTest    calls of gpu-check.sh that wait for a limit, and other reasons to repeat a check
+GpuCheckAgainTest    calls of gpu-check.sh that wait for a limit, other reasons to repeat a check, and a record without a GPU
 GpuCheckIT           gpu-check with one rank, and without NCCL
 GpuCheckRehearsalIT  the whole of gpu-check.sh on a CUDA driver that runs on the CPU
 GpuCheckScriptTest   other answers of programs to gpu-check.sh, and ways to share a GPU
@@ -45,6 +46,7 @@ GpuCheckTrainingsIT  the trainings of gpu-check.sh for two steps on a CPU
 HalfRunsTest         all 2^32 floats rounded to 16 bits
 HangIT               other culprits in settled steps
 HorovodrunIT         SIGTERM and SIGHUP beside SIGINT; ranks that answer no signal
+JavaLineIT           other lines of java that horovodrun starts as typed
 LargeCheckpointTest  checkpoints beyond 2^31 bytes
 LargeCheckpointsTest  training beside a checkpoint of 3 GiB
 LargeTensorTest      tensors beyond 2^31 bytes
@@ -56,6 +58,7 @@ MixedPrecisionIT     mnist with autocast to float16 beside bfloat16, and with bf
 MpiContractIT        the contract with 8 ranks and with more settings, and all of it where every day has a part
 NamespaceHostsIT     horovodrun between hosts (root)
 NoHangIT             known long work while ranks negotiate, and beside a transfer by MPI
+PageCommandsIT       the training under plain mpirun that the pages show
 ProgramGeneratorTest the ends of 500 random programs of each kind instead of 30
 PythonSafetensorsIT  checkpoints, also of a series, that Python reads and writes (with its packages safetensors and torch)
 ReportBrowserIT      a page of runs in Chromium, on a phone's screen and on a desk's

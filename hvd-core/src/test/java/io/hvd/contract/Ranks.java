@@ -8,10 +8,16 @@ import io.hvd.testing.LaunchedThreads;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.TestInfo;
 
 /** Where a test's ranks come from: threads of this JVM, the processes of the job that it runs in, or threads of those. */
 sealed interface Ranks {
+    /** Here the order of the summands counts, or two sets of ranks with two members each; the others run so under mpirun. */
+    Set<Class<?>> WITH_FOUR_THREADS =
+            Set.of(ArithmeticContractTest.class, ProcessSetContractTest.class, UnevenSetContractTest.class);
+
     /** Runs a body on all ranks at once; under mpirun every process is in the same test. */
     void run(RankBody<?> body) throws Exception;
 
@@ -22,22 +28,25 @@ sealed interface Ranks {
         return true;
     }
 
-    /** Teams of 1 to 4 threads, of 5 too in the long tier; inside a rank of a job, its processes and nothing else. */
-    static List<Ranks> here() {
+    /** Teams of threads, from one thread on; inside a rank of a job, its processes and nothing else. */
+    static List<Ranks> here(TestInfo contract) {
         Optional<LaunchedThreads> launched = LaunchedThreads.here();
         if (launched.isPresent()) {
             return List.of(new ThreadsOfProcesses(launched.get()));
         }
         return Hvd.isInitialized()
                 ? List.of(new Processes(Hvd.size()))
-                : IntStream.rangeClosed(1, mostThreads())
+                : IntStream.rangeClosed(1, mostThreads(contract.getTestClass().orElseThrow()))
                         .<Ranks>mapToObj(Threads::new)
                         .toList();
     }
 
     /** Maven hands this property on only where it is given on the command line, as {@code test.sh --all} does. */
-    private static int mostThreads() {
-        return "".equals(System.getProperty("hvd.excludedGroups")) ? 5 : 4;
+    private static int mostThreads(Class<?> contract) {
+        if ("".equals(System.getProperty("hvd.excludedGroups"))) {
+            return 5;
+        }
+        return WITH_FOUR_THREADS.contains(contract) ? 4 : 3;
     }
 
     record Threads(int size) implements Ranks {

@@ -53,7 +53,8 @@ public final class Train {
         }
     }
 
-    private static int run(Launcher launcher, String[] args) throws Exception {
+    /** Runs an example and returns the exit code. */
+    static int run(Launcher launcher, String... args) throws Exception {
         boolean named = args.length > 0 && !args[0].startsWith("-");
         Example example = named ? byName(args[0]) : EXAMPLES.get(0);
         if (example == null) {

@@ -10,10 +10,9 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** The language model, through the real jar. */
 class CharLmIT {
@@ -23,10 +22,19 @@ class CharLmIT {
     @TempDir
     Path folder;
 
+    @Test
+    void theLossFallsAndBothRanksEndWithTheSameWeights() {
+        requireLearning(2);
+    }
+
+    @Test
+    @Tag("long")
+    void theLossOfOneRankFallsToo() {
+        requireLearning(1);
+    }
+
     /** A guess without any knowledge has a loss of 3.2, the logarithm of 25 characters. */
-    @ParameterizedTest
-    @ValueSource(ints = {1, 2})
-    void theLossFallsAndAllRanksEndWithTheSameWeights(int ranks) {
+    private static void requireLearning(int ranks) {
         Job job = TrainJar.horovodrun(ranks, "char-lm", "--epochs", "3", "--hidden", "64", "--sample", "120");
 
         ResultLine result = ResultLine.of(job);
@@ -60,16 +68,16 @@ class CharLmIT {
     }
 
     @Test
-    void aTextThatIsTooShortOrMissingOrNoTextIsRefused() throws IOException {
+    void aTextThatIsTooShortOrMissingOrNoTextIsRefused() throws Exception {
         Path text = Files.writeString(folder.resolve("text"), "too short");
-        assertThat(TrainJar.alone("char-lm", "--data-file", text.toString()).output())
+        assertThat(TrainHere.run("char-lm", "--data-file", text.toString()).output())
                 .contains("char-lm: the text has 9 characters, expected at least 129, two samples of --width 64");
-        assertThat(TrainJar.alone(
+        assertThat(TrainHere.run(
                                 "char-lm", "--data-file", folder.resolve("none").toString())
                         .output())
                 .contains("none cannot be read: java.nio.file.NoSuchFileException");
         Files.write(text, new byte[] {(byte) 0xc3, (byte) 0x28});
-        assertThat(TrainJar.alone("char-lm", "--data-file", text.toString()).output())
+        assertThat(TrainHere.run("char-lm", "--data-file", text.toString()).output())
                 .contains("is not a text in UTF-8");
     }
 

@@ -75,6 +75,7 @@ class DigitsTrainingIT {
 
     /** Rounded gradients leave a trace in the loss, and no more than that. */
     @Test
+    @Tag("long")
     void gradientsMayTravelInHalfPrecision() {
         requireTraceOfRounding("--fp16-allreduce");
     }
@@ -93,9 +94,11 @@ class DigitsTrainingIT {
     }
 
     @Test
-    void severalBackwardPassesMakeOneStep() {
-        ResultLine result = digits(2, "--backward-passes-per-step", "2");
+    void severalBackwardPassesMakeOneStepWhoseGradientsTravelInHalfPrecision() {
+        Job job = TrainJar.horovodrun(2, withEpochs("--backward-passes-per-step", "2", "--fp16-allreduce"));
+        ResultLine result = ResultLine.of(job);
 
+        assertThat(job.output()).contains("Compression.FP16 between ranks that are all on one host");
         assertThat(result.steps()).isEqualTo(EPOCHS * ((STEPS_ON_TWO_RANKS + 1) / 2));
         assertThat(result.accuracy()).isBetween(FAIR, 1.0);
     }

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 class ResumeIT {
     private static final String FILE = "training.safetensors";
-    private static final int EPOCHS = 3;
+    private static final int EPOCHS = 2;
 
     @TempDir
     private static Path folder;
@@ -52,7 +52,7 @@ class ResumeIT {
         Job job = mnist(2, resumed, EPOCHS, "--resume");
         ResultLine inParts = ResultLine.of(job);
 
-        assertThat(job.lines("epoch ")).hasSize(2).first().asString().startsWith("epoch 2/3:");
+        assertThat(job.lines("epoch ")).singleElement().asString().startsWith("epoch 2/2:");
         assertThat(resumed.resolve("rank-0").resolve(FILE))
                 .hasSameBinaryContentAs(whole.resolve("rank-0").resolve(FILE));
         assertThat(inParts.epochs()).isEqualTo(EPOCHS);
@@ -78,11 +78,11 @@ class ResumeIT {
 
     @Test
     void anotherNumberOfRanksGoesOnAtTheSavedEpoch() throws IOException {
-        Job job = mnist(4, atFirstEpoch("more"), 2, "--resume");
+        Job job = mnist(3, atFirstEpoch("more"), 2, "--resume");
 
         ResultLine result = ResultLine.of(job);
         assertThat(job.lines("epoch ")).hasSize(1).first().asString().startsWith("epoch 2/2:");
-        assertThat(result.ranks()).isEqualTo(4);
+        assertThat(result.ranks()).isEqualTo(3);
         assertThat(result.epochs()).isEqualTo(2);
     }
 

@@ -49,10 +49,11 @@ class ThreadsIT {
     }
 
     @Test
-    void gpuCheckSaysWhyItHasNoThreads() {
-        Job job = TrainJar.alone("gpu-check", "--threads", "2");
+    void gpuCheckSaysWhyItHasNoThreads() throws Exception {
+        TrainHere refused = TrainHere.run("gpu-check", "--threads", "2");
 
-        assertThat(job.exitCode()).as(job.output()).isEqualTo(BAD_USAGE);
-        assertThat(job.output()).contains("--threads is refused", "each rank needs a process with a GPU of its own");
+        assertThat(refused.exitCode()).as(refused.output()).isEqualTo(BAD_USAGE);
+        assertThat(refused.output())
+                .contains("--threads is refused", "each rank needs a process with a GPU of its own");
     }
 }

@@ -235,7 +235,7 @@ class CheckpointTest {
     /** A direct buffer each would keep the garbage collector busy for as long as there are tensors, again and again. */
     @Test
     void manyEmptyTensorsTakeNoBufferEach() throws IOException {
-        int count = 200_000;
+        int count = 50_000;
         StringBuilder header = new StringBuilder("{");
         for (int i = 0; i < count; i++) {
             header.append(i == 0 ? "" : ",")

@@ -8,7 +8,6 @@ import io.hvd.testing.Mpirun;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -43,10 +42,8 @@ class SettingsIT {
         "HOROVOD_STALL_CHECK_DISABLE, perhaps, perhaps",
         "HOROVOD_CONTROLLER, gloo, MPI"
     })
-    void aBadSettingEndsTheJobWithTheVariableAndWhatWouldBeRight(String variable, String value, String fact) {
-        List<String> command = new ArrayList<>(Mpirun.command(2));
-        command.addAll(Job.program(FaultyProgram.class, "none", "-1"));
-        Job job = Job.run(command, Map.of(variable, value));
+    void aBadSettingEndsTheProgramWithTheVariableAndWhatWouldBeRight(String variable, String value, String fact) {
+        Job job = Job.run(Job.program(FaultyProgram.class, "none", "-1"), Map.of(variable, value));
 
         assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
         assertThat(job.output()).contains("HVD-103", variable, fact);

@@ -18,6 +18,7 @@ import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -55,25 +56,38 @@ final class JavaLineIT {
         Files.writeString(folder.resolve("options"), "-cp " + CLASSES);
     }
 
-    /** In place of JAR, CLASSES, MAIN, FOLDER and NATIVE stand those of this machine and the property's name. */
     @ParameterizedTest
     @ValueSource(
             strings = {
                 "-Dorg.bytedeco.javacpp.cachedir=FOLDER -jar JAR",
-                "-Dorg.bytedeco.javacpp.cachedir=FOLDER -cp CLASSES MAIN",
                 "-DNATIVE=FOLDER/scp:FOLDER -cp CLASSES MAIN",
-                "-classpath CLASSES MAIN -classpath x",
-                "--class-path CLASSES MAIN",
                 "--class-path=CLASSES -Dtcp=1 MAIN",
                 "@FOLDER/options MAIN",
+                "-jar JAR where.NATIVE=z -DNATIVE=z"
+            })
+    void horovodrunAndEnvStartTheVeryLineThatWasTyped(String typed) {
+        requireStartedAsTyped(typed);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "-Dorg.bytedeco.javacpp.cachedir=FOLDER -cp CLASSES MAIN",
+                "-classpath CLASSES MAIN -classpath x",
+                "--class-path CLASSES MAIN",
                 "-p FOLDER/tcp -cp CLASSES MAIN",
                 "--module-path FOLDER/tcp -cp CLASSES MAIN",
                 "-jar JAR --data cp",
                 "-jar JAR cp y",
-                "-jar JAR where.NATIVE=z -DNATIVE=z",
                 "-jar JAR scp://a/b --classpath q"
             })
-    void horovodrunAndEnvStartTheVeryLineThatWasTyped(String typed) {
+    @Tag("long")
+    void horovodrunAndEnvStartOtherLinesAsTyped(String typed) {
+        requireStartedAsTyped(typed);
+    }
+
+    /** In place of JAR, CLASSES, MAIN, FOLDER and NATIVE stand those of this machine and the property's name. */
+    private static void requireStartedAsTyped(String typed) {
         List<String> line = new ArrayList<>(List.of(JAVA));
         Stream.of(typed.split(" "))
                 .map(word -> word.replace("JAR", folder.resolve("argv.jar").toString())

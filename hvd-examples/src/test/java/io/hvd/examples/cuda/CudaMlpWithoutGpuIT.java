@@ -2,6 +2,7 @@ package io.hvd.examples.cuda;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.examples.TrainHere;
 import io.hvd.examples.TrainJar;
 import io.hvd.testing.Job;
 import java.nio.file.Files;
@@ -30,10 +31,11 @@ class CudaMlpWithoutGpuIT {
     }
 
     @Test
-    void itsRanksAreNoThreads() {
-        Job job = TrainJar.alone("cuda-mlp", "--threads", "2");
+    void itsRanksAreNoThreads() throws Exception {
+        TrainHere refused = TrainHere.run("cuda-mlp", "--threads", "2");
 
-        assertThat(job.exitCode()).as(job.output()).isEqualTo(2);
-        assertThat(job.output()).contains("--threads is refused", "each rank needs a process with a GPU of its own");
+        assertThat(refused.exitCode()).as(refused.output()).isEqualTo(2);
+        assertThat(refused.output())
+                .contains("--threads is refused", "each rank needs a process with a GPU of its own");
     }
 }

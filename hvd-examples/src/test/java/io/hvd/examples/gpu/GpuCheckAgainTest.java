@@ -282,6 +282,7 @@ class GpuCheckAgainTest {
     }
 
     @Test
+    @Tag("long")
     void aRecordWithoutAGpuDoesNotGetIntoThePage() throws IOException {
         machine.answer("versions", "NVIDIA driver  missing: no /proc\nGPU  missing: no driver\n");
         call("--only", "G1");

@@ -2,6 +2,7 @@ package io.hvd.examples.gpu;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.examples.TrainHere;
 import io.hvd.examples.TrainJar;
 import io.hvd.testing.Job;
 import java.nio.file.Files;
@@ -46,10 +47,10 @@ class GpuCheckFlagsIT {
     }
 
     @Test
-    void whatIsNoCheckOrNoFormIsRefused() {
-        assertThat(TrainJar.alone("gpu-check", "--only", "G8").output()).contains("[G1, G2, G3, G4, G7, G9]", "\"G8\"");
-        assertThat(TrainJar.alone("gpu-check", "--versions", "xml").output())
+    void whatIsNoCheckOrNoFormIsRefused() throws Exception {
+        assertThat(TrainHere.run("gpu-check", "--only", "G8").output()).contains("[G1, G2, G3, G4, G7, G9]", "\"G8\"");
+        assertThat(TrainHere.run("gpu-check", "--versions", "xml").output())
                 .contains("\"table\" or \"json\"", "\"xml\"");
-        assertThat(TrainJar.alone("gpu-check", "--cpu").output()).contains("--cpu goes with --only G7 or G9");
+        assertThat(TrainHere.run("gpu-check", "--cpu").output()).contains("--cpu goes with --only G7 or G9");
     }
 }

@@ -130,7 +130,7 @@ class GpuCheckIT {
 
     @Test
     void withoutAGpuForLibTorchTheComparisonIsNotRunAndSaysWhy() {
-        Job job = TrainJar.mpirun(cuda.environment(1), 1, "gpu-check", "--only", "G9");
+        Job job = TrainJar.alone(cuda.environment(1), "gpu-check", "--only", "G9");
 
         assertThat(job.exitCode()).as(job.output()).isEqualTo(2);
         assertThat(job.lines("CHECK G9 not-run LibTorch on the class path is its build for CPUs"))
@@ -158,7 +158,7 @@ class GpuCheckIT {
 
     @Test
     void withoutAGpuNothingIsRun() {
-        Job job = TrainJar.mpirun(cuda.environment(0), 1, "gpu-check", "--quick");
+        Job job = TrainJar.alone(cuda.environment(0), "gpu-check", "--quick");
 
         assertThat(job.exitCode()).as(job.output()).isEqualTo(2);
         assertThat(job.lines("RESULT gpu_check=not-run")).hasSize(1);

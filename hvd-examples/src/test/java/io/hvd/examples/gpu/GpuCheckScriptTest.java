@@ -65,13 +65,11 @@ class GpuCheckScriptTest {
                 .contains("    CHECK G2.fused pass 20 tensors\n")
                 .contains("    alltoall               16     19.00")
                 .contains("ranks that share a GPU take turns on it, so that their times say nothing about speed |");
+        requireOrderOfTheirWorth();
     }
 
     /** What is cheap and what the others need comes first. */
-    @Test
-    void checksRunInTheOrderOfTheirWorth() throws IOException {
-        machine.check();
-
+    private void requireOrderOfTheirWorth() throws IOException {
         assertThat(machine.calls().stream()
                         .filter(call -> !call.contains("rank-dies") && !call.contains("shrink"))
                         .map(call -> call.contains("sanitizer")
@@ -376,6 +374,7 @@ class GpuCheckScriptTest {
     }
 
     @Test
+    @Tag("long")
     void librariesThatLibTorchNeedsAreNamed() throws IOException {
         machine.removeLibrary("libcudnn.so.9");
         machine.removeLibrary("libcusolver.so.12");

@@ -10,17 +10,17 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** How often a host holds a data set that four processes have mapped. */
+/** How often a host holds a data set that three processes have mapped. */
 class MappedMemoryIT {
-    private static final int RANKS = 4;
-    private static final int MEBIBYTES = 96;
+    private static final int RANKS = 3;
+    private static final int MEBIBYTES = 48;
     private static final long KILOBYTES = MEBIBYTES * 1024L;
 
     @TempDir
     private Path folder;
 
     @Test
-    void fourRanksHaveReadAllOfItAndTogetherHoldOneCopy() {
+    void threeRanksHaveReadAllOfItAndTogetherHoldOneCopy() {
         Job job = Job.horovodrun(
                 RANKS, MappedMemory.class, folder.resolve("records.hvd").toString(), String.valueOf(MEBIBYTES));
         assertThat(job.exitCode()).as(job.output()).isZero();

@@ -28,8 +28,8 @@ class AutoResumeIT {
     Path folder;
 
     @Test
-    void fourRanksOfWhichOneIsKilledInTheMiddleOfAnEpochGoOnAsThree() throws IOException {
-        endAndGoOn("KILL", 3);
+    void fourRanksOfWhichOneIsKilledInTheMiddleOfAnEpochGoOnAsTwo() throws IOException {
+        endAndGoOn("KILL", 2);
     }
 
     @Test

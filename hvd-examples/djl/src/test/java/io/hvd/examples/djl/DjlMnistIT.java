@@ -13,8 +13,11 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** djl-mnist under horovodrun: losses are those of one rank with the whole batch, and of DJL without hvd. */
+@Execution(ExecutionMode.CONCURRENT)
 class DjlMnistIT {
     /** All batches have one size, since DJL's losses count each batch alike. */
     private static final String[] SHORT = {"--train-images", "512", "--test-images", "128", "--batch-size", "64"};
