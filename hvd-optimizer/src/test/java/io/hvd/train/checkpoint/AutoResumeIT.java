@@ -39,7 +39,7 @@ class AutoResumeIT {
 
     @Tag("long")
     @ParameterizedTest
-    @CsvSource({"KILL, 8", "TERM, 8", "KILL, 1", "TERM, 4"})
+    @CsvSource({"KILL, 3", "KILL, 8", "TERM, 8", "KILL, 1", "TERM, 4"})
     void fourRanksGoOnAsAnyOtherNumber(String signal, int ranks) throws IOException {
         endAndGoOn(signal, ranks);
     }
