@@ -9,12 +9,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
  * Runs {@link LineFit} on the ranks of a job. Its arguments are a folder for checkpoints, one for each rank's points, the kind
- * of end ({@code none}, {@code KILL} or {@code TERM}) and the step from which on rank 1 sends itself that signal.
+ * of end ({@code none}, {@code KILL} or {@code TERM}) and the step from which on rank 1 sends itself that signal, once.
  */
 final class LineFitProgram {
     static final int EPOCHS = 3;
@@ -25,10 +26,11 @@ final class LineFitProgram {
         Path points = Path.of(args[1]);
         try (HvdContext hvd = Hvd.init()) {
             LineFit fit = new LineFit(hvd);
+            var sent = new AtomicBoolean();
             try (Checkpoints checkpoints = fit.checkpoints(Path.of(args[0])).build()) {
                 var training = fit.train(EPOCHS, 4, checkpoints, now -> {
                     write(points, hvd, fit);
-                    if (hvd.rank() == 1 && isTime(args, now)) {
+                    if (hvd.rank() == 1 && isTime(args, now) && sent.compareAndSet(false, true)) {
                         signal(args[2]);
                     }
                 });
