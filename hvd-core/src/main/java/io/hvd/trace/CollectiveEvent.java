@@ -33,7 +33,7 @@ final class CollectiveEvent extends Event {
     String tensor;
 
     @Label("Bytes")
-    @Description("Of this rank's tensor on the way")
+    @Description("The bytes that this rank's tensor has on its way to the other ranks")
     @DataAmount
     long bytes;
 

@@ -89,12 +89,7 @@ public final class LoadBalancingDistributedSampler implements Sampler {
 
     @Override
     public int[] indices() {
-        int[] order = groups.order(seed + epochs.now());
-        int[] mine = new int[length()];
-        for (int i = 0; i < mine.length; i++) {
-            mine[i] = order[i * shard.replicas() + shard.rank()];
-        }
-        return mine;
+        return shard.deal(groups.order(seed + epochs.now()), length());
     }
 
     @Override

@@ -24,6 +24,7 @@ public final class TerminationSignal implements AutoCloseable {
     private static Object before;
 
     private volatile boolean arrived;
+    private volatile boolean sent;
 
     private TerminationSignal() {}
 
@@ -42,6 +43,16 @@ public final class TerminationSignal implements AutoCloseable {
     /** Whether the signal has come, or {@link #raise} was called. */
     public boolean hasArrived() {
         return arrived;
+    }
+
+    /** Whether the system has sent the signal to this process. */
+    boolean wasSent() {
+        return sent;
+    }
+
+    private void hear() {
+        sent = true;
+        arrived = true;
     }
 
     /** Has the training end as the signal does, for a program that knows by other means that its time is over. Any thread. */
@@ -72,7 +83,7 @@ public final class TerminationSignal implements AutoCloseable {
                     TerminationSignal.class.getClassLoader(), new Class<?>[] {handler}, (proxy, method, arguments) -> {
                         if (method.getName().equals("handle")) {
                             LOG.info("SIG{} has come: the training ends after a checkpoint", NAME);
-                            OPEN.forEach(TerminationSignal::raise);
+                            OPEN.forEach(TerminationSignal::hear);
                         }
                         return null;
                     }));

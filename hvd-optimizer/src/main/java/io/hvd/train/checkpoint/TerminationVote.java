@@ -12,15 +12,22 @@ import java.util.List;
  * looks at that of the step before, which has ended long before because gradients have travelled since: so no step waits
  * for it, and the ranks end one step after the one in which the first of them has said so.
  *
+ * <p>Once the ranks have agreed because of a signal, {@link #close} does not give it back: the processes are about to end by
+ * themselves, and a signal that comes late, or once more, must not end one of them with an error.
+ *
  * <p>For the thread that trains.
  */
 public final class TerminationVote implements AutoCloseable {
+    private static final int RAISED = 1;
+    private static final int SENT = 2;
+
     private final TerminationSignal signal = TerminationSignal.listen();
     private final int[] asks = new int[1];
     /** Null if this rank is alone. */
     private final PreparedAllreduce allreduce;
 
     private boolean started;
+    private boolean sent;
 
     /** Begins to listen. All ranks of the set make one. */
     public TerminationVote(ProcessSet ranks) {
@@ -38,15 +45,25 @@ public final class TerminationVote implements AutoCloseable {
     /** Called by every rank after every step: whether all of them end now. */
     public boolean afterStep() {
         if (allreduce == null) {
+            sent = signal.wasSent();
             return signal.hasArrived();
         }
         boolean agreed = ended() && asks[0] > 0;
-        if (!agreed) {
-            asks[0] = signal.hasArrived() ? 1 : 0;
+        if (agreed) {
+            sent = asks[0] == SENT;
+        } else {
+            asks[0] = asks();
             allreduce.start();
             started = true;
         }
         return agreed;
+    }
+
+    private int asks() {
+        if (signal.wasSent()) {
+            return SENT;
+        }
+        return signal.hasArrived() ? RAISED : 0;
     }
 
     private boolean ended() {
@@ -63,10 +80,12 @@ public final class TerminationVote implements AutoCloseable {
         signal.close();
     }
 
-    /** Waits for the last vote, which the other ranks have started too, and listens no longer. */
+    /** Waits for the last vote, which the other ranks have started too, and listens no longer unless a signal ends the job. */
     @Override
     public void close() {
-        signal.close();
+        if (!sent) {
+            signal.close();
+        }
         if (allreduce != null) {
             ended();
             allreduce.close();

@@ -34,6 +34,9 @@ final class LineFitProgram {
                         signal(args[2]);
                     }
                 });
+                if (fit.autoResume.wasTerminated()) {
+                    signal("TERM"); // to every rank, as Slurm's may come late or once more
+                }
                 if (hvd.rank() == 0) {
                     System.out.printf(
                             Locale.ROOT,
