@@ -248,6 +248,7 @@ class FloorsTest {
                     "io.hvd.benchmarks.*",
                     "io.hvd.benchmarks.*",
                     "io.hvd.examples.image",
+                    "io.hvd.examples.training",
                     "io.hvd.optimizer",
                     "io.hvd.optimizer.torch",
                     FACADE,

@@ -8,19 +8,22 @@ import io.hvd.data.Sampler;
 import io.hvd.data.cuda.DeviceBatch;
 import io.hvd.data.cuda.DeviceLoader;
 import io.hvd.examples.ExampleFailure;
-import io.hvd.examples.FiniteLoss;
 import io.hvd.examples.Progress;
 import io.hvd.examples.cuda.DeviceOptimizer.Streams;
 import io.hvd.examples.data.ImageSample;
 import io.hvd.examples.data.ImageSets;
 import io.hvd.examples.gpu.UserStream;
-import io.hvd.examples.image.RunTotals;
+import io.hvd.examples.training.FiniteLoss;
+import io.hvd.examples.training.RunTotals;
+import io.hvd.examples.training.WeightCheck;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.train.MeanMetric;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Random;
+import java.util.zip.CRC32;
 
 /**
  * Trains on every rank's share of the images, and evaluates on all of them.
@@ -105,7 +108,7 @@ final class MlpTraining implements AutoCloseable {
                 FiniteLoss.require(loss, "the test loss after epoch " + (epoch + 1));
             }
         }
-        WeightCheck weights = WeightCheck.of(hvd, model.parameters());
+        WeightCheck weights = WeightCheck.of(hvd, checksum(model.parameters()));
         say("%s", weights);
         say("%s", totals.dataWait());
         say("%s", totals.result("cuda-mlp", hvd.size(), options.epochs(), loss, accuracy));
@@ -177,5 +180,17 @@ final class MlpTraining implements AutoCloseable {
         exchange.close();
         compute.close();
         gpu.close();
+    }
+
+    /** The checksum of all parameters, which it reads after the work that writes them has ended. */
+    private static long checksum(List<DeviceParameter> parameters) {
+        CRC32 sum = new CRC32();
+        for (DeviceParameter parameter : parameters) {
+            float[] values = parameter.read();
+            ByteBuffer bytes = ByteBuffer.allocate(Float.BYTES * values.length);
+            bytes.asFloatBuffer().put(values);
+            sum.update(bytes);
+        }
+        return sum.getValue();
     }
 }

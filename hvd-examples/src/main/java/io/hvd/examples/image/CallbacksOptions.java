@@ -1,6 +1,7 @@
 package io.hvd.examples.image;
 
 import io.hvd.examples.Flags;
+import io.hvd.examples.training.TorchDevice;
 import io.hvd.train.Schedule;
 import java.nio.file.Path;
 import java.util.List;

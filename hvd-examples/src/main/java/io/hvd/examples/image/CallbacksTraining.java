@@ -6,6 +6,9 @@ import io.hvd.HvdContext;
 import io.hvd.data.DistributedSampler;
 import io.hvd.examples.data.ImageSample;
 import io.hvd.examples.data.ImageSets;
+import io.hvd.examples.training.RunTotals;
+import io.hvd.examples.training.SeededModule;
+import io.hvd.examples.training.TorchDevice;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.torch.StateDict;
 import io.hvd.optimizer.torch.TorchBatch;
@@ -55,7 +58,7 @@ final class CallbacksTraining {
         this.images = images;
         this.out = out;
         this.device = TorchDevice.of(hvd, options.cuda());
-        this.model = device.onto(ImageClassifier.seeded(options.seed(), CallbacksNet::new));
+        this.model = device.onto(SeededModule.seeded(options.seed(), CallbacksNet::new));
         model.seedDropout(options.seed() + 1 + hvd.rank());
         AdamOptions rate = new AdamOptions(options.schedule(hvd.size()).rate(0));
         this.optimizer = DistributedOptimizer.wrap(

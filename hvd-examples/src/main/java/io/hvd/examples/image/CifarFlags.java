@@ -2,6 +2,7 @@ package io.hvd.examples.image;
 
 import static io.hvd.examples.Flags.valued;
 
+import io.hvd.examples.training.TorchDevice;
 import org.apache.commons.cli.Options;
 
 /** The flags of the CIFAR-10 example, with their help texts. */

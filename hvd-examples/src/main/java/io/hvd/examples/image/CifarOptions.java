@@ -2,6 +2,7 @@ package io.hvd.examples.image;
 
 import io.hvd.Compression;
 import io.hvd.examples.Flags;
+import io.hvd.examples.training.TorchDevice;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;

@@ -3,6 +3,7 @@ package io.hvd.examples.image;
 import io.hvd.HvdContext;
 import io.hvd.examples.image.StepFigures.Figure;
 import io.hvd.examples.image.StepFigures.Reading;
+import io.hvd.examples.training.RunTotals;
 import java.util.Locale;
 
 /** Prints the output of the CIFAR-10 example, on rank 0 alone. */

@@ -5,9 +5,12 @@ import static org.bytedeco.pytorch.global.torch.nll_loss;
 import io.hvd.HvdContext;
 import io.hvd.data.DistributedSampler;
 import io.hvd.examples.ExampleFailure;
-import io.hvd.examples.FiniteLoss;
 import io.hvd.examples.data.ImageSample;
 import io.hvd.examples.data.ImageSets;
+import io.hvd.examples.training.FiniteLoss;
+import io.hvd.examples.training.RunTotals;
+import io.hvd.examples.training.SeededModule;
+import io.hvd.examples.training.TorchDevice;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.LocalReduction;
 import io.hvd.optimizer.torch.SyncBatchNorm;
@@ -56,7 +59,7 @@ final class CifarTraining {
         this.images = images;
         this.batchPerRank = options.batchPerRank(hvd.size());
         this.device = TorchDevice.of(hvd, options.cuda());
-        this.model = device.onto(ImageClassifier.seeded(options.seed(), options.net()::build));
+        this.model = device.onto(SeededModule.seeded(options.seed(), options.net()::build));
         if (options.net().syncBatchNorm()) {
             SyncBatchNorm.convert(model, hvd);
         }

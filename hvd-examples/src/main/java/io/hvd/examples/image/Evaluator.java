@@ -6,6 +6,7 @@ import io.hvd.HvdContext;
 import io.hvd.data.EvalSampler;
 import io.hvd.examples.data.ImageSample;
 import io.hvd.examples.data.ImageSets;
+import io.hvd.examples.training.TorchDevice;
 import io.hvd.optimizer.torch.TorchBatch;
 import io.hvd.optimizer.torch.TorchLoader;
 import io.hvd.train.MeanMetric;

@@ -1,6 +1,7 @@
 package io.hvd.examples.image;
 
 import io.hvd.examples.Flags;
+import io.hvd.examples.training.TorchDevice;
 import java.util.List;
 import java.util.Locale;
 import org.apache.commons.cli.CommandLine;

@@ -4,6 +4,7 @@ import io.hvd.Compression;
 import io.hvd.examples.CompressionFlags;
 import io.hvd.examples.Flags;
 import io.hvd.examples.ReducerFlags;
+import io.hvd.examples.training.TorchDevice;
 import io.hvd.optimizer.reduce.GradientReducer;
 import io.hvd.train.Schedule;
 import java.nio.file.Path;

@@ -2,6 +2,8 @@ package io.hvd.examples.image;
 
 import static org.bytedeco.pytorch.global.torch.nll_loss;
 
+import io.hvd.examples.training.RunTotals;
+import io.hvd.examples.training.TorchDevice;
 import io.hvd.optimizer.AmpOptimizer;
 import io.hvd.optimizer.torch.TorchBatch;
 import io.hvd.train.Schedule;

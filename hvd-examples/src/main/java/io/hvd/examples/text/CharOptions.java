@@ -3,7 +3,7 @@ package io.hvd.examples.text;
 import io.hvd.Compression;
 import io.hvd.examples.CompressionFlags;
 import io.hvd.examples.Flags;
-import io.hvd.examples.image.TorchDevice;
+import io.hvd.examples.training.TorchDevice;
 import java.nio.file.Path;
 import java.util.Optional;
 import org.apache.commons.cli.CommandLine;

@@ -7,12 +7,12 @@ import io.hvd.data.DistributedSampler;
 import io.hvd.data.EvalSampler;
 import io.hvd.data.Sampler;
 import io.hvd.examples.ExampleFailure;
-import io.hvd.examples.FiniteLoss;
 import io.hvd.examples.Progress;
-import io.hvd.examples.cuda.WeightCheck;
-import io.hvd.examples.image.ImageClassifier;
-import io.hvd.examples.image.RunTotals;
-import io.hvd.examples.image.TorchDevice;
+import io.hvd.examples.training.FiniteLoss;
+import io.hvd.examples.training.RunTotals;
+import io.hvd.examples.training.SeededModule;
+import io.hvd.examples.training.TorchDevice;
+import io.hvd.examples.training.WeightCheck;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.torch.TorchBatch;
 import io.hvd.optimizer.torch.TorchLoader;
@@ -23,14 +23,11 @@ import io.hvd.train.MeanMetric;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
-import java.util.zip.CRC32;
 import org.apache.commons.cli.ParseException;
-import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Adam;
 import org.bytedeco.pytorch.AdamOptions;
 import org.bytedeco.pytorch.NoGradGuard;
-import org.bytedeco.pytorch.TensorVector;
 
 /** Trains the language model on every rank's share of the text, and evaluates it on the text's last tenth. */
 final class CharTraining {
@@ -59,7 +56,7 @@ final class CharTraining {
         this.testWindows = Math.max(1, text.windows(options.width()) / TEST_SHARE);
         requireText();
         this.device = TorchDevice.of(hvd, options.cuda());
-        this.model = device.onto(ImageClassifier.seeded(
+        this.model = device.onto(SeededModule.seeded(
                 options.seed(), () -> new CharModel(text.alphabet().length(), options.hidden(), options.layers())));
         this.optimizer = DistributedOptimizer.wrap(new TorchOptimizer(
                         new Adam(model.parameters(), new AdamOptions(options.learningRate())),
@@ -113,7 +110,7 @@ final class CharTraining {
     }
 
     private int finish(int epochs, Evaluation last) {
-        WeightCheck weights = WeightCheck.of(hvd, checksum());
+        WeightCheck weights = WeightCheck.of(hvd, model);
         if (hvd.rank() == 0 && options.sample() > 0) {
             say("%s", "sample: " + new CharWriter(model, device, text, options.seed()).write(options.sample()));
         }
@@ -193,20 +190,5 @@ final class CharTraining {
             }
         }
         return new Evaluation(losses.reduce(hvd).mean(), hits.reduce(hvd).mean());
-    }
-
-    private long checksum() {
-        CRC32 sum = new CRC32();
-        try (PointerScope scope = new PointerScope()) {
-            TensorVector parameters = model.parameters();
-            for (long i = 0; i < parameters.size(); i++) {
-                org.bytedeco.pytorch.Tensor values =
-                        parameters.get(i).detach().cpu().contiguous();
-                sum.update(new BytePointer(values.data_ptr())
-                        .capacity(values.nbytes())
-                        .asByteBuffer());
-            }
-        }
-        return sum.getValue();
     }
 }

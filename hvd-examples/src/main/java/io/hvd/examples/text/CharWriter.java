@@ -1,6 +1,6 @@
 package io.hvd.examples.text;
 
-import io.hvd.examples.image.TorchDevice;
+import io.hvd.examples.training.TorchDevice;
 import java.util.Random;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.NoGradGuard;

@@ -3,6 +3,7 @@ package io.hvd.examples.image;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.examples.image.ResNet18.Stem;
+import io.hvd.examples.training.SeededModule;
 import io.hvd.optimizer.torch.TorchRuntime;
 import io.hvd.optimizer.torch.TorchTensors;
 import io.hvd.tensor.Tensor;
@@ -57,9 +58,9 @@ class ResNet18Test {
 
     @Test
     void theSeedAloneDrawsTheWeights() {
-        var one = TorchTensors.parameters(ImageClassifier.seeded(5, () -> new ResNet18(Stem.CIFAR, 10, 2)));
-        var same = TorchTensors.parameters(ImageClassifier.seeded(5, () -> new ResNet18(Stem.CIFAR, 10, 2)));
-        var other = TorchTensors.parameters(ImageClassifier.seeded(6, () -> new ResNet18(Stem.CIFAR, 10, 2)));
+        var one = TorchTensors.parameters(SeededModule.seeded(5, () -> new ResNet18(Stem.CIFAR, 10, 2)));
+        var same = TorchTensors.parameters(SeededModule.seeded(5, () -> new ResNet18(Stem.CIFAR, 10, 2)));
+        var other = TorchTensors.parameters(SeededModule.seeded(6, () -> new ResNet18(Stem.CIFAR, 10, 2)));
 
         one.forEach((name, weights) ->
                 assertThat(same.get(name).toFloatArray()).as(name).isEqualTo(weights.toFloatArray()));

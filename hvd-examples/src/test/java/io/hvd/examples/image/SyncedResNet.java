@@ -4,6 +4,7 @@ import static org.bytedeco.pytorch.global.torch.nll_loss;
 
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
+import io.hvd.examples.training.SeededModule;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.torch.StateDict;
 import io.hvd.optimizer.torch.SyncBatchNorm;
@@ -40,7 +41,7 @@ final class SyncedResNet {
     }
 
     static void train(HvdContext hvd, Path file) throws IOException {
-        ImageClassifier net = ImageClassifier.seeded(3, () -> new ResNet18(ResNet18.Stem.CIFAR, 10, WIDTH));
+        ImageClassifier net = SeededModule.seeded(3, () -> new ResNet18(ResNet18.Stem.CIFAR, 10, WIDTH));
         net.to(ScalarType.Double, false);
         if (hvd.size() > 1) {
             SyncBatchNorm.convert(net, hvd);

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.Hvd;
 import io.hvd.error.HvdException;
+import io.hvd.examples.training.SeededModule;
 import io.hvd.optimizer.AmpOptimizer;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.torch.TorchOptimizer;
@@ -95,7 +96,7 @@ class TrainingCheckpointTest {
 
     private static Map<String, String> onOneRank(Path file, Precision precision, Use use) {
         return Hvd.spawn(1, hvd -> {
-                    ImageClassifier model = ImageClassifier.seeded(1, DigitsNet::new);
+                    ImageClassifier model = SeededModule.seeded(1, DigitsNet::new);
                     DistributedOptimizer optimizer = DistributedOptimizer.wrap(new TorchOptimizer(
                                     new SGD(model.parameters(), new SGDOptions(0.1)), model.named_parameters()))
                             .build();

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
-import io.hvd.examples.image.ImageClassifier;
-import io.hvd.examples.image.TorchDevice;
+import io.hvd.examples.training.SeededModule;
+import io.hvd.examples.training.TorchDevice;
 import io.hvd.optimizer.torch.TorchRuntime;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Device;
@@ -28,7 +28,7 @@ class CharModelTest {
     @Test
     void readingCharacterByCharacterIsReadingAllAtOnce() {
         long[] characters = {3, 1, 4, 1, 0, 2, 2};
-        CharModel model = ImageClassifier.seeded(1, () -> new CharModel(LETTERS, 8, 2));
+        CharModel model = SeededModule.seeded(1, () -> new CharModel(LETTERS, 8, 2));
         try (PointerScope scope = new PointerScope();
                 NoGradGuard guard = new NoGradGuard()) {
             float[] together = scores(model.forward(Tensor.create(characters, 1, characters.length)));
@@ -49,7 +49,7 @@ class CharModelTest {
     @Test
     void theWriterRemembersAllThatItHasWritten() {
         Text text = Text.of("edcbaabcd");
-        CharModel model = ImageClassifier.seeded(2, () -> new CharModel(LETTERS, 8, 1));
+        CharModel model = SeededModule.seeded(2, () -> new CharModel(LETTERS, 8, 1));
         TorchDevice cpu = new TorchDevice(new Device(torch.DeviceType.CPU));
         CharWriter writer = new CharWriter(model, cpu, text, 3);
         long[] characters = {4, 0, 0, 3, 1, 2};
@@ -69,7 +69,7 @@ class CharModelTest {
 
     @Test
     void aClosedStateIsRefused() {
-        CharModel model = ImageClassifier.seeded(1, () -> new CharModel(LETTERS, 8, 1));
+        CharModel model = SeededModule.seeded(1, () -> new CharModel(LETTERS, 8, 1));
         try (PointerScope scope = new PointerScope()) {
             Tensor one = Tensor.create(new long[] {1}, 1, 1);
             T_TensorTensor_T state = model.read(one, null).state();

@@ -7,6 +7,7 @@ import static org.bytedeco.pytorch.global.torch.zeros;
 import io.hvd.examples.image.ImageClassifier;
 import io.hvd.examples.image.MnistNet;
 import io.hvd.examples.image.ResNet18;
+import io.hvd.examples.training.SeededModule;
 import java.util.function.Supplier;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorOptions;
@@ -46,7 +47,7 @@ public enum Net {
     }
 
     ImageClassifier make() {
-        return ImageClassifier.seeded(SEED, maker);
+        return SeededModule.seeded(SEED, maker);
     }
 
     Tensor images() {

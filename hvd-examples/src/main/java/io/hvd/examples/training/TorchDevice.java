@@ -1,4 +1,4 @@
-package io.hvd.examples.image;
+package io.hvd.examples.training;
 
 import io.hvd.HvdContext;
 import io.hvd.error.ErrorId;

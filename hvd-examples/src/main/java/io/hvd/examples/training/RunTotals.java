@@ -1,4 +1,4 @@
-package io.hvd.examples.image;
+package io.hvd.examples.training;
 
 import io.hvd.optimizer.StepStats;
 import java.util.ArrayList;
@@ -37,22 +37,22 @@ public final class RunTotals {
     }
 
     /** The number of steps of the optimizer. */
-    long steps() {
+    public long steps() {
         return steps.size();
     }
 
     /** The samples per second of all ranks together; every rank trains on the same number of samples. */
-    double samplesPerSecond(int ranks) {
+    public double samplesPerSecond(int ranks) {
         return trainingSeconds > 0 ? samples * ranks / trainingSeconds : 0;
     }
 
     /** The share of the gradient bytes that were averaged before backward ended; the median of the steps. */
-    double overlap(int ranks) {
+    public double overlap(int ranks) {
         return median(ranks, StepStats::overlap);
     }
 
     /** The milliseconds from the end of backward until all gradients were averaged; the median of the steps. */
-    double exposedMillis(int ranks) {
+    public double exposedMillis(int ranks) {
         return median(ranks, step -> step.exposedNanos() / 1e6);
     }
 
@@ -66,7 +66,7 @@ public final class RunTotals {
     }
 
     /** What this rank has given to collectives in a step, in words; the mean over all steps. */
-    String sent() {
+    public String sent() {
         long gradients = steps.stream().mapToLong(StepStats::bytes).sum();
         long sent = steps.stream().mapToLong(StepStats::bytesSent).sum();
         long count = Math.max(1, steps());

@@ -1,24 +1,30 @@
-package io.hvd.examples.cuda;
+package io.hvd.examples.training;
 
 import io.hvd.HvdContext;
 import io.hvd.tensor.Tensor;
-import java.nio.ByteBuffer;
 import java.util.Arrays;
-import java.util.List;
 import java.util.zip.CRC32;
+import org.bytedeco.javacpp.BytePointer;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Module;
+import org.bytedeco.pytorch.TensorVector;
 
 /** Checks whether all ranks have ended with the same weights, bit by bit. @param checksums the checksums by rank */
 public record WeightCheck(long[] checksums) {
-    /** Compares the ranks' weights; every rank calls it, after the work that writes the weights has ended. */
-    static WeightCheck of(HvdContext hvd, List<DeviceParameter> parameters) {
-        CRC32 mine = new CRC32();
-        for (DeviceParameter parameter : parameters) {
-            float[] values = parameter.read();
-            ByteBuffer bytes = ByteBuffer.allocate(4 * values.length);
-            bytes.asFloatBuffer().put(values);
-            mine.update(bytes);
+    /** Compares the parameters of a LibTorch model, bit by bit; every rank calls it. */
+    public static WeightCheck of(HvdContext hvd, Module model) {
+        CRC32 sum = new CRC32();
+        try (PointerScope scope = new PointerScope()) {
+            TensorVector parameters = model.parameters();
+            for (long i = 0; i < parameters.size(); i++) {
+                org.bytedeco.pytorch.Tensor values =
+                        parameters.get(i).detach().cpu().contiguous();
+                sum.update(new BytePointer(values.data_ptr())
+                        .capacity(values.nbytes())
+                        .asByteBuffer());
+            }
         }
-        return of(hvd, mine.getValue());
+        return of(hvd, sum.getValue());
     }
 
     /** Compares checksums of the ranks' weights; every rank calls it. */

@@ -1,4 +1,6 @@
-package io.hvd.examples;
+package io.hvd.examples.training;
+
+import io.hvd.examples.ExampleFailure;
 
 /** Ends a training whose loss is no longer a finite number. */
 public final class FiniteLoss {
