@@ -43,6 +43,9 @@ public final class Bench {
             if (args.length > 0 && args[0].equals("report")) {
                 return report(args);
             }
+            if (args.length > 0 && args[0].equals("aims")) {
+                return aims(args);
+            }
             Benchmark benchmark = named(args);
             String[] flags = Arrays.copyOfRange(args, 1, args.length);
             CommandLine line = new DefaultParser().parse(flags(benchmark), flags);
@@ -64,6 +67,14 @@ public final class Bench {
             throw new ParseException("report takes a file of results and the page to write its tables into");
         }
         new Report(Path.of(args[1])).writeInto(Path.of(args[2]));
+        return 0;
+    }
+
+    private static int aims(String[] args) throws IOException, ParseException {
+        if (args.length != 2) {
+            throw new ParseException("aims takes a file of results");
+        }
+        System.out.print(Aims.table(Path.of(args[1])));
         return 0;
     }
 
@@ -101,7 +112,7 @@ public final class Bench {
                 .filter(each -> args.length > 0 && each.name().equals(args[0]))
                 .findFirst()
                 .orElseThrow(() -> new ParseException(
-                        "name one of " + ALL.stream().map(Benchmark::name).toList() + " or report first"));
+                        "name one of " + ALL.stream().map(Benchmark::name).toList() + " or report or aims first"));
     }
 
     private static Plan plan(Benchmark benchmark, CommandLine line) throws ParseException {
