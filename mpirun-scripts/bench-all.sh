@@ -8,7 +8,7 @@
 #   --out FILE  file for what the benchmarks print, which is overwritten; bench-results.txt unless said
 #
 # A launch during which other programs had more than a tenth of the processors is repeated, at most twice with
-# HVD_BENCH_TRIES=3 (default) and never with HVD_BENCH_TRIES=1.
+# BENCH_TRIES=3 (default) and never with BENCH_TRIES=1.
 set -euo pipefail
 # shellcheck source=mpirun-scripts/bench/run.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/bench/run.sh"
