@@ -39,7 +39,7 @@ ExplorerTest         random programs with threads for 18 minutes instead of 5 se
 FaultsIT             other numbers of ranks and other culprits than those of every day
 FullSharedMemoryIT   a /dev/shm with little room (root)
 GpuCheckAgainTest    calls of gpu-check.sh that wait for a limit, other reasons to repeat a check, and a record without a GPU
-GpuCheckIT           gpu-check with one rank, and without NCCL
+GpuCheckIT           gpu-check with one rank, without NCCL, and its times on the CPU
 GpuCheckRehearsalIT  the whole of gpu-check.sh on a CUDA driver that runs on the CPU
 GpuCheckScriptTest   other answers of programs to gpu-check.sh, and ways to share a GPU
 GpuCheckTrainingsIT  the trainings of gpu-check.sh for two steps on a CPU
@@ -69,6 +69,7 @@ ReportBrowserIT      a page of runs in Chromium, on a phone's screen and on a de
 RepositoryIT         hvd deployed into a folder, and projects of Maven and Gradle that take it from there
 ResumeIT             a resumed training whose optimizer state is shared out
 ResumedCifarIT       cifar10 with synchronised batch norms, resumed
+RingAllreduceTest    the bytes that two and four ranks send
 SharedCollectivesTest other numbers and orders of ranks on hosts, and rounds of two ranks
 SlurmIT              two hosts of a real Slurm (root)
 SoakIT               half an hour of training that must not need more and more memory
@@ -77,6 +78,7 @@ StrangersIT          other ports of Open MPI, and ranks that are threads
 SyncedResNetIT       a ResNet-18 whose batch norms are synchronised, on 4 ranks and threads beside one rank
 TensorBoardIT        TensorBoard's own reader of event files (with Python's package tensorboard)
 ThreadsIT            digits with threads of two processes
+ThreadsOnGpusTest    kernels of two ranks beside one that allocates
 TorchColdCacheIT     rank threads that find LibTorch prepared
 TorchTensorsTest     LibTorch's tensors beyond 2^31 bytes
 EOF
