@@ -284,7 +284,8 @@ public final class BufferLedger {
 
     private static String place() {
         return StackWalker.getInstance()
-                .walk(frames -> frames.filter(frame -> !frame.getClassName().startsWith(BufferLedger.class.getName()))
+                .walk(frames -> frames.filter(frame ->
+                                !frame.getClassName().replaceFirst("[$].*", "").equals(BufferLedger.class.getName()))
                         .limit(FRAMES)
                         .map(Object::toString)
                         .collect(Collectors.joining(" < ")));
