@@ -180,7 +180,8 @@ public final class Training {
         batches = ofEpoch;
     }
 
-    boolean isLeaving() {
+    /** Whether the epoch under way is left, or was left, before its end. */
+    public boolean isLeaving() {
         return leaving;
     }
 
