@@ -32,8 +32,8 @@ public interface Example {
         return Optional.empty();
     }
 
-    /** The options with which ranks that are processes join the job. */
-    default InitOptions joining() {
+    /** The options with which the ranks join the job, processes as well as threads. */
+    default InitOptions joining(CommandLine line) throws ParseException {
         return InitOptions.standard();
     }
 

@@ -95,7 +95,7 @@ public final class GpuCheck implements Example {
 
     /** Allows process sets, because one of the checks makes one. */
     @Override
-    public InitOptions joining() {
+    public InitOptions joining(CommandLine line) {
         return InitOptions.standard().withDynamicProcessSets();
     }
 
