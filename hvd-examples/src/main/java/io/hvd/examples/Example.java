@@ -3,6 +3,7 @@ package io.hvd.examples;
 import io.hvd.InitOptions;
 import io.hvd.RankBody;
 import io.hvd.error.HvdException;
+import java.util.List;
 import java.util.Optional;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Options;
@@ -26,6 +27,14 @@ public interface Example {
      *     ExampleFailure} for any other failure; in both cases all ranks do so
      */
     RankBody<Integer> program(CommandLine line) throws ParseException;
+
+    /**
+     * The runs of this example that {@code mpirun-scripts/bench-examples.sh} measures for the table in docs/examples.md. One that is
+     * left out says why.
+     */
+    default List<QuickRun> quickRuns() {
+        return List.of(QuickRun.of("--preset quick"));
+    }
 
     /** The reason why ranks cannot be threads of one JVM; empty if they can. */
     default Optional<String> whyNoThreads() {

@@ -49,6 +49,11 @@ public final class Train {
             new EvaluationExample(),
             new GpuCheck());
 
+    /** All examples in train.jar; the first one is run if none is named. */
+    public static List<Example> examples() {
+        return EXAMPLES;
+    }
+
     private final Launcher launcher;
     private final Example example;
 

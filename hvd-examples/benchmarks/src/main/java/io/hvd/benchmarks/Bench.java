@@ -43,6 +43,9 @@ public final class Bench {
             if (args.length > 0 && args[0].equals("report")) {
                 return report(args);
             }
+            if (args.length > 0 && args[0].equals("examples")) {
+                return ExamplesBench.run(System.out, Arrays.copyOfRange(args, 1, args.length));
+            }
             Benchmark benchmark = named(args);
             String[] flags = Arrays.copyOfRange(args, 1, args.length);
             CommandLine line = new DefaultParser().parse(flags(benchmark), flags);
@@ -101,7 +104,7 @@ public final class Bench {
                 .filter(each -> args.length > 0 && each.name().equals(args[0]))
                 .findFirst()
                 .orElseThrow(() -> new ParseException(
-                        "name one of " + ALL.stream().map(Benchmark::name).toList() + " or report first"));
+                        "name one of " + ALL.stream().map(Benchmark::name).toList() + ", examples or report first"));
     }
 
     private static Plan plan(Benchmark benchmark, CommandLine line) throws ParseException {

@@ -3,6 +3,7 @@ package io.hvd.examples.demo;
 import io.hvd.RankBody;
 import io.hvd.examples.Example;
 import io.hvd.examples.Flags;
+import io.hvd.examples.QuickRun;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.commons.cli.CommandLine;
@@ -32,6 +33,11 @@ public final class AdasumExample implements Example {
                 .addOption(Flags.valued("batch-size", "samples per rank and step, default 16"))
                 .addOption(Flags.valued("rates", "learning rates with commas between them, default " + RATES))
                 .addOption(Flags.valued("seed", "seed of the samples, default 42"));
+    }
+
+    @Override
+    public List<QuickRun> quickRuns() {
+        return List.of(QuickRun.of("--degree 2"), QuickRun.of("--degree 3"));
     }
 
     @Override

@@ -9,9 +9,11 @@ import io.hvd.data.Sampler;
 import io.hvd.data.SplitMix64;
 import io.hvd.examples.Example;
 import io.hvd.examples.Flags;
+import io.hvd.examples.QuickRun;
 import io.hvd.examples.data.DataOrigin;
 import io.hvd.tensor.Tensor;
 import io.hvd.train.MeanMetric;
+import java.util.List;
 import java.util.Locale;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Options;
@@ -43,6 +45,11 @@ public final class EvaluationExample implements Example {
         return new Options()
                 .addOption(Flags.valued("items", "number of samples, default 101"))
                 .addOption(Flags.valued("seed", "seed of the guesses, default 42"));
+    }
+
+    @Override
+    public List<QuickRun> quickRuns() {
+        return List.of(QuickRun.of(""));
     }
 
     @Override

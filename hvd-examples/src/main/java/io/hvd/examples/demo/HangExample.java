@@ -7,8 +7,10 @@ import io.hvd.RankBody;
 import io.hvd.examples.Example;
 import io.hvd.examples.ExampleFailure;
 import io.hvd.examples.Flags;
+import io.hvd.examples.QuickRun;
 import io.hvd.tensor.Tensor;
 import java.time.Duration;
+import java.util.List;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Options;
 import org.apache.commons.cli.ParseException;
@@ -47,6 +49,11 @@ public final class HangExample implements Example {
             throw new ParseException("--after is " + seconds + ", expected at most " + LONGEST + " seconds");
         }
         return InitOptions.standard().withStallTimeout(Duration.ofSeconds(seconds));
+    }
+
+    @Override
+    public List<QuickRun> quickRuns() {
+        return List.of(QuickRun.of("--after 3").onAtLeast(2).endingWith(1));
     }
 
     @Override

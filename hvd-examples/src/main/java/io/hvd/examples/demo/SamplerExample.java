@@ -9,6 +9,7 @@ import io.hvd.data.EvalSampler;
 import io.hvd.data.Sampler;
 import io.hvd.examples.Example;
 import io.hvd.examples.Flags;
+import io.hvd.examples.QuickRun;
 import io.hvd.examples.data.DataOrigin;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -43,6 +44,11 @@ public final class SamplerExample implements Example {
                 .addOption(Flags.valued("batch-size", "samples per rank and batch, default 5"))
                 .addOption(Flags.valued("epochs", "number of epochs, default 3"))
                 .addOption(Flags.valued("seed", "seed of the order, default 0"));
+    }
+
+    @Override
+    public List<QuickRun> quickRuns() {
+        return List.of(QuickRun.of(""));
     }
 
     @Override

@@ -3,7 +3,9 @@ package io.hvd.examples.demo;
 import io.hvd.InitOptions;
 import io.hvd.RankBody;
 import io.hvd.examples.Example;
+import io.hvd.examples.QuickRun;
 import io.hvd.examples.training.TorchDevice;
+import java.util.List;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Options;
 import org.apache.commons.cli.ParseException;
@@ -34,6 +36,15 @@ public final class ToyExample implements Example {
     public InitOptions joining(CommandLine line) throws ParseException {
         boolean twoGpus = ToyOptions.part(line).equals(ToyOptions.MODEL_PARALLEL) && TorchDevice.isCuda(line);
         return twoGpus ? InitOptions.standard().withGpusPerRank(2) : InitOptions.standard();
+    }
+
+    @Override
+    public List<QuickRun> quickRuns() {
+        return List.of(
+                QuickRun.of("--part basic"),
+                QuickRun.of("--part checkpoint"),
+                QuickRun.of("--part model-parallel"),
+                QuickRun.of("--part pipeline --steps 20").onAtLeast(2));
     }
 
     @Override

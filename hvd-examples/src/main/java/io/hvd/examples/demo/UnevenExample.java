@@ -3,6 +3,8 @@ package io.hvd.examples.demo;
 import io.hvd.RankBody;
 import io.hvd.examples.Example;
 import io.hvd.examples.Flags;
+import io.hvd.examples.QuickRun;
+import java.util.List;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Options;
 import org.apache.commons.cli.ParseException;
@@ -28,6 +30,11 @@ public final class UnevenExample implements Example {
                 .addOption(Flags.valued("fewer", "batches that the last rank has less, default 2"))
                 .addOption(Flags.valued("batch-size", "samples per rank and batch, default 4"))
                 .addOption(Flags.valued("lr", "learning rate, whatever the number of ranks, default 0.1"));
+    }
+
+    @Override
+    public List<QuickRun> quickRuns() {
+        return List.of(QuickRun.of("").onAtLeast(2));
     }
 
     @Override

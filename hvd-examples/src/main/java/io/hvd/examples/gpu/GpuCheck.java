@@ -8,6 +8,7 @@ import io.hvd.backend.nccl.GpuReport;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.examples.Example;
+import io.hvd.examples.QuickRun;
 import io.hvd.examples.gpu.CheckLine.Outcome;
 import java.util.ArrayList;
 import java.util.List;
@@ -64,6 +65,11 @@ public final class GpuCheck implements Example {
                 .addOption(null, SHRINK, false, "abort an allreduce, and go on by NCCL without the last rank")
                 .addOption(
                         null, QUICK, false, "use small tensors only, which shows whether it works but not its speed");
+    }
+
+    @Override
+    public List<QuickRun> quickRuns() {
+        return List.of(QuickRun.leftOut("it checks GPUs and trains nothing, see gpu-check.sh"));
     }
 
     @Override
