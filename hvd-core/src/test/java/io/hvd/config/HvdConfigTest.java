@@ -7,6 +7,7 @@ import io.hvd.config.HvdConfig.BackendChoice;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.AbstractMap;
 import java.util.HashSet;
 import java.util.Map;
@@ -42,6 +43,18 @@ class HvdConfigTest {
         assertThat(two.gpu().perRank()).isEqualTo(2);
         assertThat(two.withGpusPerRank(0)).isEqualTo(two);
         assertThat(two.withGpusPerRank(4).gpu().perRank()).isEqualTo(4);
+    }
+
+    @Test
+    void theProgramMaySayHowLongACollectiveWaits() {
+        HvdConfig longer = with("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "300");
+        assertThat(longer.withStallTimeout(Duration.ZERO)).isEqualTo(longer);
+        HvdConfig shorter = longer.withStallTimeout(Duration.ofMillis(8_100));
+        assertThat(shorter.stallShutdown()).isEqualTo(Duration.ofSeconds(9));
+        assertThat(shorter.stallWarning()).isEqualTo(Duration.ofSeconds(4));
+        HvdConfig early = with("HOROVOD_STALL_CHECK_TIME_SECONDS", "3").withStallTimeout(Duration.ofMinutes(20));
+        assertThat(early.stallWarning()).isEqualTo(Duration.ofSeconds(3));
+        assertThat(early.stallShutdown()).isEqualTo(Duration.ofMinutes(20));
     }
 
     @Test

@@ -116,7 +116,7 @@ final class CharTraining {
         }
         say("%s", weights);
         say("%s", totals.dataWait());
-        say("%s", totals.result("char-lm", hvd.size(), epochs, last.loss, last.accuracy));
+        say("%s", totals.result("char-lm", options.origin(), hvd.size(), epochs, last.loss, last.accuracy));
         return weights.areEqual() ? 0 : WEIGHTS_DIFFER;
     }
 
