@@ -17,6 +17,7 @@ import io.hvd.examples.image.DigitsExample;
 import io.hvd.examples.image.MnistCallbacksExample;
 import io.hvd.examples.image.MnistExample;
 import io.hvd.examples.text.CharLmExample;
+import io.hvd.examples.text.TextCnnExample;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.Collections;
@@ -40,6 +41,7 @@ public final class Train {
             new MnistCallbacksExample(),
             new CifarExample(),
             new CharLmExample(),
+            new TextCnnExample(),
             new CudaMlpExample(),
             new ToyExample(),
             new SamplerExample(),

@@ -30,7 +30,7 @@ import org.bytedeco.pytorch.SGDOptions;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 
-/** Trains a ResNet-18 on every rank's share of each batch, and evaluates it on every test image once. */
+/** Trains a residual net on every rank's share of each batch, and evaluates it on every test image once. */
 final class CifarTraining {
     private static final String BEST = "best_accuracy";
     private static final int LARGEST_TEST_BATCH = 256;

@@ -18,9 +18,7 @@ import io.hvd.optimizer.torch.TorchBatch;
 import io.hvd.optimizer.torch.TorchLoader;
 import io.hvd.optimizer.torch.TorchOptimizer;
 import io.hvd.tensor.Device;
-import io.hvd.tensor.Tensor;
 import io.hvd.train.MeanMetric;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import org.apache.commons.cli.ParseException;
@@ -68,12 +66,7 @@ final class CharTraining {
     }
 
     private void requireText() throws ParseException {
-        long[] sums = (long[])
-                hvd.allgather("char_lm.text", Tensor.of(text.checksum())).toArray();
-        if (Arrays.stream(sums).distinct().count() > 1) {
-            throw new ParseException("the ranks have read different texts, crc32 by rank: "
-                    + Arrays.stream(sums).mapToObj(Long::toHexString).toList());
-        }
+        EveryRank.requireSame(hvd, "char_lm.text", "texts", text.checksum());
         if (text.windows(options.width()) < 2) {
             throw new ParseException("the text has " + text.length() + " characters, expected at least "
                     + (2 * options.width() + 1) + ", two samples of --width " + options.width());
