@@ -11,6 +11,8 @@ import io.hvd.examples.image.DigitsExample;
 import io.hvd.examples.image.MnistCallbacksExample;
 import io.hvd.examples.image.MnistExample;
 import io.hvd.examples.text.CharLmExample;
+import io.hvd.examples.volume.UNetEvalExample;
+import io.hvd.examples.volume.UNetExample;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.Collections;
@@ -34,6 +36,8 @@ public final class Train {
             new MnistCallbacksExample(),
             new CifarExample(),
             new CharLmExample(),
+            new UNetExample(),
+            new UNetEvalExample(),
             new CudaMlpExample(),
             new GpuCheck());
 

@@ -1,12 +1,11 @@
 package io.hvd.examples.text;
 
 import io.hvd.HvdContext;
-import io.hvd.ObjectCodec;
+import io.hvd.examples.training.RankMistakes;
 import java.io.IOException;
 import java.nio.charset.CharacterCodingException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Optional;
 import org.apache.commons.cli.ParseException;
 
@@ -29,22 +28,8 @@ record TextSource(Optional<Path> file, long seed) {
      */
     Text read(HvdContext hvd) throws ParseException {
         Found mine = find();
-        List<String> mistakes = hvd.allgatherObject("char_lm.data_file", mine.mistake, ObjectCodec.utf8());
-        for (int rank = 0; rank < mistakes.size(); rank++) {
-            if (!mistakes.get(rank).isEmpty()) {
-                throw new ParseException(mistakes.get(rank) + ", on rank " + rank + " ("
-                        + hvd.hosts().get(rank) + ")" + others(mistakes, rank));
-            }
-        }
+        RankMistakes.requireNone(hvd, mine.mistake);
         return mine.text;
-    }
-
-    private static String others(List<String> mistakes, int rank) {
-        long more = mistakes.stream()
-                .skip(rank + 1L)
-                .filter(mistake -> !mistake.isEmpty())
-                .count();
-        return more == 0 ? "" : " and on " + more + " more of " + mistakes.size() + " ranks";
     }
 
     private Found find() {
