@@ -18,6 +18,8 @@ import io.hvd.examples.image.MnistCallbacksExample;
 import io.hvd.examples.image.MnistExample;
 import io.hvd.examples.text.CharLmExample;
 import io.hvd.examples.text.TextCnnExample;
+import io.hvd.examples.volume.UNetEvalExample;
+import io.hvd.examples.volume.UNetExample;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.Collections;
@@ -42,6 +44,8 @@ public final class Train {
             new CifarExample(),
             new CharLmExample(),
             new TextCnnExample(),
+            new UNetExample(),
+            new UNetEvalExample(),
             new CudaMlpExample(),
             new ToyExample(),
             new SamplerExample(),

@@ -1,10 +1,9 @@
 package io.hvd.examples.text;
 
 import io.hvd.HvdContext;
-import io.hvd.ObjectCodec;
+import io.hvd.examples.training.RankMistakes;
 import io.hvd.tensor.Tensor;
 import java.util.Arrays;
-import java.util.List;
 import org.apache.commons.cli.ParseException;
 
 /** Reads what every rank reads on its own host, so that a mistake of one rank ends all of them with the same words. */
@@ -21,10 +20,9 @@ final class EveryRank {
     /**
      * Every rank calls it.
      *
-     * @param name of the exchange
      * @throws ParseException on every rank, if the reading has thrown it on one
      */
-    static <T> T reads(HvdContext hvd, String name, Reading<T> reading) throws ParseException {
+    static <T> T reads(HvdContext hvd, Reading<T> reading) throws ParseException {
         T mine = null;
         String mistake = "";
         try {
@@ -32,22 +30,8 @@ final class EveryRank {
         } catch (ParseException e) {
             mistake = e.getMessage();
         }
-        List<String> mistakes = hvd.allgatherObject(name, mistake, ObjectCodec.utf8());
-        for (int rank = 0; rank < mistakes.size(); rank++) {
-            if (!mistakes.get(rank).isEmpty()) {
-                throw new ParseException(mistakes.get(rank) + ", on rank " + rank + " ("
-                        + hvd.hosts().get(rank) + ")" + others(mistakes, rank));
-            }
-        }
+        RankMistakes.requireNone(hvd, mistake);
         return mine;
-    }
-
-    private static String others(List<String> mistakes, int rank) {
-        long more = mistakes.stream()
-                .skip(rank + 1L)
-                .filter(mistake -> !mistake.isEmpty())
-                .count();
-        return more == 0 ? "" : " and on " + more + " more of " + mistakes.size() + " ranks";
     }
 
     /**

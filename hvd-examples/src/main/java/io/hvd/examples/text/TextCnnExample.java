@@ -27,7 +27,7 @@ public final class TextCnnExample implements Example {
     public RankBody<Integer> program(CommandLine line) throws ParseException {
         TextCnnOptions options = TextCnnOptions.from(line);
         return hvd -> {
-            Corpus corpus = EveryRank.reads(hvd, "textcnn.data", options::corpus);
+            Corpus corpus = EveryRank.reads(hvd, options::corpus);
             EveryRank.requireSame(hvd, "textcnn.corpus", "sentences", corpus.checksum());
             try (TextCnnTraining training = new TextCnnTraining(hvd, options, corpus)) {
                 return training.run();

@@ -23,7 +23,7 @@ record TextSource(Optional<Path> file, long seed) {
      * @throws ParseException on every rank, with the same words, if a rank cannot read its file
      */
     Text read(HvdContext hvd) throws ParseException {
-        return EveryRank.reads(hvd, "char_lm.data_file", this::find);
+        return EveryRank.reads(hvd, this::find);
     }
 
     private Text find() throws ParseException {
