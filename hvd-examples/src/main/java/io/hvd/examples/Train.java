@@ -5,6 +5,7 @@ import io.hvd.HvdContext;
 import io.hvd.RankBody;
 import io.hvd.error.HvdException;
 import io.hvd.examples.cuda.CudaMlpExample;
+import io.hvd.examples.gan.GanExample;
 import io.hvd.examples.gpu.GpuCheck;
 import io.hvd.examples.image.CifarExample;
 import io.hvd.examples.image.DigitsExample;
@@ -34,6 +35,7 @@ public final class Train {
             new MnistCallbacksExample(),
             new CifarExample(),
             new CharLmExample(),
+            new GanExample(),
             new CudaMlpExample(),
             new GpuCheck());
 
