@@ -22,7 +22,8 @@ public record ResultLine(
         OptionalLong evaluated,
         double samplesPerSecond,
         double overlap,
-        double exposedMillis) {
+        double exposedMillis,
+        String data) {
 
     private static final String START = "RESULT ";
 
@@ -50,7 +51,8 @@ public record ResultLine(
                 "accuracy",
                 "samples_per_second",
                 "overlap",
-                "exposed_ms");
+                "exposed_ms",
+                "data");
         if (fields.get("example").equals("cifar10")) {
             known = new ArrayList<>(known);
             known.addAll(List.of("top5", "evaluated"));
@@ -71,6 +73,7 @@ public record ResultLine(
                         : OptionalLong.empty(),
                 Double.parseDouble(fields.get("samples_per_second")),
                 Double.parseDouble(fields.get("overlap")),
-                Double.parseDouble(fields.get("exposed_ms")));
+                Double.parseDouble(fields.get("exposed_ms")),
+                fields.get("data"));
     }
 }

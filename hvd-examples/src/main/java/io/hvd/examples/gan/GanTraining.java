@@ -5,6 +5,7 @@ import io.hvd.data.DistributedSampler;
 import io.hvd.data.EvalSampler;
 import io.hvd.examples.ExampleFailure;
 import io.hvd.examples.Progress;
+import io.hvd.examples.data.DataOrigin;
 import io.hvd.examples.training.FiniteLoss;
 import io.hvd.examples.training.GlobalBatch;
 import io.hvd.examples.training.RunTotals;
@@ -87,8 +88,8 @@ final class GanTraining {
         say("generator: %s", generator);
         say("discriminator: %s", discriminator);
         say(
-                "%s modes=%d covered=%d evaluated=%d data=drawn",
-                totals.result("gan", hvd.size(), epochs, loss, counts.share()),
+                "%s modes=%d covered=%d evaluated=%d",
+                totals.result("gan", DataOrigin.DRAWN, hvd.size(), epochs, loss, counts.share()),
                 options.modes(),
                 counts.covered(),
                 counts.points());

@@ -1,6 +1,7 @@
 package io.hvd.examples.image;
 
 import io.hvd.HvdContext;
+import io.hvd.examples.data.DataOrigin;
 import io.hvd.examples.image.StepFigures.Figure;
 import io.hvd.examples.image.StepFigures.Reading;
 import io.hvd.examples.training.RunTotals;
@@ -84,11 +85,11 @@ final class CifarReport {
         print("final top-1 %.3f %%, top-5 %.3f %%", 100 * evaluation.accuracy(), 100 * evaluation.top5());
     }
 
-    void result(int epochs, Evaluation evaluation, RunTotals totals) {
+    void result(DataOrigin data, int epochs, Evaluation evaluation, RunTotals totals) {
         print("%s", totals.dataWait());
         print(
                 "RESULT example=cifar10 ranks=%d epochs=%d steps=%d loss=%.6f accuracy=%.5f top5=%.5f evaluated=%d"
-                        + " samples_per_second=%.1f overlap=%.2f exposed_ms=%.3f",
+                        + " samples_per_second=%.1f overlap=%.2f exposed_ms=%.3f data=%s",
                 hvd.size(),
                 epochs,
                 totals.steps(),
@@ -98,7 +99,8 @@ final class CifarReport {
                 evaluation.samples(),
                 totals.samplesPerSecond(hvd.size()),
                 totals.overlap(hvd.size()),
-                totals.exposedMillis(hvd.size()));
+                totals.exposedMillis(hvd.size()),
+                data);
     }
 
     private void print(String format, Object... values) {

@@ -260,7 +260,7 @@ final class CifarTraining {
             Predictions.write(rows, options.results().predictions().get());
         }
         report.end(end, rows.stream().map(Predictions.Row::index).distinct().count());
-        report.result(epochs, end, totals);
+        report.result(images.origin(), epochs, end, totals);
     }
 
     private static double secondsSince(long nanos) {

@@ -63,7 +63,7 @@ final class ImageTraining {
         this.course = TrainingCourse.of(hvd, options, images.train().size(), model, optimizer);
         this.step = new TrainingStep(options, schedule, device, model, optimizer, course, totals, record);
         this.evaluator = new Evaluator(hvd, images, device, model, horovods.testBatchSize(), 0);
-        this.report = new TrainingReport(example, hvd, options, horovods, optimizer, totals);
+        this.report = new TrainingReport(example, hvd, options, horovods, optimizer, totals, images.origin());
     }
 
     /**

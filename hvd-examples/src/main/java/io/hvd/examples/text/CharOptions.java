@@ -3,6 +3,7 @@ package io.hvd.examples.text;
 import io.hvd.Compression;
 import io.hvd.examples.CompressionFlags;
 import io.hvd.examples.Flags;
+import io.hvd.examples.data.DataOrigin;
 import io.hvd.examples.training.TorchDevice;
 import java.nio.file.Path;
 import java.util.List;
@@ -100,6 +101,10 @@ record CharOptions(
                 .addOption(TorchDevice.flag());
         CompressionFlags.addTo(flags);
         return flags;
+    }
+
+    DataOrigin origin() {
+        return data.isPresent() ? DataOrigin.FILES : DataOrigin.DRAWN;
     }
 
     static CharOptions from(CommandLine line) throws ParseException {

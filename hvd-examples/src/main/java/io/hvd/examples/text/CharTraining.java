@@ -100,11 +100,10 @@ final class CharTraining {
         say("%s", weights);
         say("%s", totals.dataWait());
         say(
-                "%s model=%s perplexity=%.4f data=%s",
-                totals.result("char-lm", hvd.size(), epochs, last.loss(), last.accuracy()),
+                "%s model=%s perplexity=%.4f",
+                totals.result("char-lm", options.origin(), hvd.size(), epochs, last.loss(), last.accuracy()),
                 options.net().kind().word(),
-                last.perplexity(),
-                options.data().isPresent() ? "file" : "drawn");
+                last.perplexity());
         return weights.areEqual() ? 0 : WEIGHTS_DIFFER;
     }
 

@@ -1,5 +1,6 @@
 package io.hvd.examples.training;
 
+import io.hvd.examples.data.DataOrigin;
 import io.hvd.optimizer.StepStats;
 import java.util.ArrayList;
 import java.util.List;
@@ -78,11 +79,11 @@ public final class RunTotals {
     }
 
     /** The result line at the end of an example. @param loss exact over all ranks, like the accuracy */
-    public String result(String example, int ranks, int epochs, double loss, double accuracy) {
+    public String result(String example, DataOrigin data, int ranks, int epochs, double loss, double accuracy) {
         return String.format(
                 Locale.ROOT,
                 "RESULT example=%s ranks=%d epochs=%d steps=%d loss=%.6f accuracy=%.4f samples_per_second=%.1f"
-                        + " overlap=%.2f exposed_ms=%.3f",
+                        + " overlap=%.2f exposed_ms=%.3f data=%s",
                 example,
                 ranks,
                 epochs,
@@ -91,6 +92,7 @@ public final class RunTotals {
                 accuracy,
                 samplesPerSecond(ranks),
                 overlap(ranks),
-                exposedMillis(ranks));
+                exposedMillis(ranks),
+                data);
     }
 }

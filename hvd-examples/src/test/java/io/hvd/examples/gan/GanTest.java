@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Timeout;
 class GanTest {
     private static final String TINY = "gan --modes 4 --deviation 0.1 --hidden 32 --batch-size 64 --points 6400 ";
     private static final Pattern RESULT = Pattern.compile(
-            "RESULT example=gan ranks=(\\d) .* steps=(\\d+) loss=(\\S+) accuracy=(\\S+) .*modes=4 covered=(\\d) evaluated=(\\d+) data=drawn");
+            "RESULT example=gan ranks=(\\d) .* steps=(\\d+) loss=(\\S+) accuracy=(\\S+) .* data=drawn modes=4 covered=(\\d) evaluated=(\\d+)");
 
     @Test
     void theGeneratorLearnsToPlacePointsAroundAllModes() throws Exception {

@@ -19,7 +19,7 @@ class CharTrainingTest {
             "char-lm --model transformer --hidden 16 --layers 1 --heads 2 --width 32 --workers 0 --sample 0 ";
     private static final Pattern EPOCH = Pattern.compile("epoch \\d+/\\d+: .*, perplexity (\\S+)");
     private static final Pattern RESULT = Pattern.compile(
-            "RESULT example=char-lm .* steps=(\\d+) loss=(\\S+) accuracy=(\\S+) .* model=transformer perplexity=(\\S+) data=drawn");
+            "RESULT example=char-lm .* steps=(\\d+) loss=(\\S+) accuracy=(\\S+) .* data=drawn model=transformer perplexity=(\\S+)");
 
     /** Nothing is known to a model whose perplexity is 25, the number of different characters. */
     @Test
