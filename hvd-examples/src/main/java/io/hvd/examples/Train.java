@@ -11,6 +11,7 @@ import io.hvd.examples.image.CifarExample;
 import io.hvd.examples.image.DigitsExample;
 import io.hvd.examples.image.MnistCallbacksExample;
 import io.hvd.examples.image.MnistExample;
+import io.hvd.examples.synthetic.SyntheticExample;
 import io.hvd.examples.text.CharLmExample;
 import java.io.IOException;
 import java.util.Arrays;
@@ -36,6 +37,7 @@ public final class Train {
             new CifarExample(),
             new CharLmExample(),
             new GanExample(),
+            new SyntheticExample(),
             new CudaMlpExample(),
             new GpuCheck());
 
