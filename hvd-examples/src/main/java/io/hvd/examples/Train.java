@@ -9,6 +9,7 @@ import io.hvd.examples.gan.GanExample;
 import io.hvd.examples.gpu.GpuCheck;
 import io.hvd.examples.image.CifarExample;
 import io.hvd.examples.image.DigitsExample;
+import io.hvd.examples.image.ImageNetExample;
 import io.hvd.examples.image.MnistCallbacksExample;
 import io.hvd.examples.image.MnistExample;
 import io.hvd.examples.synthetic.SyntheticExample;
@@ -35,6 +36,7 @@ public final class Train {
             new MnistExample(),
             new MnistCallbacksExample(),
             new CifarExample(),
+            new ImageNetExample(),
             new CharLmExample(),
             new GanExample(),
             new SyntheticExample(),
