@@ -2,6 +2,7 @@ package io.hvd.examples.image;
 
 import io.hvd.Compression;
 import io.hvd.examples.Flags;
+import io.hvd.examples.training.GlobalBatch;
 import io.hvd.examples.training.TorchDevice;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -157,11 +158,6 @@ record CifarOptions(
 
     /** The number of samples in a rank's part of the batch. */
     int batchPerRank(int ranks) throws ParseException {
-        if (batchSize % ranks != 0) {
-            throw new ParseException("--batch-size is that of all ranks together: " + batchSize
-                    + " cannot be dealt evenly to " + ranks + " ranks, " + Math.max(1, batchSize / ranks) * ranks
-                    + " can");
-        }
-        return batchSize / ranks;
+        return new GlobalBatch(batchSize).ofEachOf(ranks);
     }
 }

@@ -6,6 +6,7 @@ import io.hvd.examples.ExampleFailure;
 import io.hvd.examples.Progress;
 import io.hvd.examples.data.ImageSample;
 import io.hvd.examples.data.ImageSets;
+import io.hvd.examples.training.BatchPlace;
 import io.hvd.examples.training.FiniteLoss;
 import io.hvd.examples.training.RunTotals;
 import io.hvd.examples.training.SeededModule;
