@@ -114,9 +114,8 @@ public final class Bench {
         return ALL.stream()
                 .filter(each -> args.length > 0 && each.name().equals(args[0]))
                 .findFirst()
-                .orElseThrow(() -> new ParseException(
-                        "name one of " + ALL.stream().map(Benchmark::name).toList()
-                                + ", or one of report, aims and examples, first"));
+                .orElseThrow(() -> new ParseException("name one of "
+                        + ALL.stream().map(Benchmark::name).toList() + ", or one of report, aims and examples, first"));
     }
 
     private static Plan plan(Benchmark benchmark, CommandLine line) throws ParseException {

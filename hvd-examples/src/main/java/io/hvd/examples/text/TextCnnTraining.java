@@ -86,7 +86,8 @@ final class TextCnnTraining implements AutoCloseable {
         if (options.vectors().isEmpty()) {
             return Optional.empty();
         }
-        WordVectors read = EveryRank.reads(hvd, () -> WordVectors.of(options.vectors().get(), corpus.words()));
+        WordVectors read =
+                EveryRank.reads(hvd, () -> WordVectors.of(options.vectors().get(), corpus.words()));
         EveryRank.requireSame(hvd, "textcnn.vectors.same", "word vectors", read.checksum());
         return Optional.of(read);
     }
