@@ -157,6 +157,9 @@ public final class HvdMonitor {
             if (seen && !ranks.seesRanks()) {
                 return; // the job has ended
             }
+            if (!seen && ranks.seesRanks() && !ranks.choice().isEmpty()) {
+                err.println("hvd-monitor: " + ranks.choice());
+            }
             seen |= ranks.seesRanks();
             if (interrupted.await(flags.intervalMillis(), TimeUnit.MILLISECONDS)) {
                 return;

@@ -21,6 +21,7 @@ final class RankReadings {
     /** The job to look at, such as vm:1857; empty before one has been seen. */
     private String job;
 
+    private List<String> others = List.of();
     private List<Sighting> earlier = List.of();
 
     /** @param job host and process of its rank 0; empty for the first one that is there */
@@ -35,6 +36,11 @@ final class RankReadings {
         List<Sighting> all = pages.ranks();
         if (job.isEmpty() && !all.isEmpty()) {
             job = all.get(0).page().job();
+            others = all.stream()
+                    .map(one -> one.page().job())
+                    .distinct()
+                    .filter(other -> !other.equals(job))
+                    .toList();
         }
         List<Sighting> ranks =
                 all.stream().filter(one -> one.page().job().equals(job)).toList();
@@ -53,9 +59,9 @@ final class RankReadings {
         return !earlier.isEmpty();
     }
 
-    /** The job; empty if none has been seen. */
-    String job() {
-        return job;
+    /** What a user may want to know of a choice of job that was not the user's; empty if there was none to make. */
+    String choice() {
+        return others.isEmpty() ? "" : "watches job " + job + ", and leaves out " + others + ", which --job names";
     }
 
     private Optional<ProcessFacts> before(Sighting one) {

@@ -125,6 +125,22 @@ final class HvdMonitorTest {
         Files.delete(folder.resolve("41/stat"));
         assertThat(ranks.look(time)).isEmpty();
         assertThat(ranks.seesRanks()).isFalse();
+        assertThat(ranks.choice()).isEmpty();
+    }
+
+    @Test
+    void ofTwoJobsTheFirstIsWatchedAndTheOtherOneNamed() throws Exception {
+        Files.writeString(folder.resolve("meminfo"), "MemTotal: 8388608 kB\nMemAvailable: 2097152 kB\n");
+        process(41, 100, 0);
+        process(42, 100, 1);
+        Path page = folder.resolve("hvd-status-42-1.shm (deleted)");
+        writePage(page, page(1).replace("h:7", "h:8"));
+        RankReadings ranks = new RankReadings(new OpenPages(folder), folder, "");
+
+        ranks.look(LocalDateTime.now());
+
+        assertThat(ranks.choice()).isEqualTo("watches job h:7, and leaves out [h:8], which --job names");
+        assertThat(ranks.look(LocalDateTime.now())).extracting(Reading::index).containsExactly(0);
     }
 
     @Test
@@ -180,17 +196,24 @@ final class HvdMonitorTest {
         Path open = Files.createDirectories(process.resolve("fd"));
         for (int rank : ranks) {
             Path file = folder.resolve("hvd-status-" + pid + "-" + rank + ".shm (deleted)");
-            String json = ("{'job':'h:7','program':'Train','rank':%d,'size':3,'host':'h','local':'0-2','nanos':1}")
-                    .formatted(rank)
-                    .replace('\'', '"');
-            CRC32 sum = new CRC32();
-            sum.update(json.getBytes(StandardCharsets.UTF_8));
-            Files.writeString(
-                    file, String.format(Locale.ROOT, "hvd-status 1 %08x %d%n%s", sum.getValue(), json.length(), json));
+            writePage(file, page(rank));
             Path link = open.resolve(String.valueOf(10 + rank));
             if (!Files.exists(link)) {
                 Files.createSymbolicLink(link, file);
             }
         }
+    }
+
+    private static String page(int rank) {
+        return "{'job':'h:7','program':'Train','rank':%d,'size':3,'host':'h','local':'0-2','nanos':1}"
+                .formatted(rank)
+                .replace('\'', '"');
+    }
+
+    private static void writePage(Path file, String json) throws IOException {
+        CRC32 sum = new CRC32();
+        sum.update(json.getBytes(StandardCharsets.UTF_8));
+        Files.writeString(
+                file, String.format(Locale.ROOT, "hvd-status 1 %08x %d%n%s", sum.getValue(), json.length(), json));
     }
 }

@@ -5,6 +5,8 @@ import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import io.hvd.tensor.Tensor;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 
 /** Two ranks that average until hvd-monitor, which rank 0 starts in a thread, has ended. Its arguments are those of hvd-monitor. */
 public final class MonitoredProgram {
@@ -12,7 +14,9 @@ public final class MonitoredProgram {
 
     public static void main(String[] args) throws InterruptedException {
         try (HvdContext hvd = Hvd.init()) {
-            Thread monitor = new Thread(() -> watch(args), "monitor");
+            // Others of this user may run jobs beside this one.
+            String job = hvd.hosts().get(0) + ":" + ProcessHandle.current().pid();
+            Thread monitor = new Thread(() -> watch(job, args), "monitor");
             if (hvd.rank() == 0) {
                 monitor.start();
             }
@@ -27,10 +31,12 @@ public final class MonitoredProgram {
         }
     }
 
-    private static void watch(String... args) {
+    private static void watch(String job, String... args) {
+        List<String> flags = new ArrayList<>(List.of(args));
+        flags.addAll(List.of("--job", job));
         try {
-            int exitCode =
-                    new HvdMonitor(Path.of("/proc"), "there is no such program", System.out, System.err).run(args);
+            int exitCode = new HvdMonitor(Path.of("/proc"), "there is no such program", System.out, System.err)
+                    .run(flags.toArray(String[]::new));
             System.out.println("MONITOR exit code " + exitCode);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
