@@ -258,6 +258,16 @@ public record HvdConfig(
         return stall.shutdown();
     }
 
+    /** The most bytes of host memory outside the heap that hvd may have in this process; 0 for any number. */
+    public long maxBufferBytes() {
+        return debug.maxBufferBytes();
+    }
+
+    /** Whether the place of each buffer's allocation is kept. */
+    public boolean bufferSites() {
+        return debug.bufferSites();
+    }
+
     /** Calls that are remembered on each rank. */
     public int flightRecorderCalls() {
         return debug.flightRecorderCalls();

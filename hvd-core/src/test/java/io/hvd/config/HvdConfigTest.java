@@ -87,7 +87,8 @@ class HvdConfigTest {
         assertThat(config.stall()).isEqualTo(new StallSettings(true, 60, 600));
         assertThat(config.stallWarning()).hasSeconds(60);
         assertThat(config.stallShutdown()).hasSeconds(600);
-        assertThat(config.debug()).isEqualTo(new DebugSettings(128, 500, false, true, false, Path.of("."), true, true));
+        assertThat(config.debug())
+                .isEqualTo(new DebugSettings(0, false, 128, 500, false, true, false, Path.of("."), true, true));
         assertThat(config.log()).isEqualTo(new LogSettings(java.util.Optional.empty(), false));
         assertThat(config.timeline()).isEqualTo(new TimelineSettings(Optional.empty(), false, false));
         assertThat(config.autotune()).isEqualTo(AutotuneSettings.off());
@@ -104,6 +105,8 @@ class HvdConfigTest {
                 Map.entry("HOROVOD_STALL_CHECK_TIME_SECONDS", "5"),
                 Map.entry("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "9"),
                 Map.entry("HVD_STRICT", "1"),
+                Map.entry("HVD_MAX_BUFFER_BYTES", "5"),
+                Map.entry("HVD_BUFFER_SITES", "1"),
                 Map.entry("HVD_FLIGHT_RECORDER", "3"),
                 Map.entry("HVD_DIVERGENCE_STEPS", "4"),
                 Map.entry("HVD_REFUSE_NON_FINITE", "1"),
@@ -129,7 +132,7 @@ class HvdConfigTest {
         assertThat(config.stallWarning()).isZero();
         assertThat(config.stallShutdown()).isZero();
         assertThat(config.debug())
-                .isEqualTo(new DebugSettings(3, 4, true, false, true, Path.of("/reports"), false, false));
+                .isEqualTo(new DebugSettings(5, true, 3, 4, true, false, true, Path.of("/reports"), false, false));
         assertThat(config.log()).isEqualTo(new LogSettings(java.util.Optional.of(LogSettings.Level.DEBUG), true));
         assertThat(config.timeline()).isEqualTo(new TimelineSettings(Optional.empty(), false, true));
         assertThat(config.autotune())

@@ -11,12 +11,18 @@ import io.hvd.examples.demo.HangExample;
 import io.hvd.examples.demo.SamplerExample;
 import io.hvd.examples.demo.ToyExample;
 import io.hvd.examples.demo.UnevenExample;
+import io.hvd.examples.gan.GanExample;
 import io.hvd.examples.gpu.GpuCheck;
 import io.hvd.examples.image.CifarExample;
 import io.hvd.examples.image.DigitsExample;
+import io.hvd.examples.image.ImageNetExample;
 import io.hvd.examples.image.MnistCallbacksExample;
 import io.hvd.examples.image.MnistExample;
+import io.hvd.examples.synthetic.SyntheticExample;
 import io.hvd.examples.text.CharLmExample;
+import io.hvd.examples.text.TextCnnExample;
+import io.hvd.examples.volume.UNetEvalExample;
+import io.hvd.examples.volume.UNetExample;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.Collections;
@@ -39,7 +45,13 @@ public final class Train {
             new MnistExample(),
             new MnistCallbacksExample(),
             new CifarExample(),
+            new ImageNetExample(),
             new CharLmExample(),
+            new TextCnnExample(),
+            new UNetExample(),
+            new UNetEvalExample(),
+            new GanExample(),
+            new SyntheticExample(),
             new CudaMlpExample(),
             new ToyExample(),
             new SamplerExample(),

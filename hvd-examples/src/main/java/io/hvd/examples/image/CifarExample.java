@@ -16,7 +16,7 @@ import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Options;
 import org.apache.commons.cli.ParseException;
 
-/** ResNet-18 on CIFAR-10, on colour images laid out like it, or on images that the program draws. */
+/** Residual nets on CIFAR-10, on colour images laid out like it, or on images that the program draws. */
 public final class CifarExample implements Example {
     private static final int DRAWN_TRAIN = 5_000;
     private static final int DRAWN_TEST = 1_000;
@@ -29,7 +29,7 @@ public final class CifarExample implements Example {
 
     @Override
     public String summary() {
-        return "ResNet-18 on CIFAR-10 (binary files or JPEG folders), or on images drawn by the program";
+        return "residual nets on CIFAR-10 (binary files or JPEG folders), or on images drawn by the program";
     }
 
     @Override

@@ -21,10 +21,14 @@ final class CifarFlags {
     }
 
     private static void net(Options all) {
-        all.addOption(valued("a", "arch", "net to train: resnet18, which is the only one and the default"))
+        all.addOption(valued(
+                        "a",
+                        "arch",
+                        "net to train: " + String.join(", ", ResNet.names()) + "; default "
+                                + ResNet.names().get(0)))
                 .addOption(valued("stem", "first layers: cifar (3x3, no pooling; default) or imagenet (7x7, pooling)"))
                 .addOption(valued("classes", "number of classes, default 10"))
-                .addOption(valued("width", "channels of the first layers, default 64 as in ResNet-18"))
+                .addOption(valued("width", "channels of the first stage's 3x3 layers, default 64 as in the paper"))
                 .addOption(null, "sync-bn", false, "batch norms over the batches of all ranks, not of each rank alone")
                 .addOption(null, "pretrained", false, "refused: there are no trained weights to load");
     }

@@ -2,9 +2,9 @@ package io.hvd.examples.image;
 
 import io.hvd.Compression;
 import io.hvd.examples.Flags;
+import io.hvd.examples.training.GlobalBatch;
 import io.hvd.examples.training.TorchDevice;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import org.apache.commons.cli.CommandLine;
@@ -27,30 +27,28 @@ record CifarOptions(
         int workers,
         long seed,
         boolean cuda) {
-    private static final List<String> ARCHITECTURES = List.of("resnet18");
-
     /**
      * The net.
      *
-     * @param width channels of the first layers; 64 is ResNet-18
+     * @param width channels of the first stage's 3x3 layers; 64 in the paper
      * @param syncBatchNorm whether batch norms are over the batches of all ranks
      */
-    record Net(String arch, ResNet18.Stem stem, int classes, int width, boolean syncBatchNorm) {
+    record Net(String arch, ResNet.Stem stem, int classes, int width, boolean syncBatchNorm) {
         static Net from(CommandLine line, CifarPreset preset) throws ParseException {
             if (line.hasOption("pretrained")) {
                 throw new ParseException("--pretrained: there are no trained weights to load, hvd ships none and"
                         + " downloads nothing; a file of your own is loaded by --checkpoint FILE --resume");
             }
             return new Net(
-                    Flags.oneOf(line, "arch", ARCHITECTURES),
-                    ResNet18.Stem.of(Flags.oneOf(line, "stem", ResNet18.Stem.words())),
+                    Flags.oneOf(line, "arch", ResNet.names()),
+                    ResNet.Stem.of(Flags.oneOf(line, "stem", ResNet.Stem.words())),
                     Flags.count(line, "classes", 10, 1),
                     Flags.count(line, "width", preset.width, 1),
                     line.hasOption("sync-bn"));
         }
 
-        ResNet18 build() {
-            return new ResNet18(stem, classes, width);
+        ImageClassifier build() {
+            return ResNet.named(arch, stem, classes, width);
         }
 
         @Override
@@ -160,11 +158,6 @@ record CifarOptions(
 
     /** The number of samples in a rank's part of the batch. */
     int batchPerRank(int ranks) throws ParseException {
-        if (batchSize % ranks != 0) {
-            throw new ParseException("--batch-size is that of all ranks together: " + batchSize
-                    + " cannot be dealt evenly to " + ranks + " ranks, " + Math.max(1, batchSize / ranks) * ranks
-                    + " can");
-        }
-        return batchSize / ranks;
+        return new GlobalBatch(batchSize).ofEachOf(ranks);
     }
 }

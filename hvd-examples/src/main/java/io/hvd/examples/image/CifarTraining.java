@@ -30,7 +30,7 @@ import org.bytedeco.pytorch.SGDOptions;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 
-/** Trains a ResNet-18 on every rank's share of each batch, and evaluates it on every test image once. */
+/** Trains a residual net on every rank's share of each batch, and evaluates it on every test image once. */
 final class CifarTraining {
     private static final String BEST = "best_accuracy";
     private static final int LARGEST_TEST_BATCH = 256;
@@ -173,7 +173,10 @@ final class CifarTraining {
             double waited = secondsSince(last);
             List<BatchResult> results = step(batch);
             figures.add(results, secondsSince(last), waited);
-            record.stepEnds(batch.size(), loss(results), optimizer.lastStep().exposedNanos());
+            record.stepEnds(
+                    batch.size(),
+                    BatchResult.meanLoss(results),
+                    optimizer.lastStep().exposedNanos());
             last = System.nanoTime();
             step++;
             if (step % options.results().printFreq() == 0) {
@@ -203,11 +206,6 @@ final class CifarTraining {
         totals.stepped(optimizer.lastStep());
         totals.saw(batch.size());
         return results;
-    }
-
-    private static double loss(List<BatchResult> results) {
-        return results.stream().mapToDouble(BatchResult::lossSum).sum()
-                / results.stream().mapToInt(BatchResult::samples).sum();
     }
 
     private BatchResult pass(TorchBatch batch, BatchPart part) {

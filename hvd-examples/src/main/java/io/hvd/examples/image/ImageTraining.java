@@ -6,6 +6,7 @@ import io.hvd.examples.ExampleFailure;
 import io.hvd.examples.Progress;
 import io.hvd.examples.data.ImageSample;
 import io.hvd.examples.data.ImageSets;
+import io.hvd.examples.training.BatchPlace;
 import io.hvd.examples.training.FiniteLoss;
 import io.hvd.examples.training.RunTotals;
 import io.hvd.examples.training.SeededModule;
@@ -91,6 +92,7 @@ final class ImageTraining {
                 model.seedDropout(options.seed() + 1 + (long) epoch * hvd.size() + hvd.rank());
                 boolean complete = trainEpoch(loader, epoch);
                 if (course.isTerminated()) {
+                    record.stopped("SIGTERM has come, and a checkpoint is written");
                     return last;
                 }
                 last = evaluator.evaluate(batch -> {});

@@ -2,6 +2,7 @@ package io.hvd.examples.image;
 
 import io.hvd.HvdContext;
 import io.hvd.examples.data.DataOrigin;
+import io.hvd.examples.training.BatchPlace;
 import io.hvd.examples.training.RunTotals;
 import io.hvd.optimizer.AmpOptimizer;
 import io.hvd.tensor.Tensor;

@@ -17,7 +17,7 @@ public final class CharLmExample implements Example {
 
     @Override
     public String summary() {
-        return "an LSTM that learns to write, on a text file or on sums in words that the program writes";
+        return "an LSTM or a transformer that learns to write, on a text file or on sums in words that the program writes";
     }
 
     @Override
