@@ -26,6 +26,7 @@ CifarIT              predictions of 4 ranks and of threads, one thread per proce
 ContractHostsIT      the contract between two hosts (root)
 CudaMlpIT            the trainer with its own kernels with Adam, with gradients in 16 bits, and one rank with a launcher
 DeadPeerIT           other ranks that are killed while others wait for them
+DemosIT              the demonstrations as processes; the hang on two ranks runs every day
 DifferentiableIT     gradients through collectives with 4 ranks, beside 2
 DigitsTrainingIT     the example on one rank, with gradients in 16 bits beside float32, and with Adasum on three ranks, which is refused
 DivergenceIT         mnist with a loss that is no number
@@ -47,6 +48,7 @@ GpuCheckTrainingsIT  the trainings of gpu-check.sh for two steps on a CPU
 HalfRunsTest         all 2^32 floats rounded to 16 bits
 HangIT               other culprits in settled steps
 HorovodrunIT         SIGTERM and SIGHUP beside SIGINT; ranks that answer no signal
+HvdMonitorIT         hvd-monitor on a job of two processes
 JavaLineIT           other lines of java that horovodrun starts as typed
 LargeCheckpointTest  checkpoints beyond 2^31 bytes
 LargeCheckpointsTest  training beside a checkpoint of 3 GiB

@@ -265,6 +265,7 @@ class FloorsTest {
             floor(
                     "io.hvd.benchmarks.*",
                     "io.hvd.benchmarks.*",
+                    "io.hvd.examples",
                     "io.hvd.examples.image",
                     "io.hvd.examples.training",
                     "io.hvd.optimizer",

@@ -26,17 +26,17 @@ public record QuickRun(List<String> flags, int leastRanks, int exitCode, boolean
         return new QuickRun(List.of(), 1, 0, false, reason);
     }
 
-    /** The same run, which needs so many ranks. */
+    /** Says how many ranks this run needs. */
     public QuickRun onAtLeast(int ranks) {
         return new QuickRun(flags, ranks, exitCode, needsGpu, leftOut);
     }
 
-    /** The same run, which ends with this exit code on purpose. */
+    /** Says with which exit code this run ends on purpose. */
     public QuickRun endingWith(int code) {
         return new QuickRun(flags, leastRanks, code, needsGpu, leftOut);
     }
 
-    /** The same run, which needs a GPU for each rank. */
+    /** Says that this run needs a GPU for each rank. */
     public QuickRun onGpus() {
         return new QuickRun(flags, leastRanks, exitCode, true, leftOut);
     }

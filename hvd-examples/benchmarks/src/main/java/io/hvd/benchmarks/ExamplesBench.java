@@ -1,5 +1,6 @@
 package io.hvd.benchmarks;
 
+import io.hvd.config.Numerals;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Files;
@@ -77,14 +78,13 @@ final class ExamplesBench {
         String launcher = line.getOptionValue("launcher", "mpirun-scripts/horovodrun");
         Path root = Path.of(launcher).toAbsolutePath().normalize().getParent().getParent();
         List<ExampleRun> runs = ExampleRun.all(root, line.getOptionValue("only", ""));
-        List<Integer> ranks =
-                Bench.numbers("ranks", line.getOptionValue("ranks", "1,2,4"), io.hvd.config.Numerals::wholeInt);
+        List<Integer> ranks = Bench.numbers("ranks", line.getOptionValue("ranks", "1,2,4"), Numerals::wholeInt);
         String threads = line.getOptionValue("threads", "4");
         ExamplesBench bench = new ExamplesBench(
                 out,
                 launcher,
                 hasGpus(),
-                Bench.numbers("limit", line.getOptionValue("limit", LIMIT_SECONDS), io.hvd.config.Numerals::whole)
+                Bench.numbers("limit", line.getOptionValue("limit", LIMIT_SECONDS), Numerals::whole)
                         .get(0));
         out.println(Machine.line());
         out.print(ExampleRow.HEAD);
@@ -95,8 +95,7 @@ final class ExamplesBench {
             if (!threads.equals("0")) {
                 bench.measure(
                         run,
-                        Bench.numbers("threads", threads, io.hvd.config.Numerals::wholeInt)
-                                .get(0),
+                        Bench.numbers("threads", threads, Numerals::wholeInt).get(0),
                         true);
             }
         }

@@ -33,7 +33,7 @@ public record ImageSets(
         return new ImageSets(trainSamples, testSamples, channels, rows, columns, classes, origin);
     }
 
-    /** The same sets, with these samples to train on. */
+    /** Sets like these with other samples to train on. */
     ImageSets withTrain(Dataset<ImageSample> samples) {
         return with(samples, test);
     }

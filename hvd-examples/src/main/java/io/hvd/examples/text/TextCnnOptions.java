@@ -1,6 +1,7 @@
 package io.hvd.examples.text;
 
 import io.hvd.examples.Flags;
+import io.hvd.examples.data.DataOrigin;
 import io.hvd.examples.training.ParallelMode;
 import io.hvd.examples.training.TorchDevice;
 import java.nio.file.Path;
@@ -100,6 +101,10 @@ record TextCnnOptions(
                 .addOption(TorchDevice.flag());
         ParallelMode.addTo(flags);
         return flags;
+    }
+
+    DataOrigin origin() {
+        return data.isPresent() ? DataOrigin.FILES : DataOrigin.DRAWN;
     }
 
     static TextCnnOptions from(CommandLine line) throws ParseException {

@@ -269,14 +269,13 @@ final class TextCnnTraining implements AutoCloseable {
                 end.accuracy, end.samples);
         say(
                 "%s",
-                totals.result("textcnn", hvd.size(), epochs, end.loss, end.accuracy)
+                totals.result("textcnn", options.origin(), hvd.size(), epochs, end.loss, end.accuracy)
                         + String.format(
                                 Locale.ROOT,
-                                " mode=%s devices=%d epoch_seconds=%.3f data=%s",
+                                " mode=%s devices=%d epoch_seconds=%.3f",
                                 options.mode().word(),
                                 options.mode().devices(),
-                                trainingSeconds / epochs,
-                                options.data().isPresent() ? "file" : "drawn"));
+                                trainingSeconds / epochs));
         return weights.areEqual() ? 0 : WEIGHTS_DIFFER;
     }
 

@@ -3,6 +3,7 @@ package io.hvd.examples.volume;
 import io.hvd.HvdContext;
 import io.hvd.RankBody;
 import io.hvd.examples.Example;
+import io.hvd.examples.QuickRun;
 import io.hvd.examples.image.OutputFiles;
 import io.hvd.examples.image.ResultFile;
 import io.hvd.examples.training.LocalRootFirst;
@@ -11,6 +12,7 @@ import io.hvd.optimizer.torch.TorchRuntime;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import org.apache.commons.cli.CommandLine;
@@ -34,6 +36,11 @@ public final class UNetEvalExample implements Example {
     @Override
     public Options flags() {
         return UNetEvalOptions.flags();
+    }
+
+    @Override
+    public List<QuickRun> quickRuns() {
+        return List.of(QuickRun.leftOut("it evaluates what unet3d --checkpoint has saved"));
     }
 
     @Override
@@ -107,7 +114,7 @@ public final class UNetEvalExample implements Example {
         return String.format(
                 Locale.ROOT,
                 "RESULT example=unet3d-eval ranks=%d volumes=%d loss=%.6f accuracy=%.4f dice=%.6f with_mask=%d"
-                        + " volumes_per_second=%.2f %s",
+                        + " volumes_per_second=%.2f data=%s",
                 hvd.size(),
                 scores.rows().size(),
                 scores.meanLoss(),

@@ -1,6 +1,7 @@
 package io.hvd.examples.volume;
 
 import io.hvd.HvdContext;
+import io.hvd.examples.data.DataOrigin;
 import io.hvd.examples.training.LocalRootFirst;
 import io.hvd.examples.training.RankMistakes;
 import java.io.IOException;
@@ -89,7 +90,7 @@ record VolumeData(VolumeSet train, VolumeSet eval, boolean drawn, String origin)
     }
 
     /** The word for the result line. */
-    String word() {
-        return drawn ? "data=drawn" : "data=read";
+    DataOrigin word() {
+        return drawn ? DataOrigin.DRAWN : DataOrigin.FILES;
     }
 }

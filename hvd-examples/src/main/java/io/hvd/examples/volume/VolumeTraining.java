@@ -175,8 +175,8 @@ final class VolumeTraining {
         say(
                 "mean Dice %.4f of %d volumes with a mask, of %d",
                 scores.meanDice(), scores.volumesWithMask(), data.eval().size());
-        String result = totals.result("unet3d", hvd.size(), epochs, scores.meanLoss(), scores.accuracy());
-        say("%s dice=%.4f %s", result, scores.meanDice(), data.word());
+        String result = totals.result("unet3d", data.word(), hvd.size(), epochs, scores.meanLoss(), scores.accuracy());
+        say("%s dice=%.4f", result, scores.meanDice());
         return weights.areEqual() ? 0 : WEIGHTS_DIFFER;
     }
 

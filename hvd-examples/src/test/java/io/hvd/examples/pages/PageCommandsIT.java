@@ -132,6 +132,9 @@ class PageCommandsIT {
         assertThat(table("| flag of `cifar10` |")).isEqualTo(flagsInHelp("cifar10"));
         assertThat(table("| flag of `char-lm` |")).isEqualTo(flagsInHelp("char-lm"));
         assertThat(table("| flag of `cuda-mlp` |")).isEqualTo(flagsInHelp("cuda-mlp"));
+        assertThat(table("| flag of `toy` |")).isEqualTo(flagsInHelp("toy"));
+        assertThat(table("| flag of `sampler-demo`, "))
+                .isEqualTo(flagsInHelp("sampler-demo", "uneven-data", "hang-demo", "adasum-demo", "distributed-eval"));
     }
 
     private static Set<String> table(String start) {
