@@ -84,12 +84,9 @@ class NibabelIT {
     void nibabelReadsEveryTypeThatIsWritten() throws Exception {
         float[] voxels = {0, 1, 2, 3, 4, 100};
         VoxelSpace space = new VoxelSpace(
-                new float[] {1, 2, 3, 4, 1, 1, 1, 1},
-                (byte) 2,
-                (short) 0,
-                (short) 2,
-                new float[6],
-                new float[] {2, 0, 0, -5, 0, 3, 0, 6, 0, 0, 4, 7});
+                new float[] {1, 2, 3, 4, 1, 1, 1, 1}, (byte) 2, (short) 0, (short) 2, new float[6], new float[] {
+                    2, 0, 0, -5, 0, 3, 0, 6, 0, 0, 4, 7
+                });
         List<String> files = new ArrayList<>();
         for (VoxelType type : VoxelType.values()) {
             for (String end : new String[] {".nii", ".nii.gz"}) {
@@ -106,7 +103,8 @@ class NibabelIT {
             String expected = type.name().toLowerCase(Locale.ROOT)
                     + " (1, 2, 3, 1) [2.0, 0.0, 0.0, -5.0, 0.0, 3.0, 0.0, 6.0, 0.0, 0.0, 4.0, 7.0]"
                     + " [0.0, 1.0, 2.0, 3.0, 4.0, 100.0]";
-            assertThat(lines.subList(2 * type.ordinal(), 2 * type.ordinal() + 2)).containsOnly(expected);
+            assertThat(lines.subList(2 * type.ordinal(), 2 * type.ordinal() + 2))
+                    .containsOnly(expected);
         }
     }
 

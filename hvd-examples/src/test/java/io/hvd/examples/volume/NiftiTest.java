@@ -93,7 +93,8 @@ class NiftiTest {
         bytes.putFloat(112, 0).putFloat(116, 7);
         bytes.putShort(352, (short) 5);
 
-        assertThat(Nifti.read(Files.write(folder.resolve("a"), bytes.array())).voxels()).startsWith(5, 0);
+        assertThat(Nifti.read(Files.write(folder.resolve("a"), bytes.array())).voxels())
+                .startsWith(5, 0);
     }
 
     @Test
@@ -104,9 +105,13 @@ class NiftiTest {
         refuse(bytes -> bytes.putShort(40, (short) 2), "dim[0] at byte 40 is 2, expected 3 to 7 dimensions");
         refuse(bytes -> bytes.putShort(44, (short) 0), "dim[2] at byte 44 is 0, expected at least 1");
         refuse(bytes -> bytes.putShort(48, (short) 3), "dim[4] at byte 48 is 3, expected 1: a single channel");
-        refuse(bytes -> bytes.putShort(70, (short) 128), "datatype at byte 70 is 128, expected one of 2 (uint8), 4 (int16)");
+        refuse(
+                bytes -> bytes.putShort(70, (short) 128),
+                "datatype at byte 70 is 128, expected one of 2 (uint8), 4 (int16)");
         refuse(bytes -> bytes.putShort(72, (short) 8), "bitpix at byte 72 is 8, expected 16 as datatype 4 has");
-        refuse(bytes -> bytes.putFloat(108, 100), "vox_offset at byte 108 is 100.0, expected a whole number of at least 352");
+        refuse(
+                bytes -> bytes.putFloat(108, 100),
+                "vox_offset at byte 108 is 100.0, expected a whole number of at least 352");
         refuse(
                 bytes -> bytes.putFloat(112, 2).putFloat(116, Float.NaN),
                 "scl_inter at byte 116 is NaN, expected a finite number");
@@ -139,7 +144,9 @@ class NiftiTest {
         byte[] whole = header(ByteOrder.LITTLE_ENDIAN, 352 + 12).array();
         refuse(new byte[0], "the file ends after 0 bytes (decompressed), expected a header of 348");
         refuse(Arrays.copyOf(whole, 347), "the file ends after 347 bytes (decompressed), expected a header of 348");
-        refuse(Arrays.copyOf(whole, 363), "the file ends after 363 bytes (decompressed), expected 364, where its 6 voxels end");
+        refuse(
+                Arrays.copyOf(whole, 363),
+                "the file ends after 363 bytes (decompressed), expected 364, where its 6 voxels end");
         refuse(
                 gzip(Arrays.copyOf(whole, 363)),
                 "the file ends after 363 bytes (decompressed), expected 364, where its 6 voxels end");

@@ -76,7 +76,10 @@ class SyntheticVolumesTest {
         assertThat(Files.getLastModifiedTime(folder.resolve("img0.nii.gz"))).isEqualTo(old);
         VolumeFolder read = VolumeFolder.of(folder);
         read.requireSizes(SIZE);
-        assertThat(read.asSet().names()).hasSize(11).startsWith("img0", "img1", "img2").endsWith("img9", "img10");
+        assertThat(read.asSet().names())
+                .hasSize(11)
+                .startsWith("img0", "img1", "img2")
+                .endsWith("img9", "img10");
         for (int index : new int[] {0, 1, 10}) {
             assertThat(read.get(index)).usingRecursiveComparison().isEqualTo(VOLUMES.draw(index));
         }
@@ -186,7 +189,8 @@ class SyntheticVolumesTest {
     void valuesAreStretchedToTheUnitIntervalAndASingleValueBecomesZero() {
         assertThat(Volume.of(3, 1, 1, new float[] {-2, 0, 6}).scaledToUnit().voxels())
                 .containsExactly(0, 0.25f, 1);
-        assertThat(Volume.of(2, 1, 1, new float[] {5, 5}).scaledToUnit().voxels()).containsOnly(0);
+        assertThat(Volume.of(2, 1, 1, new float[] {5, 5}).scaledToUnit().voxels())
+                .containsOnly(0);
     }
 
     /** NumPy's definition: a quarter turn from axis 0 to axis 2 takes out[i, j, k] from in[k, j, n - 1 - i]. */
@@ -199,7 +203,9 @@ class SyntheticVolumesTest {
         }
         Volume volume = Volume.of(5, 6, 7, numbers);
         float[] expected = copy(new Crop(1, 2, 3, side, 0), volume);
-        assertThat(expected).startsWith(volume.index(1, 2, 3), volume.index(2, 2, 3)).endsWith(volume.index(3, 4, 5));
+        assertThat(expected)
+                .startsWith(volume.index(1, 2, 3), volume.index(2, 2, 3))
+                .endsWith(volume.index(3, 4, 5));
         for (int turns = 1; turns <= 3; turns++) {
             float[] before = expected;
             expected = new float[before.length];
@@ -210,7 +216,9 @@ class SyntheticVolumesTest {
                     }
                 }
             }
-            assertThat(copy(new Crop(1, 2, 3, side, turns), volume)).as("%d turns", turns).containsExactly(expected);
+            assertThat(copy(new Crop(1, 2, 3, side, turns), volume))
+                    .as("%d turns", turns)
+                    .containsExactly(expected);
         }
     }
 
@@ -228,7 +236,8 @@ class SyntheticVolumesTest {
 
         List<Crop> crops = Crop.choose(mask, 8, 4000, new SplitMix64(1));
 
-        assertThat(crops).allMatch(crop -> crop.x() >= 0 && crop.x() <= 12)
+        assertThat(crops)
+                .allMatch(crop -> crop.x() >= 0 && crop.x() <= 12)
                 .allMatch(crop -> crop.y() >= 0 && crop.y() <= 13)
                 .allMatch(crop -> crop.z() >= 0 && crop.z() <= 14);
         assertThat(crops.stream().filter(crop -> crop.x() == 0 && crop.y() == 6 && crop.z() == 14))

@@ -37,7 +37,8 @@ class UNet3dTest {
 
     @Test
     void theNetOfFullSizeHasMonaisNumberOfParameters() {
-        assertThat(parameters(new UNet3d.Shape(1, 1, FULL, VolumeNorm.INSTANCE))).isEqualTo(4_805_534);
+        assertThat(parameters(new UNet3d.Shape(1, 1, FULL, VolumeNorm.INSTANCE)))
+                .isEqualTo(4_805_534);
         assertThat(parameters(new UNet3d.Shape(1, 2, FULL, VolumeNorm.BATCH))).isEqualTo(4_808_917);
     }
 
@@ -56,7 +57,8 @@ class UNet3dTest {
     /** Calculated once more from the parameters by their names, with the functions that the layers stand for. */
     @Test
     void theNetComputesWhatItsDescriptionSays() {
-        UNet3d net = SeededModule.seeded(3, () -> new UNet3d(new UNet3d.Shape(1, 2, List.of(2, 3), VolumeNorm.INSTANCE)));
+        UNet3d net =
+                SeededModule.seeded(3, () -> new UNet3d(new UNet3d.Shape(1, 2, List.of(2, 3), VolumeNorm.INSTANCE)));
         System.gc(); // norms that only LibTorch knew would be gone after this
         try (PointerScope scope = new PointerScope();
                 NoGradGuard guard = new NoGradGuard()) {
@@ -110,8 +112,7 @@ class UNet3dTest {
     private static Tensor normalised(Tensor x) {
         long[] voxels = {2, 3, 4};
         Tensor centred = x.sub(x.mean(voxels, true, new ScalarTypeOptional()));
-        Tensor variance =
-                centred.mul(centred).mean(voxels, true, new ScalarTypeOptional());
+        Tensor variance = centred.mul(centred).mean(voxels, true, new ScalarTypeOptional());
         return centred.div(variance.add(new Scalar(1e-5)).sqrt());
     }
 
@@ -144,7 +145,8 @@ class UNet3dTest {
         assertThat(window.starts(128)).containsExactly(0L, 32L);
         assertThat(window.starts(168)).containsExactly(0L, 72L);
         assertThat(window.starts(170)).containsExactly(0L, 72L, 74L);
-        assertThat(new SlidingWindow(4, 1, 0.99, SlidingWindow.Weighting.CONSTANT).starts(6)).containsExactly(0L, 1L, 2L);
+        assertThat(new SlidingWindow(4, 1, 0.99, SlidingWindow.Weighting.CONSTANT).starts(6))
+                .containsExactly(0L, 1L, 2L);
     }
 
     /** Sides that are no multiple of the distance, one below the cube's, and more cubes than a batch. */
@@ -211,8 +213,9 @@ class UNet3dTest {
         assertThat(scores.meanLoss()).isCloseTo(1.75 / 3, within(1e-12));
         assertThat(scores.accuracy()).isEqualTo((97 + 93 + 200) / 400.0);
         assertThat(scores.csv(List.of("a", "b", "c")))
-                .isEqualTo("image,dice,overlap,predicted,truth,voxels,loss\n"
-                        + "a,0.666667,3,4,5,100,0.500000\nb,NaN,0,7,0,100,1.000000\nc,1.000000,10,10,10,200,0.250000\n");
+                .isEqualTo(
+                        "image,dice,overlap,predicted,truth,voxels,loss\n"
+                                + "a,0.666667,3,4,5,100,0.500000\nb,NaN,0,7,0,100,1.000000\nc,1.000000,10,10,10,200,0.250000\n");
         assertThat(new VolumeScores(List.of()).meanDice()).isNaN();
     }
 

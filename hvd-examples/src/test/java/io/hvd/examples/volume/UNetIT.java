@@ -29,7 +29,8 @@ class UNetIT {
         Job job = TrainJar.horovodrun(ranks, "unet3d", "--preset", "quick");
 
         assertThat(dice(job)).isGreaterThan(0.8);
-        assertThat(job.lines("RESULT example=unet3d ranks=" + ranks + " epochs=80 ")).hasSize(1);
+        assertThat(job.lines("RESULT example=unet3d ranks=" + ranks + " epochs=80 "))
+                .hasSize(1);
         assertThat(job.lines("weights of all ranks are equal, crc32 ")).hasSize(1);
     }
 
@@ -40,20 +41,33 @@ class UNetIT {
         Job training = TrainJar.horovodrun(
                 2, "unet3d", "--preset", "quick", "--epochs", "6", "--data-dir", data, "--checkpoint", model);
         Job evaluation = TrainJar.horovodrun(
-                3, "unet3d-eval", "--preset", "quick", "--data-dir", data, "--checkpoint", model, "--csv",
-                folder.resolve("scores.csv").toString(), "--out", folder.resolve("masks").toString());
+                3,
+                "unet3d-eval",
+                "--preset",
+                "quick",
+                "--data-dir",
+                data,
+                "--checkpoint",
+                model,
+                "--csv",
+                folder.resolve("scores.csv").toString(),
+                "--out",
+                folder.resolve("masks").toString());
 
-        assertThat(training.lines("drawing what is missing of 12 volumes of 32x32x32 voxels in ")).hasSize(1);
+        assertThat(training.lines("drawing what is missing of 12 volumes of 32x32x32 voxels in "))
+                .hasSize(1);
         assertThat(dice(evaluation)).isEqualTo(dice(training), within(1e-4));
         assertThat(evaluation.output()).doesNotContain("drawing");
         assertThat(Files.readAllLines(folder.resolve("scores.csv"))).hasSize(5);
-        assertThat(Nifti.read(folder.resolve("masks").resolve("img11_mask.nii.gz")).sizes())
+        assertThat(Nifti.read(folder.resolve("masks").resolve("img11_mask.nii.gz"))
+                        .sizes())
                 .isEqualTo("32x32x32");
     }
 
     private static double dice(Job job) {
         assertThat(job.exitCode()).as(job.output()).isZero();
-        Matcher line = DICE.matcher(job.output().lines().reduce((first, second) -> second).orElse(""));
+        Matcher line = DICE.matcher(
+                job.output().lines().reduce((first, second) -> second).orElse(""));
         assertThat(line.matches()).as(job.output()).isTrue();
         return Double.parseDouble(line.group(1));
     }

@@ -32,8 +32,10 @@ class VolumeTrainingTest {
         VolumeScores other = train(1, TINY + "-b 4 --max-steps 3 --checkpoint " + folder.resolve("other"));
 
         Map<String, Tensor> expected = Checkpoint.read(folder.resolve("one")).tensors();
-        assertThat(distance(Checkpoint.read(folder.resolve("two")).tensors(), expected)).isLessThan(2e-4);
-        assertThat(distance(Checkpoint.read(folder.resolve("other")).tensors(), expected)).isGreaterThan(1e-3);
+        assertThat(distance(Checkpoint.read(folder.resolve("two")).tensors(), expected))
+                .isLessThan(2e-4);
+        assertThat(distance(Checkpoint.read(folder.resolve("other")).tensors(), expected))
+                .isGreaterThan(1e-3);
         assertThat(two.meanLoss()).isEqualTo(one.meanLoss(), within(1e-4));
         assertThat(other.meanLoss()).isNotCloseTo(one.meanLoss(), within(1e-4));
         assertThat(one.rows()).hasSize(5);
@@ -79,7 +81,10 @@ class VolumeTrainingTest {
         train(1, TINY + "-b 4 --checkpoint " + model);
         String one = evaluate(1, model);
 
-        assertThat(one).contains("image,dice,").containsPattern("img8,0\\.\\d+,").containsPattern("img12,0\\.\\d+,");
+        assertThat(one)
+                .contains("image,dice,")
+                .containsPattern("img8,0\\.\\d+,")
+                .containsPattern("img12,0\\.\\d+,");
         assertThat(evaluate(3, model)).isEqualTo(one);
         assertThat(evaluate(6, model)).isEqualTo(one);
         assertThat(folder.resolve("scores-1")).hasSameBinaryContentAs(folder.resolve("scores-3"));
@@ -148,7 +153,8 @@ class VolumeTrainingTest {
         assertThat(full.data().size()).isEqualTo(128);
         assertThat(full.roi()).isEqualTo(96);
         assertThat(full.channels()).isEqualTo(List.of(16, 32, 64, 128, 256));
-        assertThat(List.of(full.epochs(), full.batchSize(), full.crops(), full.workers())).isEqualTo(List.of(5, 2, 4, 2));
+        assertThat(List.of(full.epochs(), full.batchSize(), full.crops(), full.workers()))
+                .isEqualTo(List.of(5, 2, 4, 2));
         assertThat(full.learningRate()).isEqualTo(0.001);
         assertThat(full.window()).isEqualTo(new SlidingWindow(96, 4, 0.25, SlidingWindow.Weighting.CONSTANT));
 
