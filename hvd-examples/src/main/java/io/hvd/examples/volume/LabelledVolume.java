@@ -13,4 +13,20 @@ record LabelledVolume(String name, Volume image, Volume label) {
                     + image.sizes() + " as the image");
         }
     }
+
+    /**
+     * The same with the image's values mapped to 0..1.
+     *
+     * @throws IllegalArgumentException that names the first voxel which is infinite or not a number
+     */
+    LabelledVolume scaled() {
+        float[] voxels = image.voxels();
+        for (int i = 0; i < voxels.length; i++) {
+            if (!Float.isFinite(voxels[i])) {
+                throw new IllegalArgumentException(
+                        "voxel " + i + " of " + name + " is " + voxels[i] + ", expected a finite number");
+            }
+        }
+        return new LabelledVolume(name, image.scaledToUnit(), label);
+    }
 }

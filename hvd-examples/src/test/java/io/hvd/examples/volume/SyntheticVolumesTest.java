@@ -71,9 +71,11 @@ class SyntheticVolumesTest {
         FileTime old = FileTime.fromMillis(1_000_000);
         Files.setLastModifiedTime(folder.resolve("img0.nii.gz"), old);
         Files.delete(folder.resolve("seg1.nii.gz"));
+        assertThat(SyntheticVolumes.missing(folder, 11)).isEqualTo(9);
         SyntheticVolumes.generate(folder, 11, SIZE, 3);
 
         assertThat(Files.getLastModifiedTime(folder.resolve("img0.nii.gz"))).isEqualTo(old);
+        assertThat(SyntheticVolumes.missing(folder, 11)).isZero();
         VolumeFolder read = VolumeFolder.of(folder);
         read.requireSizes(SIZE);
         assertThat(read.asSet().names())
@@ -191,6 +193,16 @@ class SyntheticVolumesTest {
                 .containsExactly(0, 0.25f, 1);
         assertThat(Volume.of(2, 1, 1, new float[] {5, 5}).scaledToUnit().voxels())
                 .containsOnly(0);
+    }
+
+    @Test
+    void aVoxelThatIsNoNumberIsNamed() {
+        Volume image = Volume.of(2, 1, 1, new float[] {1, Float.NaN});
+
+        assertThatThrownBy(() -> new LabelledVolume("img7", image, image).scaled())
+                .hasMessage("voxel 1 of img7 is NaN, expected a finite number");
+        assertThatThrownBy(() -> new LabelledVolume("img7", image, Volume.of(1, 2, 1, new float[2])))
+                .hasMessage("the label of img7 has 1x2x1 voxels, expected 2x1x1 as the image");
     }
 
     /** NumPy's definition: a quarter turn from axis 0 to axis 2 takes out[i, j, k] from in[k, j, n - 1 - i]. */

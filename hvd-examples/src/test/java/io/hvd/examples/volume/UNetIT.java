@@ -54,7 +54,7 @@ class UNetIT {
                 "--out",
                 folder.resolve("masks").toString());
 
-        assertThat(training.lines("drawing what is missing of 12 volumes of 32x32x32 voxels in "))
+        assertThat(training.lines("drawing 12 volumes of 32x32x32 voxels into "))
                 .hasSize(1);
         assertThat(dice(evaluation)).isEqualTo(dice(training), within(1e-4));
         assertThat(evaluation.output()).doesNotContain("drawing");

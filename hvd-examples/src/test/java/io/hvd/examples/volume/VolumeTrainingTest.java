@@ -123,6 +123,8 @@ class VolumeTrainingTest {
     @Test
     void badFlagsAndFilesAreNamedWithWhatIsExpected() throws Exception {
         Path foreign = Files.writeString(folder.resolve("text"), "no model");
+        TrainHere large = TrainHere.run("unet3d", "--size", "2000");
+        assertThat(large.output()).contains("--size is \"2000\", expected at most 1024");
         Map<String, String> messages = Map.of(
                 "unet3d --preset quick --roi 18",
                 "--roi is \"18\", expected a multiple of 4 and at least 8",
