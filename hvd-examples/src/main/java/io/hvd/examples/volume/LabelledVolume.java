@@ -15,7 +15,7 @@ record LabelledVolume(String name, Volume image, Volume label) {
     }
 
     /**
-     * The same with the image's values mapped to 0..1.
+     * Maps the image's values to 0..1, and leaves the label as it is.
      *
      * @throws IllegalArgumentException that names the first voxel which is infinite or not a number
      */
