@@ -61,6 +61,7 @@ NoHangIT             known long work while ranks negotiate, and beside a transfe
 PageCommandsIT       the training under plain mpirun that the pages show
 ProgramGeneratorTest the ends of 500 random programs of each kind instead of 30
 PythonSafetensorsIT  checkpoints, also of a series, that Python reads and writes (with its packages safetensors and torch)
+QuickPresetsIT       imagenet, gan and char-lm with a transformer on two processes
 ReportBrowserIT      a page of runs in Chromium, on a phone's screen and on a desk's
 RepositoryIT         hvd deployed into a folder, and projects of Maven and Gradle that take it from there
 ResumedCifarIT       cifar10 with synchronised batch norms, resumed
@@ -69,6 +70,7 @@ SoakIT               half an hour of training that must not need more and more m
 StartIT              a folder that cannot be written
 StrangersIT          other ports of Open MPI, and ranks that are threads
 SyncedResNetIT       a ResNet-18 whose batch norms are synchronised, on 4 ranks and threads beside one rank
+SyntheticBenchmarkTest  images per second of residual nets
 TensorBoardIT        TensorBoard's own reader of event files (with Python's package tensorboard)
 ThreadsIT            digits with threads of two processes
 TorchColdCacheIT     rank threads that find LibTorch prepared

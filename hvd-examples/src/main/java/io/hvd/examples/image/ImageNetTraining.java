@@ -52,7 +52,8 @@ final class ImageNetTraining {
         this.schedule = options.schedule(hvd.size());
         this.device = TorchDevice.of(hvd, options.cuda());
         this.model = device.onto(SeededModule.seeded(
-                options.seed(), () -> ResNet.named(options.model(), ResNet.Stem.IMAGENET, photos.classes())));
+                options.seed(),
+                () -> ResNet.named(options.model(), ResNet.Stem.IMAGENET, photos.classes(), options.width())));
         this.step = new ImageNetStep(hvd, options, model, schedule.rate(0));
         this.evaluator = new Evaluator(hvd, images, device, model, options.valBatchSize(), options.workers());
         this.record = new RunRecord(hvd, ImageNetExample.NAME, options.run());

@@ -12,17 +12,18 @@ import org.junit.jupiter.api.Timeout;
 /** On ranks that are threads of this JVM. */
 @Timeout(120)
 class GanTest {
-    private static final String TINY = "gan --modes 4 --deviation 0.1 --hidden 32 --batch-size 64 --points 6400 ";
+    private static final String TINY = "gan --modes 4 --deviation 0.15 --hidden 32 --batch-size 64 --points 3200 ";
     private static final Pattern RESULT = Pattern.compile(
             "RESULT example=gan ranks=(\\d) .* steps=(\\d+) loss=(\\S+) accuracy=(\\S+) .* data=drawn modes=4 covered=(\\d) evaluated=(\\d+)");
 
     @Test
     void theGeneratorLearnsToPlacePointsAroundAllModes() throws Exception {
-        TrainHere run = TrainHere.run((TINY + "--epochs 6 --threads 2").split(" "));
+        TrainHere run = TrainHere.run((TINY + "--epochs 5 --lr 0.004 --threads 2").split(" "));
 
         Matcher result = resultOf(run);
-        assertThat(run.output()).contains("before the training: 0.0 % of 4096 generated points near a mode, 0 of 4");
-        assertThat(Double.parseDouble(result.group(4))).isGreaterThan(0.7);
+        assertThat(run.output())
+                .containsPattern("before the training: 0\\.\\d % of 4096 generated points near a mode, 0 of 4 modes");
+        assertThat(Double.parseDouble(result.group(4))).isGreaterThan(0.65);
         assertThat(result.group(5)).isEqualTo("4");
         assertThat(result.group(6)).isEqualTo("4096");
         assertThat(run.output())

@@ -29,7 +29,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 @Timeout(120)
 class ImageNetTest {
     private static final String TINY =
-            "--model resnet18 --image-size 33 --classes 3 --train-images 12 --val-images 5 --workers 0 --warmup-epochs 1 ";
+            "--model resnet18 --width 4 --image-size 33 --classes 3 --train-images 12 --val-images 5 --workers 0 --warmup-epochs 1 ";
 
     @TempDir
     Path folder;
@@ -125,8 +125,9 @@ class ImageNetTest {
         CifarFiles.writeFolders(folder, 3, 2);
         Path damaged = folder.resolve("train/green/001.jpg");
         Files.writeString(damaged, "no image");
-        String flags = "imagenet --model resnet18 --image-size 33 --epochs 1 --batch-size 2 --workers 1 --train-dir "
-                + folder + "/train --val-dir " + folder + "/test --threads 2 --base-lr 0.001";
+        String flags =
+                "imagenet --model resnet18 --width 4 --image-size 33 --epochs 1 --batch-size 2 --workers 1 --train-dir "
+                        + folder + "/train --val-dir " + folder + "/test --threads 2 --base-lr 0.001";
 
         assertThatThrownBy(() -> TrainHere.run(flags.split(" "))).hasStackTraceContaining(damaged.toString());
         TrainHere run = TrainHere.run((flags + " --skip-corrupt").split(" "));
