@@ -60,7 +60,7 @@ record ImageNetOptions(
             int trainImages,
             int valImages,
             boolean skipping) {
-        /** Of smaller ones the last layers have one pixel, of which a batch norm cannot take the deviation in a batch of one. */
+        /** The last layers have a single pixel of smaller images, and a batch norm has no deviation of one pixel of one image. */
         private static final int SMALLEST_IMAGE = 33;
 
         static Data from(CommandLine line, ImageNetPreset preset) throws ParseException {
