@@ -165,6 +165,33 @@ class ImageNetTest {
                 .hasStackTraceContaining("there is no folder");
     }
 
+    @Test
+    void ranksThatHaveFoundDifferentImagesAreToldSo() throws Exception {
+        CifarFiles.writeFolders(folder, 2, 1);
+        Path other = folder.resolve("other");
+        CifarFiles.writeFolders(other, 2, 1);
+        Files.move(other.resolve("train/red/001.jpg"), other.resolve("train/red/007.jpg"));
+        ImageNetOptions options = parse("--model resnet18 --width 4");
+        List<PhotoSets> found = List.of(
+                PhotoSets.open(folder.resolve("train"), folder.resolve("test")),
+                PhotoSets.open(folder.resolve("train"), folder.resolve("test")),
+                PhotoSets.open(other.resolve("train"), other.resolve("test")));
+
+        List<String> said = Hvd.spawn(3, hvd -> {
+            try {
+                return "no mistake: " + new ImageNetTraining(hvd, options, found.get(hvd.rank()));
+            } catch (ParseException e) {
+                return e.getMessage();
+            }
+        });
+
+        assertThat(said).hasSize(3).containsOnly(said.get(0));
+        assertThat(said.get(0))
+                .matches("the ranks have found different images: 6 to train on and 3 to evaluate in 3 classes, crc32 of"
+                        + " the names (\\w+) and (\\w+) on rank 0 \\(.*\\), 6 to train on and 3 to evaluate in 3"
+                        + " classes, crc32 of the names (?!\\1)\\w+ and \\2 on rank 2 \\(.*\\)");
+    }
+
     private static List<Evaluation> train(int ranks, String flags) throws Exception {
         ImageNetOptions options = parse(TINY + flags);
         PhotoSets photos = options.data().open(options.seed());
