@@ -66,11 +66,11 @@ ReportBrowserIT      a page of runs in Chromium, on a phone's screen and on a de
 RepositoryIT         hvd deployed into a folder, and projects of Maven and Gradle that take it from there
 ResumedCifarIT       cifar10 with synchronised batch norms, resumed
 SlurmIT              two hosts of a real Slurm (root)
+SmallTrainingsTest   images per second of residual nets
 SoakIT               half an hour of training that must not need more and more memory
 StartIT              a folder that cannot be written
 StrangersIT          other ports of Open MPI, and ranks that are threads
 SyncedResNetIT       a ResNet-18 whose batch norms are synchronised, on 4 ranks and threads beside one rank
-SyntheticBenchmarkTest  images per second of residual nets
 TensorBoardIT        TensorBoard's own reader of event files (with Python's package tensorboard)
 ThreadsIT            digits with threads of two processes
 TorchColdCacheIT     rank threads that find LibTorch prepared

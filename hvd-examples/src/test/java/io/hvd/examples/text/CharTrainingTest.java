@@ -23,7 +23,7 @@ class CharTrainingTest {
             "char-lm --model transformer --hidden 16 --layers 1 --heads 2 --width 32 --workers 0 --sample 0 ";
     private static final Pattern EPOCH = Pattern.compile("epoch \\d+/\\d+: .*, perplexity (\\S+)");
     private static final Pattern RESULT = Pattern.compile(
-            "RESULT example=char-lm .* steps=(\\d+) loss=(\\S+) accuracy=(\\S+) .* data=\\w+ model=transformer perplexity=(\\S+)");
+            "RESULT example=char-lm .* steps=(\\d+) loss=(\\S+) accuracy=(\\S+) .* data=files model=transformer perplexity=(\\S+)");
 
     @TempDir
     Path folder;
@@ -31,18 +31,15 @@ class CharTrainingTest {
     /** Nothing is known to a model whose perplexity is 25, the number of different characters. */
     @Test
     void theTransformersPerplexityFallsOnFourRanksAsOnOneWithTheSameBatch() throws Exception {
-        // 320 samples of 32 characters, of which 288 are trained on: nine steps of 32
-        Path text = Files.writeString(
-                folder.resolve("text"), SumsInWords.of(10_300, 1).substring(0, 10_241));
-        String flags = "--data-file " + text + " --epochs 4 --lr 0.01 ";
+        String flags = "--epochs 3 --lr 0.01 ";
 
         List<Double> one = perplexities(flags + "--batch-size 32 --threads 1");
         List<Double> four = perplexities(flags + "--batch-size 8 --threads 4");
 
-        assertThat(one).hasSize(4).isSortedAccordingTo(Comparator.reverseOrder());
+        assertThat(one).hasSize(3).isSortedAccordingTo(Comparator.reverseOrder());
         assertThat(one.get(0)).isBetween(5.0, 25.0);
-        assertThat(one.get(3)).isLessThan(0.6 * one.get(0));
-        for (int epoch = 0; epoch < 4; epoch++) {
+        assertThat(one.get(2)).isLessThan(0.7 * one.get(0));
+        for (int epoch = 0; epoch < 3; epoch++) {
             assertThat(four.get(epoch)).as("epoch %d", epoch).isCloseTo(one.get(epoch), within(0.02 * one.get(epoch)));
         }
     }
@@ -54,7 +51,7 @@ class CharTrainingTest {
         double alone = perplexity("--lr 0.01 --max-steps 6 --batch-size 8");
 
         assertThat(inTurn).isCloseTo(together, within(1e-3 * together));
-        assertThat(Math.abs(alone - together)).isGreaterThan(1e-2 * together);
+        assertThat(Math.abs(alone - together)).isGreaterThan(5e-3 * together);
     }
 
     @Test
@@ -91,14 +88,19 @@ class CharTrainingTest {
         assertThat(run.output()).contains("char-lm: ", named);
     }
 
-    private static double perplexity(String flags) throws Exception {
+    private double perplexity(String flags) throws Exception {
         List<Double> all = perplexities(flags);
         return all.get(all.size() - 1);
     }
 
     /** The perplexity after each epoch; the last one is that of the result. */
-    private static List<Double> perplexities(String flags) throws Exception {
-        TrainHere run = TrainHere.run((TINY + (flags.contains("--threads") ? "" : "--threads 1 ") + flags).split(" "));
+    private List<Double> perplexities(String flags) throws Exception {
+        // 320 samples of 32 characters, of which 288 are trained on: nine steps of 32
+        Path text = Files.writeString(
+                folder.resolve("text"), SumsInWords.of(10_300, 1).substring(0, 10_241));
+        TrainHere run = TrainHere.run(
+                (TINY + "--data-file " + text + " " + (flags.contains("--threads") ? "" : "--threads 1 ") + flags)
+                        .split(" "));
         assertThat(run.exitCode()).as(run.output()).isZero();
         List<Double> found = EPOCH.matcher(run.output())
                 .results()
