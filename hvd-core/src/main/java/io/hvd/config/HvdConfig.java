@@ -151,15 +151,24 @@ public record HvdConfig(
      * @param gpus per rank; 0 leaves it as it is
      */
     public HvdConfig withGpusPerRank(int gpus) {
-        return gpus == 0 ? this : with(gpu.withPerRank(gpus), debug);
+        return gpus == 0 ? this : with(gpu.withPerRank(gpus), stall, debug);
     }
 
     /** This configuration for a program that has a handler of its own for exceptions that nobody catches. */
     public HvdConfig withoutUncaughtHandler() {
-        return with(gpu, debug.withoutUncaughtHandler());
+        return with(gpu, stall, debug.withoutUncaughtHandler());
     }
 
-    private HvdConfig with(GpuSettings gpus, DebugSettings debugging) {
+    /**
+     * This configuration for a program that says how long a collective may wait.
+     *
+     * @param time zero leaves it as it is
+     */
+    public HvdConfig withStallTimeout(Duration time) {
+        return time.isZero() ? this : with(gpu, stall.withShutdown(time), debug);
+    }
+
+    private HvdConfig with(GpuSettings gpus, StallSettings stalls, DebugSettings debugging) {
         return new HvdConfig(
                 backend,
                 openMpiHome,
@@ -173,7 +182,7 @@ public record HvdConfig(
                 allreduceAlgorithm,
                 gpus,
                 threadsPerRank,
-                stall,
+                stalls,
                 debugging,
                 failureDirectory,
                 launcherAddress,
@@ -247,6 +256,16 @@ public record HvdConfig(
     /** Age of a waiting collective at which the job ends; zero for never. */
     public Duration stallShutdown() {
         return stall.shutdown();
+    }
+
+    /** The most bytes of host memory outside the heap that hvd may have in this process; 0 for any number. */
+    public long maxBufferBytes() {
+        return debug.maxBufferBytes();
+    }
+
+    /** Whether the place of each buffer's allocation is kept. */
+    public boolean bufferSites() {
+        return debug.bufferSites();
     }
 
     /** Calls that are remembered on each rank. */

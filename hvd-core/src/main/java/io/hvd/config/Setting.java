@@ -122,6 +122,16 @@ public enum Setting {
             "0",
             JOB,
             "1 refuses steps by gradients of which one is infinite or NaN, and names the parameter and the ranks it comes from"),
+    MAX_BUFFER_BYTES(
+            "HVD_MAX_BUFFER_BYTES",
+            "0",
+            RANK,
+            "most bytes of direct buffers, shared segments and pinned memory that hvd may have in a process; 0 for any number"),
+    BUFFER_SITES(
+            "HVD_BUFFER_SITES",
+            "0",
+            RANK,
+            "1 keeps the place of each of these allocations, and lists when a process has left its job what is still held"),
     FLIGHT_RECORDER("HVD_FLIGHT_RECORDER", "128", JOB, "calls that each rank remembers for the report of a hang"),
     UNCAUGHT_HANDLER(
             "HVD_UNCAUGHT_HANDLER",

@@ -26,7 +26,11 @@ await() {
     exit 1
 }
 
-has_own_network() { [[ $(readlink "/proc/$1/ns/net") != $(readlink /proc/self/ns/net) ]]; }
+# While the process becomes another program, its namespace may not be readable, which does not mean that it has its own.
+has_own_network() {
+    local network
+    network=$(readlink "/proc/$1/ns/net") && [[ $network != $(readlink /proc/self/ns/net) ]]
+}
 
 # The first process of a host keeps its namespaces; it is sshd as soon as the file "go" is there.
 start_host() {

@@ -15,6 +15,9 @@ import java.util.function.Consumer;
  * each size, and Gloo.
  */
 final class AllreduceBench implements Benchmark {
+    /** The opponent that shows what the engine adds to a call. */
+    private static final String RAW_COLLECTIVE = "hvd[raw-collective]";
+
     @Override
     public String name() {
         return "allreduce";
@@ -87,6 +90,7 @@ final class AllreduceBench implements Benchmark {
         if (usual != null) {
             results.add(heap(ranks, bytes, usual, "default"));
             results.add(result("allreduce-engine", "engine", "mpi", ranks, bytes, usual, named(usual, "default")));
+            results.add(result("allreduce-engine", "engine", "raw", ranks, bytes, usual, RAW_COLLECTIVE));
             results.add(compressed(ranks, bytes, usual));
         }
         if (usual != null && usual.has("gloo")) {
@@ -105,17 +109,20 @@ final class AllreduceBench implements Benchmark {
     }
 
     private static Result raw(int ranks, long bytes, Samples run, String setting) {
-        return result("allreduce-raw", "raw", "mpi", ranks, bytes, run, named(run, setting));
+        return result("allreduce-raw", "raw", "mpi", ranks, bytes, run, named(run, setting))
+                .withPairs(run.ratios("raw", "mpi", bytes));
     }
 
     private static Result heap(int ranks, long bytes, Samples run, String setting) {
         String opponent = "pack+" + named(run, setting) + "+unpack";
-        return result("allreduce-heap", "heap", "mpi-heap", ranks, bytes, run, opponent);
+        return result("allreduce-heap", "heap", "mpi-heap", ranks, bytes, run, opponent)
+                .withPairs(run.ratios("heap", "mpi-heap", bytes));
     }
 
     /** The engine with compression against the engine without. */
     private static Result compressed(int ranks, long bytes, Samples run) {
         return result("allreduce-fp16", "fp16", "plain", ranks, bytes, run, "hvd[uncompressed]")
+                .withPairs(run.ratios("fp16", "plain", bytes))
                 .with("wire", "float16");
     }
 
@@ -137,6 +144,7 @@ final class AllreduceBench implements Benchmark {
                 .with("busbw_gbs", perByte * bytes / mine.median() / 1e3)
                 .with("opponent_algbw_gbs", bytes / other.median() / 1e3)
                 .with("opponent_busbw_gbs", perByte * bytes / other.median() / 1e3)
-                .with("ours", run.about("raw"));
+                .with("ours", run.about("raw"))
+                .withOthers(run.othersPercent());
     }
 }

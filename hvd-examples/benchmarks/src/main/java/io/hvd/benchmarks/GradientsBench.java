@@ -89,22 +89,30 @@ final class GradientsBench implements Benchmark {
     private static List<Result> results(int ranks, GradientSet gradients, Samples run, MpiSetting setting) {
         List<Result> results = new ArrayList<>();
         for (String ours : List.of("heap", "torch", "heap-prepared", "torch-prepared")) {
-            OPPONENTS.forEach((series, how) -> {
-                if (run.has(series)) {
-                    String opponent = series.startsWith("mpi")
-                            ? run.about("mpi") + "[" + setting.name() + "," + how + "]"
-                            : run.about("gloo") + "[not-bound," + how + "]";
-                    results.add(new Result(
-                                    "gradients-" + gradients.name() + "-" + ours,
-                                    ranks,
-                                    gradients.bytes(),
-                                    run.spread("hvd-" + ours, gradients.bytes()),
-                                    opponent,
-                                    run.spread(series, gradients.bytes()))
-                            .with("ours", run.about("hvd")));
-                }
-            });
+            OPPONENTS.keySet().stream()
+                    .filter(run::has)
+                    .forEach(opponent -> results.add(result(ranks, gradients, run, setting, ours, opponent)));
         }
         return results;
+    }
+
+    private static Result result(
+            int ranks, GradientSet gradients, Samples run, MpiSetting setting, String ours, String opponent) {
+        boolean inTurn = opponent.startsWith("mpi");
+        String series = "hvd-" + ours;
+        long bytes = gradients.bytes();
+        String how = OPPONENTS.get(opponent);
+        Result result = new Result(
+                        "gradients-" + gradients.name() + "-" + ours,
+                        ranks,
+                        bytes,
+                        run.spread(series, bytes),
+                        inTurn
+                                ? run.about("mpi") + "[" + setting.name() + "," + how + "]"
+                                : run.about("gloo") + "[not-bound," + how + "]",
+                        run.spread(opponent, bytes))
+                .with("ours", run.about("hvd"))
+                .withOthers(run.othersPercent());
+        return inTurn ? result.withPairs(run.ratios(series, opponent, bytes)) : result;
     }
 }

@@ -3,6 +3,8 @@ package io.hvd.benchmarks;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -110,21 +112,36 @@ final class Launch {
     static Samples run(
             int ranks, List<String> launcher, Map<String, String> environment, Class<?> program, String... args)
             throws IOException, InterruptedException {
-        Path folder = Files.createTempDirectory("hvd-bench");
-        try {
-            List<String> command = new ArrayList<>(launcher);
-            command.addAll(java());
-            command.addAll(List.of(program.getName(), folder.toString()));
-            command.addAll(List.of(args));
-            await(command, environment, folder.resolve("output"));
-            return Samples.ofSlowest(folder, ranks);
-        } finally {
-            delete(folder);
-        }
+        return QuietLaunch.usual().of(() -> {
+            Path folder = Files.createTempDirectory("hvd-bench");
+            try {
+                List<String> command = new ArrayList<>(launcher);
+                command.addAll(java());
+                command.addAll(List.of(program.getName(), folder.toString()));
+                command.addAll(List.of(args));
+                return counted(() -> {
+                    await(command, environment, folder.resolve("output"));
+                    return Samples.ofSlowest(folder, ranks);
+                });
+            } finally {
+                delete(folder);
+            }
+        });
+    }
+
+    /** Has the samples of a launch say when it began and what other programs had of the processors. */
+    private static Samples counted(QuietLaunch.Attempt launch) throws IOException, InterruptedException {
+        double micros = ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now());
+        ProcessorTimes before = ProcessorTimes.now();
+        Samples samples = launch.launch();
+        ProcessorTimes after = ProcessorTimes.now();
+        samples.launched(micros, after.capacitySince(before), after.othersSince(before));
+        return samples;
     }
 
     /**
-     * Starts ranks that may be on other hosts, which do not see this host's files.
+     * Starts ranks that may be on other hosts, which do not see this host's files. Nobody looks at what other programs
+     * have of the processors, because ranks that ssh has started would be taken for such.
      *
      * @param program a main class that prints its timings in the form of {@link Samples#said}
      */

@@ -19,7 +19,6 @@ final class Report {
 
     private static final String HEAD =
             "| | ranks | bytes | hvd, us (best) | opponent | us (best) | ratio | more |\n|---|---|---|---|---|---|---|---|\n";
-    private static final String OURS_MIN = "ours_min_us";
     private static final String OPPONENT_MIN = "opponent_min_us";
 
     private final List<String> lines;
@@ -108,7 +107,7 @@ final class Report {
 
     private static String row(Result result) {
         Map<String, String> more = new LinkedHashMap<>(result.more());
-        String ours = withBest(result.oursMicros(), more.remove(OURS_MIN));
+        String ours = withBest(result.oursMicros(), more.remove(Result.OURS_MIN));
         String theirs = withBest(result.opponentMicros(), more.remove(OPPONENT_MIN));
         String rest = more.entrySet().stream()
                 .map(field -> field.getKey() + " " + field.getValue())

@@ -22,6 +22,9 @@ public record Result(
         String opponent,
         double opponentMicros,
         Map<String, String> more) {
+    static final String OURS_MIN = "ours_min_us";
+    static final String PAIRS = "pair_ratio";
+    static final String OTHERS = "others_percent";
     private static final String START = "RESULT ";
 
     public Result {
@@ -34,7 +37,7 @@ public record Result(
 
     private static Map<String, String> minima(Spread ours, Spread theirs) {
         Map<String, String> more = new LinkedHashMap<>();
-        more.put("ours_min_us", number(ours.min()));
+        more.put(OURS_MIN, number(ours.min()));
         more.put("opponent_min_us", number(theirs.min()));
         more.put("rounds", Integer.toString(ours.count()));
         return more;
@@ -53,6 +56,16 @@ public record Result(
 
     public Result with(String key, double value) {
         return with(key, number(value));
+    }
+
+    /** Adds the median of the ratios of neighbouring turns, and what nine in ten of them lie between. */
+    Result withPairs(Spread ratios) {
+        return with(PAIRS, ratios.median()).with(PAIRS + "_5", ratios.low()).with(PAIRS + "_95", ratios.high());
+    }
+
+    /** Adds the percentage of the machine's processor time that other programs had meanwhile. */
+    Result withOthers(double percent) {
+        return with(OTHERS, String.format(Locale.ROOT, "%.1f", percent));
     }
 
     public String line() {

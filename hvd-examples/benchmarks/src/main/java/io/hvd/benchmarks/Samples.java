@@ -21,6 +21,9 @@ public final class Samples {
 
     private final List<Sample> samples = new ArrayList<>();
     private final Map<String, String> about = new TreeMap<>();
+    private double startedMicros;
+    private long capacity;
+    private long others;
 
     private record Sample(String series, long bytes, double micros) {
         String line() {
@@ -40,6 +43,33 @@ public final class Samples {
     /** The fact under a key, such as a version; the key itself if there is none. */
     public String about(String key) {
         return about.getOrDefault(key, key);
+    }
+
+    /**
+     * Notes when a launch has begun, and what other programs have had of the machine's processors until it ended.
+     *
+     * @param micros microseconds since 1970
+     */
+    void launched(double micros, long capacityTicks, long othersTicks) {
+        startedMicros = micros;
+        capacity = capacityTicks;
+        others = othersTicks;
+    }
+
+    /** Adds what other programs have had of the processors during the launches of other samples. */
+    void hadAs(Samples more) {
+        capacity += more.capacity;
+        others += more.others;
+    }
+
+    /** When the launch has begun, in microseconds since 1970. */
+    double startedMicros() {
+        return startedMicros;
+    }
+
+    /** The percentage of the machine's processor time that other programs had during the launches; 0 if nobody looked. */
+    double othersPercent() {
+        return capacity == 0 ? 0 : 100.0 * others / capacity;
     }
 
     public boolean has(String series) {
@@ -70,12 +100,22 @@ public final class Samples {
         return Spread.of(timings);
     }
 
+    /**
+     * The ratios of their times to ours, round by round, where both have taken turns.
+     *
+     * @throws IllegalArgumentException if the two have different numbers of timings
+     */
+    Spread ratios(String ours, String theirs, long bytes) {
+        return Spread.ofRatios(of(ours, bytes), of(theirs, bytes));
+    }
+
     /** The samples of several runs, one after the other. */
     public static Samples together(Collection<Samples> runs) {
         Samples all = new Samples();
         for (Samples run : runs) {
             all.samples.addAll(run.samples);
             all.about.putAll(run.about);
+            all.hadAs(run);
         }
         return all;
     }

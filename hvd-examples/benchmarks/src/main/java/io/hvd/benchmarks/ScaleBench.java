@@ -67,7 +67,8 @@ final class ScaleBench implements Benchmark {
                         theirs.spread("step", bytes))
                 .with("per_log2_us", step * Math.log(2) / Math.log(ranks))
                 .with("cpu_us_per_rank", cpu / ranks)
-                .with("opponent_cpu_us_per_rank", negotiatedCpu / ranks);
+                .with("opponent_cpu_us_per_rank", negotiatedCpu / ranks)
+                .withOthers(Samples.together(List.of(ours, theirs)).othersPercent());
     }
 
     private static Samples launch(Map<String, String> environment, int ranks, long tensors, Plan plan)

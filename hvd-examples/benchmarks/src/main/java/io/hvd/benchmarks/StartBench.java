@@ -2,8 +2,6 @@ package io.hvd.benchmarks;
 
 import io.hvd.benchmarks.rank.StartRank;
 import java.io.IOException;
-import java.time.Instant;
-import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -50,14 +48,17 @@ final class StartBench implements Benchmark {
                 addElapsed(theirs, () -> Launch.unbound(ranks, StartRank.class, HVD));
                 addElapsed(torch, () -> Launch.unbound(ranks, StartRank.class, PLAIN));
             }
-            for (String what : List.of("init", "step")) {
-                String opponent = "mpirun-" + Machine.openMpi() + "[the-same-program]";
-                results.accept(
-                        new Result("start-" + what, ranks, 0, ours.spread(what, 0), opponent, theirs.spread(what, 0)));
-            }
-            String alone = "libtorch[" + ranks + "-processes-without-hvd]";
-            results.accept(new Result("start-step", ranks, 0, ours.spread("step", 0), alone, torch.spread("step", 0)));
+            String mpirun = "mpirun-" + Machine.openMpi() + "[the-same-program]";
+            results.accept(result("init", ranks, ours, mpirun, theirs));
+            results.accept(result("step", ranks, ours, mpirun, theirs));
+            results.accept(result("step", ranks, ours, "libtorch[" + ranks + "-processes-without-hvd]", torch));
         }
+    }
+
+    private static Result result(String what, int ranks, Samples ours, String opponent, Samples theirs) {
+        return new Result("start-" + what, ranks, 0, ours.spread(what, 0), opponent, theirs.spread(what, 0))
+                .withPairs(Spread.ofRatios(ours.of(what, 0), theirs.of(what, 0)))
+                .withOthers(Samples.together(List.of(ours, theirs)).othersPercent());
     }
 
     /** One way to start ranks. */
@@ -66,10 +67,10 @@ final class StartBench implements Benchmark {
     }
 
     private static void addElapsed(Samples to, Starting starting) throws IOException, InterruptedException {
-        double begun = ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now());
         Samples clocks = starting.run();
+        to.hadAs(clocks);
         for (String what : List.of("init", "step")) {
-            clocks.of(what, 0).forEach(clock -> to.add(what, 0, clock - begun));
+            clocks.of(what, 0).forEach(clock -> to.add(what, 0, clock - clocks.startedMicros()));
         }
     }
 }

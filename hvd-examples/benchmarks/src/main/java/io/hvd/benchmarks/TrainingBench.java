@@ -65,12 +65,11 @@ final class TrainingBench implements Benchmark {
         return net == Net.MNIST ? rounds : Math.max(5, rounds / 10);
     }
 
-    /** The timings of one net, in the order of the launches. */
+    /** The timings of one net by the number of ranks, in the order of the launches. */
     private static final class Runs {
         private final Net net;
         private final int steps;
-        private final Map<String, List<Double>> micros = new LinkedHashMap<>();
-        private String torch = "torch";
+        private final Map<Integer, Samples> byRanks = new LinkedHashMap<>();
 
         Runs(Net net, int steps) {
             this.net = net;
@@ -89,64 +88,53 @@ final class TrainingBench implements Benchmark {
                         String.join(",", ways),
                         net.name(),
                         Integer.toString(steps));
-                torch = run.about("torch");
-                for (String way : ways) {
-                    micros.computeIfAbsent(way + count, each -> new ArrayList<>())
-                            .addAll(run.of(way, net.bytes()));
-                }
+                byRanks.merge(count, run, (before, now) -> Samples.together(List.of(before, now)));
             }
         }
 
         List<Result> results(List<Integer> ranks) {
             List<Result> results = new ArrayList<>();
             for (int count : ranks) {
+                String torch = byRanks.get(count).about("torch");
                 String alone = count == 1 ? "without-hvd" : count + "-processes-without-communication";
-                results.add(result(count, torch + "[" + alone + "]", PLAIN + count));
+                results.add(result("", count, HVD, torch + "[" + alone + "]", PLAIN));
                 if (count > 1) {
-                    results.add(result("-" + FINITE, count, FINITE + count, "hvd[unchecked]", HVD + count));
+                    results.add(result("-" + FINITE, count, FINITE, "hvd[unchecked]", HVD));
                     for (String way : List.of(FP16, FP16_RANGE)) {
-                        results.add(result("-" + way, count, way + count, "hvd[uncompressed]", HVD + count));
+                        results.add(result("-" + way, count, way, "hvd[uncompressed]", HVD));
                     }
-                    results.add(result(count, torch + "[" + alone + ",in-step]", MEETING + count));
-                    results.add(result(count, torch + "[ddp-reducer,gloo]", DDP + count));
+                    results.add(result("", count, HVD, torch + "[" + alone + ",in-step]", MEETING));
+                    results.add(result("", count, HVD, torch + "[ddp-reducer,gloo]", DDP));
                 }
                 if (count > 1 && ranks.contains(1)) {
-                    results.add(result(count, "hvd[1-rank,ratio=efficiency]", HVD + 1));
+                    results.add(result("", count, HVD, "hvd[1-rank,ratio=efficiency]", HVD, 1));
                 }
             }
             return results;
         }
 
-        /** A result with the interval of the ratios of neighbouring turns. */
-        private Result result(int ranks, String opponent, String theirs) {
-            return result("", ranks, HVD + ranks, opponent, theirs);
+        private Result result(String suffix, int ranks, String ours, String opponent, String theirs) {
+            return result(suffix, ranks, ours, opponent, theirs, ranks);
         }
 
-        private Result result(String suffix, int ranks, String ours, String opponent, String theirs) {
-            Spread mine = Spread.of(micros.get(ours));
-            Spread other = Spread.of(micros.get(theirs));
-            Spread ratios = ratios(micros.get(ours), micros.get(theirs));
-            int theirRanks = theirs.equals(HVD + 1) ? 1 : ranks;
+        /** A result with the interval of the ratios of neighbouring turns. */
+        private Result result(String suffix, int ranks, String ours, String opponent, String theirs, int theirRanks) {
+            Samples run = byRanks.get(ranks);
+            List<Double> mine = run.of(ours, net.bytes());
+            List<Double> other = byRanks.get(theirRanks).of(theirs, net.bytes());
+            Spread micros = Spread.of(mine);
+            Spread theirMicros = Spread.of(other);
             return new Result(
                             "training-" + net.name().toLowerCase(Locale.ROOT) + suffix,
                             ranks,
                             net.bytes(),
-                            mine,
+                            micros,
                             opponent,
-                            other)
-                    .with("pair_ratio", ratios.median())
-                    .with("pair_ratio_5", ratios.low())
-                    .with("pair_ratio_95", ratios.high())
-                    .with("images_per_second", 1e6 * ranks * net.batch() / mine.median())
-                    .with("opponent_images_per_second", 1e6 * theirRanks * net.batch() / other.median());
-        }
-
-        private static Spread ratios(List<Double> ours, List<Double> theirs) {
-            List<Double> ratios = new ArrayList<>();
-            for (int i = 0; i < ours.size(); i++) {
-                ratios.add(theirs.get(i) / ours.get(i));
-            }
-            return Spread.of(ratios);
+                            theirMicros)
+                    .withPairs(Spread.ofRatios(mine, other))
+                    .with("images_per_second", 1e6 * ranks * net.batch() / micros.median())
+                    .with("opponent_images_per_second", 1e6 * theirRanks * net.batch() / theirMicros.median())
+                    .withOthers(run.othersPercent());
         }
     }
 }

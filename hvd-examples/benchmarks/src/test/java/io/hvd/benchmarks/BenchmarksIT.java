@@ -62,7 +62,12 @@ class BenchmarksIT {
                         "pack+mpi.jar-N[default]+unpack",
                         "pack+mpi.jar-N[best:default]+unpack",
                         "hvd[uncompressed]",
+                        "hvd[raw-collective]",
                         "gloo-torch-N[not-bound]");
+        assertThat(results)
+                .allSatisfy(
+                        result -> assertThat(Double.parseDouble(result.more().get(Result.OTHERS)))
+                                .isBetween(0.0, 100.0));
     }
 
     @Test

@@ -42,4 +42,14 @@ class SpreadTest {
     void noTimingIsAMistake() {
         assertThatThrownBy(() -> Spread.of(List.of())).isInstanceOf(IllegalArgumentException.class);
     }
+
+    @Test
+    void ratiosAreMadePairByPair() {
+        Spread ratios = Spread.ofRatios(List.of(1.0, 2.0, 4.0), List.of(3.0, 2.0, 8.0));
+
+        assertThat(ratios.median()).isEqualTo(2);
+        assertThat(ratios.min()).isEqualTo(1);
+        assertThatThrownBy(() -> Spread.ofRatios(List.of(1.0), List.of(1.0, 2.0)))
+                .hasMessageContaining("1 and 2 timings");
+    }
 }

@@ -3,12 +3,14 @@ package io.hvd.examples.image;
 import io.hvd.HvdContext;
 import io.hvd.RankBody;
 import io.hvd.examples.Example;
+import io.hvd.examples.QuickRun;
 import io.hvd.examples.data.Cifar;
 import io.hvd.examples.data.ColouredPatterns;
 import io.hvd.examples.data.ImageSets;
 import io.hvd.examples.data.Lazy;
 import io.hvd.examples.data.MappedImages;
 import java.io.IOException;
+import java.util.List;
 import java.util.concurrent.Callable;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Options;
@@ -33,6 +35,11 @@ public final class CifarExample implements Example {
     @Override
     public Options flags() {
         return CifarFlags.all();
+    }
+
+    @Override
+    public List<QuickRun> quickRuns() {
+        return List.of(QuickRun.of("--preset quick --epochs 2"));
     }
 
     @Override

@@ -92,6 +92,7 @@ final class ImageTraining {
                 model.seedDropout(options.seed() + 1 + (long) epoch * hvd.size() + hvd.rank());
                 boolean complete = trainEpoch(loader, epoch);
                 if (course.isTerminated()) {
+                    record.stopped("SIGTERM has come, and a checkpoint is written");
                     return last;
                 }
                 last = evaluator.evaluate(batch -> {});

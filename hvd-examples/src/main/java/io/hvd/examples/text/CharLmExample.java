@@ -2,6 +2,8 @@ package io.hvd.examples.text;
 
 import io.hvd.RankBody;
 import io.hvd.examples.Example;
+import io.hvd.examples.QuickRun;
+import java.util.List;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Options;
 import org.apache.commons.cli.ParseException;
@@ -21,6 +23,11 @@ public final class CharLmExample implements Example {
     @Override
     public Options flags() {
         return CharOptions.flags();
+    }
+
+    @Override
+    public List<QuickRun> quickRuns() {
+        return List.of(QuickRun.of("--epochs 3 --sample 0"));
     }
 
     @Override

@@ -15,9 +15,7 @@ import io.hvd.examples.training.TorchDevice;
 import io.hvd.examples.training.WeightCheck;
 import io.hvd.optimizer.torch.TorchBatch;
 import io.hvd.optimizer.torch.TorchLoader;
-import io.hvd.tensor.Tensor;
 import io.hvd.train.MeanMetric;
-import java.util.Arrays;
 import java.util.Locale;
 import org.apache.commons.cli.ParseException;
 
@@ -50,12 +48,7 @@ final class CharTraining {
     }
 
     private void requireText() throws ParseException {
-        long[] sums = (long[])
-                hvd.allgather("char_lm.text", Tensor.of(text.checksum())).toArray();
-        if (Arrays.stream(sums).distinct().count() > 1) {
-            throw new ParseException("the ranks have read different texts, crc32 by rank: "
-                    + Arrays.stream(sums).mapToObj(Long::toHexString).toList());
-        }
+        EveryRank.requireSame(hvd, "char_lm.text", "texts", text.checksum());
         if (text.windows(options.width()) < 2) {
             throw new ParseException("the text has " + text.length() + " characters, expected at least "
                     + (2 * options.width() + 1) + ", two samples of --width " + options.width());

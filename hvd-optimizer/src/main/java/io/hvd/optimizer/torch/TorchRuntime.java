@@ -129,9 +129,10 @@ public final class TorchRuntime {
      * Gives LibTorch and OpenBLAS this rank's share of the host's cores, but for one that the rank's
      * communication and loading need: OpenMP's threads spin while they wait for each other, and one
      * that has to share its core holds up all of them. OMP_NUM_THREADS, if set, is left to decide.
-     * Rank 0 says so.
+     * Rank 0 says so. A {@link TorchOptimizer} does it; a program without one, such as an evaluation, calls it before its first
+     * computation.
      */
-    static void shareCores() {
+    public static void shareCores() {
         requireAlone();
         if (System.getenv("OMP_NUM_THREADS") != null) {
             return;
