@@ -50,7 +50,6 @@ final class TextCnnTraining implements AutoCloseable {
     private final TextCnn model;
     private final List<DistributedOptimizer> optimizers;
     private final RunTotals totals = new RunTotals();
-    private double trainingSeconds;
     private long sentBytes;
 
     /** @throws ParseException on all ranks, if flags do not fit the number of ranks, or the file of word vectors is no such file */
@@ -86,8 +85,8 @@ final class TextCnnTraining implements AutoCloseable {
         if (options.vectors().isEmpty()) {
             return Optional.empty();
         }
-        WordVectors read =
-                EveryRank.reads(hvd, () -> WordVectors.of(options.vectors().get(), corpus.words()));
+        WordVectors read = EveryRank.reads(
+                hvd, "textcnn.vectors", () -> WordVectors.of(options.vectors().get(), corpus.words()));
         EveryRank.requireSame(hvd, "textcnn.vectors.same", "word vectors", read.checksum());
         return Optional.of(read);
     }
@@ -180,7 +179,6 @@ final class TextCnnTraining implements AutoCloseable {
             }
         }
         double seconds = (System.nanoTime() - start) / 1e9;
-        trainingSeconds += seconds;
         totals.trained(seconds);
         totals.waited(loader.waitNanos());
         if (step % STEPS_BETWEEN_LINES != 0) {
@@ -263,19 +261,22 @@ final class TextCnnTraining implements AutoCloseable {
         spread.memory(optimizerBytes()).forEach(line -> say("%s", line));
         say("each rank has sent %.1f KiB of gradients per step", sentBytes / 1024.0 / Math.max(1, totals.steps()));
         say("%s", totals.dataWait());
-        say("seconds per epoch: %.2f", trainingSeconds / epochs);
+        say(
+                "mode %s over %d: %.2f s per epoch of training",
+                options.mode().word(), hvd.size() * options.mode().devices(), totals.secondsPerEpoch());
         say(
                 "test accuracy %.4f over %d sentences, each of which one rank has counted once: the same on all ranks",
                 end.accuracy, end.samples);
         say(
                 "%s",
-                totals.result("textcnn", options.origin(), hvd.size(), epochs, end.loss, end.accuracy)
+                totals.result("textcnn", hvd.size(), epochs, end.loss, end.accuracy)
                         + String.format(
                                 Locale.ROOT,
-                                " mode=%s devices=%d epoch_seconds=%.3f",
+                                " mode=%s devices=%d epoch_seconds=%.3f data=%s",
                                 options.mode().word(),
                                 options.mode().devices(),
-                                trainingSeconds / epochs));
+                                totals.secondsPerEpoch(),
+                                options.data().isPresent() ? "file" : "drawn"));
         return weights.areEqual() ? 0 : WEIGHTS_DIFFER;
     }
 
