@@ -590,7 +590,7 @@ final class MpirunLineTest {
     private static MpirunLine build(
             MpiVersion version, Machine machine, Map<String, Set<String>> others, String... args) {
         LaunchSettings settings = LaunchOptions.parse(machine.environment(), args);
-        return MpirunLine.of("mpirun", new Job(settings, machine, version, others));
+        return MpirunLine.of("mpirun", new Job(settings, machine, version, others), ClassArchive.none(""));
     }
 
     private static Machine root(Machine m) {
