@@ -166,13 +166,12 @@ final class ArchiveFolder {
                 .sorted(Comparator.comparing(ArchiveFolder::changed).reversed())
                 .toList();
         Set<String> kept = new TreeSet<>();
-        for (Path record : records) {
-            if (kept.size() < MOST_ARCHIVES && isYounger(record, UNUSED)) {
-                kept.addAll(List.of(record.getFileName().toString(), archiveOf(record)));
+        for (int i = 0; i < records.size(); i++) {
+            Path record = records.get(i);
+            if (i < MOST_ARCHIVES && isYounger(record, UNUSED)) {
+                kept.add(archiveOf(record));
                 kept.add(record.getFileName().toString().replace(".txt", ".classes"));
-                kept.remove("");
-            }
-            if (!kept.contains(record.getFileName().toString())) {
+            } else {
                 Files.deleteIfExists(record);
             }
         }

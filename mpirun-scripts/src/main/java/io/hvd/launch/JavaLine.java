@@ -69,7 +69,7 @@ record JavaLine(String program, List<String> flags, List<String> rest, List<Stri
                 .toList();
     }
 
-    /** The same start with flags before those of the user, whose later ones win. */
+    /** The command with more flags, before those of the user: of two for one thing the later one wins. */
     List<String> with(List<String> ours) {
         return Stream.of(List.of(program), ours, flags, rest)
                 .flatMap(List::stream)
