@@ -3,6 +3,7 @@ package io.hvd.tensor;
 import java.lang.reflect.Array;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 
 /**
  * Copies, scales and converts runs of elements between tensors and a staging buffer in one pass.
@@ -118,6 +119,11 @@ public final class Converter {
             packBits(from.hostMemory(), first, count, to, at);
             return;
         }
+        boolean asItLies = from.dtype() == DType.FLOAT32 && scale == 1.0 && HalfRuns.roundsMemory(grid, count);
+        if (asItLies && from.hostMemory() instanceof BufferMemory direct) {
+            HalfRuns.round(part(direct.buffer(), first * Float.BYTES, count), part(to, at, count), count);
+            return;
+        }
         Buffer view = views.of(to, DType.FLOAT32);
         int index = Bulk.index(DType.FLOAT32, at);
         for (int done = 0; done < count; done += BLOCK) {
@@ -125,6 +131,10 @@ public final class Converter {
             loadRounded(from, first + done, run, floats, 0, grid, scale);
             Bulk.put(view, DType.FLOAT32, index + done, floats, 0, run);
         }
+    }
+
+    private static ByteBuffer part(ByteBuffer floats, long firstByte, int count) {
+        return floats.slice(Math.toIntExact(firstByte), count * Float.BYTES).order(ByteOrder.nativeOrder());
     }
 
     /** Rounds float32 to bfloat16 by its bits, which direct memory gives and takes without a detour. */

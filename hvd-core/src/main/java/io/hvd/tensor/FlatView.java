@@ -128,7 +128,7 @@ public final class FlatView {
             i++;
         }
         Tensor tensor = tensors.get(i);
-        boolean asItTravels = grid == null && tensor == other.tensors.get(i) && tensor.dtype() == wire;
+        boolean asItTravels = tensor == other.tensors.get(i) && tensor.dtype() == wire;
         if (!asItTravels || !(tensor.memory() instanceof BufferMemory direct)) {
             return null;
         }

@@ -1,5 +1,6 @@
 package io.hvd.tensor;
 
+import java.nio.ByteBuffer;
 import java.util.function.Supplier;
 
 /**
@@ -15,6 +16,13 @@ public interface HalfKernel {
 
     /** Replaces {@code count} numbers from {@code first} on by the nearest numbers of float16. */
     void round(float[] values, int first, int count);
+
+    /**
+     * Writes the first {@code count} numbers of one direct buffer to another, or to itself, as the nearest numbers of float16.
+     *
+     * @param from float32 in native byte order
+     */
+    void round(ByteBuffer from, ByteBuffer to, int count);
 
     /**
      * From now on this process converts float16 by such kernels, unless the JDK does it faster.

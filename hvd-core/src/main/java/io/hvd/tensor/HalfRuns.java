@@ -3,6 +3,7 @@ package io.hvd.tensor;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
+import java.nio.ByteBuffer;
 import java.util.function.Supplier;
 
 /**
@@ -20,6 +21,9 @@ final class HalfRuns {
     /** For fewer elements the call of a kernel, or the way through other arrays, costs more than it saves. */
     private static final int WORTH_A_KERNEL = 128;
 
+    /** For fewer elements the calls of a kernel on the tensors' own memory cost more than the copies to arrays that they save. */
+    static final int WORTH_A_VIEW = 4096;
+
     /** Each thread's memory for conversions by bits. */
     private static final ThreadLocal<HalfBits> BITS = ThreadLocal.withInitial(HalfBits::new);
 
@@ -36,6 +40,16 @@ final class HalfRuns {
     private static HalfKernel kernel(int count) {
         ThreadLocal<HalfKernel> offered = kernels;
         return offered == null || count < WORTH_A_KERNEL ? null : offered.get();
+    }
+
+    /** Whether {@link #round(ByteBuffer, ByteBuffer, int)} rounds so many floats, faster than they are rounded in arrays. */
+    static boolean roundsMemory(DType grid, int count) {
+        return grid == DType.FLOAT16 && count >= WORTH_A_VIEW && NARROW == null && kernels != null;
+    }
+
+    /** Rounds float32 in direct memory to float16's numbers by the kernel; the buffers may be the same. */
+    static void round(ByteBuffer from, ByteBuffer to, int count) {
+        kernels.get().round(from, to, count);
     }
 
     /** Null where this JDK has no such method. */

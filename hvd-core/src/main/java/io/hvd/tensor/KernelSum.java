@@ -23,11 +23,12 @@ final class KernelSum {
     }
 
     /** The target may be the first source, to which the others are added. */
-    boolean takes(ReduceOp op, DType type, List<ByteBuffer> sources, int count, ByteBuffer target) {
+    boolean takes(ReduceOp op, DType type, List<ByteBuffer> sources, int count, ByteBuffer target, Reducer.Own own) {
         return op == ReduceOp.SUM
                 && kernel.takes(type)
                 && count >= LEAST
                 && target != null
+                && (own.grid() == null || HalfRuns.roundsMemory(own.grid(), count))
                 && sources.stream().skip(1).noneMatch(source -> source == target);
     }
 
@@ -40,10 +41,15 @@ final class KernelSum {
         }
         ByteBuffer mine = own.inPlace(first, most);
         int run = mine == null ? 0 : mine.capacity() / type.bytes();
-        if (run < SHORTEST) {
+        if (run < (own.grid() == null ? SHORTEST : HalfRuns.WORTH_A_VIEW)) {
             return 0;
         }
-        reduce(mine, part(target, type, first, run), type, sources, first, run, own);
+        ByteBuffer sum = part(target, type, first, run);
+        if (own.grid() == null) {
+            reduce(mine, sum, type, sources, first, run, own);
+        } else {
+            reduceOnGrid(mine, sum, sources, first, run, own);
+        }
         return run;
     }
 
@@ -63,16 +69,37 @@ final class KernelSum {
                     kernel.add(type, part(sources.get(i), type, first, run), mine, run);
                 }
             }
-            scale(mine, type, run, own);
+            scale(mine, type, run, own.scale());
             sum.put(0, mine, 0, mine.capacity());
         } else {
             sum.put(0, sources.get(0), first * type.bytes(), sum.capacity());
             for (int i = 1; i < sources.size(); i++) {
                 kernel.add(type, i == own.place() ? mine : part(sources.get(i), type, first, run), sum, run);
             }
-            scale(sum, type, run, own);
+            scale(sum, type, run, own.scale());
             mine.put(0, sum, 0, sum.capacity());
         }
+    }
+
+    /** As {@link #reduce}, but rounds this rank's part before it is added and the sum afterwards, and scales only what it writes to {@code mine}. */
+    private void reduceOnGrid(
+            ByteBuffer mine, ByteBuffer sum, List<ByteBuffer> sources, int first, int run, Reducer.Own own) {
+        DType type = DType.FLOAT32;
+        boolean toMine = own.place() == 0 || sources.size() == 2;
+        HalfRuns.round(mine, toMine ? sum : mine, run);
+        if (!toMine) {
+            sum.put(0, sources.get(0), first * type.bytes(), sum.capacity());
+        }
+        for (int i = toMine ? 0 : 1; i < sources.size(); i++) {
+            boolean isMine = i == own.place();
+            if (!isMine || !toMine) {
+                kernel.add(type, isMine ? mine : part(sources.get(i), type, first, run), sum, run);
+            }
+        }
+        scale(sum, type, run, own.scale());
+        HalfRuns.round(sum, sum, run);
+        mine.put(0, sum, 0, sum.capacity());
+        scale(mine, type, run, own.scaleOnTheWayOut());
     }
 
     private void addTo(ByteBuffer target, DType type, List<ByteBuffer> sources, int first, int run) {
@@ -85,9 +112,9 @@ final class KernelSum {
         }
     }
 
-    private void scale(ByteBuffer sum, DType type, int run, Reducer.Own own) {
-        if (!own.scale().isOne()) {
-            kernel.multiply(type, own.scale().asFactor(), sum, run);
+    private void scale(ByteBuffer numbers, DType type, int run, Scale by) {
+        if (!by.isOne()) {
+            kernel.multiply(type, by.asFactor(), numbers, run);
         }
     }
 

@@ -49,7 +49,7 @@ public final class Reducer {
      */
     public void reduce(
             ReduceOp op, DType type, List<ByteBuffer> sources, int first, int count, ByteBuffer target, Own own) {
-        boolean byKernel = own.grid() == null && kernelSum.takes(op, type, sources, count, target);
+        boolean byKernel = kernelSum.takes(op, type, sources, count, target, own);
         int done = 0;
         while (done < count) {
             int run = byKernel ? kernelSum.reduce(type, sources, first + done, count - done, target, own) : 0;
@@ -83,6 +83,11 @@ public final class Reducer {
         /** The half type to whose numbers a result in float32 is rounded; null if it is not. */
         default DType grid() {
             return null;
+        }
+
+        /** The scale that {@link #write} applies besides; only on a {@link #grid} may it differ from 1 where there is memory {@link #inPlace}. */
+        default Scale scaleOnTheWayOut() {
+            return Scale.ONE;
         }
 
         /** Receives the result; {@code block} must not be changed. */

@@ -224,13 +224,18 @@ final class SegmentPass {
 
         @Override
         public ByteBuffer inPlace(int first, int count) {
-            boolean asItIs = how.prescale() == 1 && scaleOnTheWayOut().isOne();
+            boolean asItIs = how.prescale() == 1 && (grid != null || scaleOnTheWayOut().isOne());
             return asItIs ? source.shared(from + first, count, target) : null;
         }
 
         @Override
         public Scale scale() {
             return ownerScales ? how.scale() : Scale.ONE;
+        }
+
+        @Override
+        public Scale scaleOnTheWayOut() {
+            return SegmentPass.this.scaleOnTheWayOut();
         }
 
         @Override
