@@ -78,8 +78,8 @@ submit() { sbatch --parsable -o "$folder/slurm/batch.%j.out" "$@"; }
 await_end() {
     local job=$1
     until has_ended "$job"; do sleep 0.2; done
-    cat "$folder/slurm/batch.$job.out"
     scontrol -o show job "$job" | sed 's/.*\(JobState=[A-Z_]*\).*/\1/'
+    cat "$folder/slurm/batch.$job.out"
     exit "$(scontrol -o show job "$job" | sed 's/.* ExitCode=\([0-9]*\):.*/\1/')"
 }
 

@@ -40,9 +40,9 @@ final class FullDiskProgram {
                     .build()) {
                 if (args[1].equals("resume")) {
                     long step = checkpoints.resumeLatest().orElseThrow().step();
-                    System.out.printf(
-                            "RESUMED rank=%d step=%d first=%s last=%s%n",
-                            hvd.rank(), step, weights[0], weights[WEIGHTS - 1]);
+                    // as one piece, beside which another rank's may come
+                    System.out.println("RESUMED rank=" + hvd.rank() + " step=" + step + " first=" + weights[0]
+                            + " last=" + weights[WEIGHTS - 1]);
                     return;
                 }
                 train(hvd, optimizer, checkpoints, sampler, gradients);
