@@ -60,6 +60,7 @@ ManyRoundsIT         movements of many rounds with stages of other sizes
 MixedPrecisionIT     mnist with autocast to float16 beside bfloat16, and with bfloat16 on four ranks
 MpiContractIT        the contract with 8 ranks and with more settings, and all of it where every day has a part
 NamespaceHostsIT     horovodrun between hosts (root)
+NibabelIT            NIfTI files that Python's nibabel reads and writes
 NoHangIT             known long work while ranks negotiate, and beside a transfer by MPI
 PageCommandsIT       the training under plain mpirun that the pages show
 ProgramGeneratorTest the ends of 500 random programs of each kind instead of 30
@@ -77,6 +78,7 @@ TensorBoardIT        TensorBoard's own reader of event files (with Python's pack
 ThreadsIT            digits with threads of two processes
 TorchColdCacheIT     rank threads that find LibTorch prepared
 TorchTensorsTest     LibTorch's tensors beyond 2^31 bytes
+UNetIT               the 3-D UNet on 1, 2 and 4 ranks, with a mean Dice of 0.8, and its evaluation on 3
 EOF
 }
 

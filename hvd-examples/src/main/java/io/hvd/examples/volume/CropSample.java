@@ -42,12 +42,11 @@ record CropSample(LabelledVolume volume, List<Crop> crops) {
 
         @Override
         public CropSample get(int index) throws Exception {
-            LabelledVolume volume = volumes.get(index);
+            LabelledVolume volume = volumes.get(index).scaled();
             SplitMix64 ofEpoch = new SplitMix64(new SplitMix64(seed).nextLong() + epoch);
             SplitMix64 random = new SplitMix64(ofEpoch.nextLong() + index);
             List<Crop> crops = Crop.choose(volume.label(), side, count, random);
-            Volume scaled = volume.image().scaledToUnit();
-            return new CropSample(new LabelledVolume(volume.name(), scaled, volume.label()), crops);
+            return new CropSample(volume, crops);
         }
     }
 

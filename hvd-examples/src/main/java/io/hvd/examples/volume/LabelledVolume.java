@@ -13,4 +13,20 @@ record LabelledVolume(String name, Volume image, Volume label) {
                     + image.sizes() + " as the image");
         }
     }
+
+    /**
+     * Maps the image's values to 0..1, and leaves the label as it is.
+     *
+     * @throws IllegalArgumentException that names the first voxel which is infinite or not a number
+     */
+    LabelledVolume scaled() {
+        float[] voxels = image.voxels();
+        for (int i = 0; i < voxels.length; i++) {
+            if (!Float.isFinite(voxels[i])) {
+                throw new IllegalArgumentException(
+                        "voxel " + i + " of " + name + " is " + voxels[i] + ", expected a finite number");
+            }
+        }
+        return new LabelledVolume(name, image.scaledToUnit(), label);
+    }
 }

@@ -19,10 +19,11 @@ import java.util.stream.IntStream;
  * elsewhere; inside of a ball the intensity is 0.5 to 1, where balls meet that of the later one; noise below 0.5 shines through where it
  * is brighter; at last the values are stretched to 0..1.
  *
- * @param size voxels of a side, at least 16
+ * @param size voxels of a side, 16 to 1024
  */
 record SyntheticVolumes(int size, long seed) {
     static final int LEAST_SIZE = 16;
+    static final int MOST_SIZE = 1024;
 
     /** The file that tells a folder of drawn volumes from one with real ones. */
     static final String MARK = "drawn.txt";
@@ -31,8 +32,8 @@ record SyntheticVolumes(int size, long seed) {
     private static final double NOISE = 0.5;
 
     SyntheticVolumes {
-        if (size < LEAST_SIZE) {
-            throw new IllegalArgumentException("size must be at least " + LEAST_SIZE + ", found " + size);
+        if (size < LEAST_SIZE || size > MOST_SIZE) {
+            throw new IllegalArgumentException("size must be " + LEAST_SIZE + " to " + MOST_SIZE + ", found " + size);
         }
     }
 
@@ -113,14 +114,30 @@ record SyntheticVolumes(int size, long seed) {
         Files.createDirectories(folder);
         mark(folder.resolve(MARK));
         for (int index = 0; index < n; index++) {
-            Path image = folder.resolve("img" + index + ".nii.gz");
-            Path label = folder.resolve("seg" + index + ".nii.gz");
-            if (!Files.exists(image) || !Files.exists(label)) {
+            if (!isThere(folder, index)) {
                 LabelledVolume drawn = draw(index);
-                Nifti.write(image, drawn.image(), VoxelType.FLOAT32);
-                Nifti.write(label, drawn.label(), VoxelType.UINT8);
+                Nifti.write(image(folder, index), drawn.image(), VoxelType.FLOAT32);
+                Nifti.write(label(folder, index), drawn.label(), VoxelType.UINT8);
             }
         }
+    }
+
+    /** How many of the volumes 0 to n-1 a folder lacks. */
+    static int missing(Path folder, int n) {
+        return (int)
+                IntStream.range(0, n).filter(index -> !isThere(folder, index)).count();
+    }
+
+    private static boolean isThere(Path folder, int index) {
+        return Files.exists(image(folder, index)) && Files.exists(label(folder, index));
+    }
+
+    private static Path image(Path folder, int index) {
+        return folder.resolve("img" + index + ".nii.gz");
+    }
+
+    private static Path label(Path folder, int index) {
+        return folder.resolve("seg" + index + ".nii.gz");
     }
 
     /** Says how the volumes are drawn, before the first of them is there. */

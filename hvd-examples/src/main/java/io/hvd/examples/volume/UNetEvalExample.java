@@ -50,31 +50,31 @@ public final class UNetEvalExample implements Example {
         OutputFiles files = new OutputFiles().withText("csv", options.csv());
         return hvd -> {
             files.require(hvd);
+            TorchDevice device = TorchDevice.of(hvd, options.cuda());
             TorchRuntime.shareCores();
             UNetFile net = UNetFile.read(hvd, options.checkpoint());
             int roi = VolumeFlags.requireRoi(options.roi().orElse(net.roi()), net.channels());
-            evaluate(hvd, options, net, VolumeFlags.window(line, roi));
+            evaluate(hvd, options, device.onto(net.model()), device, VolumeFlags.window(line, roi));
             return 0;
         };
     }
 
-    static VolumeScores evaluate(HvdContext hvd, UNetEvalOptions options, UNetFile net, SlidingWindow window)
+    private static void evaluate(
+            HvdContext hvd, UNetEvalOptions options, UNet3d model, TorchDevice device, SlidingWindow window)
             throws IOException, ParseException {
         VolumeData data = VolumeData.open(hvd, options.data(), 1, 0);
         if (options.out().isPresent()) {
             Path out = options.out().get();
             LocalRootFirst.run(hvd, "--out " + out, () -> Files.createDirectories(out));
         }
-        TorchDevice device = TorchDevice.of(hvd, options.cuda());
         long start = System.nanoTime();
-        VolumeScores scores = new VolumeEvaluation(hvd, device, device.onto(net.model()), window, options.workers())
+        VolumeScores scores = new VolumeEvaluation(hvd, device, model, window, options.workers())
                 .evaluate(data.eval(), (volume, predicted) -> writeMask(options.out(), volume, predicted));
         double seconds = (System.nanoTime() - start) / 1e9;
         if (hvd.rank() == 0) {
             report(options, data, window, scores);
             System.out.println(result(hvd, scores, seconds, data));
         }
-        return scores;
     }
 
     private static void writeMask(Optional<Path> folder, LabelledVolume volume, Tensor predicted) throws IOException {

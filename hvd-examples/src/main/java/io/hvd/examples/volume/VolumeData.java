@@ -65,10 +65,10 @@ record VolumeData(VolumeSet train, VolumeSet eval, boolean drawn, String origin)
 
     private static void prepare(HvdContext hvd, Path folder, Choice choice, int roi) throws IOException {
         if (SyntheticVolumes.isDrawnOrEmpty(folder)) {
-            if (hvd.rank() == 0) {
+            int missing = SyntheticVolumes.missing(folder, choice.drawnInAll());
+            if (hvd.rank() == 0 && missing > 0) {
                 System.out.printf(
-                        "drawing what is missing of %d volumes of %2$dx%2$dx%2$d voxels in %3$s%n",
-                        choice.drawnInAll(), choice.size(), folder);
+                        "drawing %d volumes of %2$dx%2$dx%2$d voxels into %3$s%n", missing, choice.size(), folder);
             }
             SyntheticVolumes.generate(folder, choice.drawnInAll(), choice.size(), choice.seed());
         } else {

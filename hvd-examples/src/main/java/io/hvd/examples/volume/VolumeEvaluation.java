@@ -59,7 +59,7 @@ final class VolumeEvaluation {
         try (PointerScope scope = new PointerScope();
                 NoGradGuard guard = new NoGradGuard()) {
             Tensor truth = tensor(volume.label()).ne(new Scalar(0.0));
-            Tensor logits = window.apply(model::forward, tensor(volume.image().scaledToUnit()));
+            Tensor logits = window.apply(model::forward, tensor(volume.scaled().image()));
             Tensor predicted = logits.sigmoid().gt(new Scalar(PROBABLE));
             listener.predicted(volume, predicted);
             double loss = DiceLoss.of(logits, truth.to(logits.scalar_type())).item_float();

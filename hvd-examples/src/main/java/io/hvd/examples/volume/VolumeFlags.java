@@ -41,9 +41,13 @@ final class VolumeFlags {
     static VolumeData.Choice data(CommandLine line) throws ParseException {
         VolumePreset preset = VolumePreset.of(line);
         boolean isChosen = line.hasOption("images") || preset != VolumePreset.FULL;
+        int size = Flags.count(line, "size", preset.size, SyntheticVolumes.LEAST_SIZE);
+        if (size > SyntheticVolumes.MOST_SIZE) {
+            throw new ParseException("--size is \"" + size + "\", expected at most " + SyntheticVolumes.MOST_SIZE);
+        }
         return new VolumeData.Choice(
                 Flags.path(line, "data-dir"),
-                Flags.count(line, "size", preset.size, SyntheticVolumes.LEAST_SIZE),
+                size,
                 isChosen ? OptionalInt.of(Flags.count(line, "images", preset.images, 1)) : OptionalInt.empty(),
                 Flags.count(line, "eval-images", preset.evalImages, 1),
                 Flags.number(line, "seed", 0, Long.MIN_VALUE));

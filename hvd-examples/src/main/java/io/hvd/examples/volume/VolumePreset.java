@@ -9,7 +9,7 @@ import org.apache.commons.cli.ParseException;
 /** Values of flags that are not given: those of MONAI's example, or values for a short run on two CPU cores. */
 enum VolumePreset {
     FULL(128, 96, 40, 16, List.of(16, 32, 64, 128, 256), 5, 0.001, 1),
-    QUICK(32, 16, 8, 4, List.of(4, 8, 16), 40, 0.01, 0);
+    QUICK(32, 16, 8, 4, List.of(4, 8, 16), 80, 0.02, 0);
 
     static final String FLAG = "preset";
     private static final String QUICK_WORD = "quick";
