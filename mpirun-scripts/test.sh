@@ -65,11 +65,13 @@ NoHangIT             known long work while ranks negotiate, and beside a transfe
 PageCommandsIT       the training under plain mpirun that the pages show
 ProgramGeneratorTest the ends of 500 random programs of each kind instead of 30
 PythonSafetensorsIT  checkpoints, also of a series, that Python reads and writes (with its packages safetensors and torch)
+QuickPresetsIT       imagenet, gan and char-lm with a transformer on two processes
 ReportBrowserIT      a page of runs in Chromium, on a phone's screen and on a desk's
 RepositoryIT         hvd deployed into a folder, and projects of Maven and Gradle that take it from there
 RestartIT            a rank of digits that is killed, and the shell's loop that starts the job again
 ResumedCifarIT       cifar10 with synchronised batch norms, resumed
 SlurmIT              two hosts of a real Slurm (root)
+SmallTrainingsTest   images per second of residual nets
 SoakIT               half an hour of training that must not need more and more memory
 StartIT              a folder that cannot be written
 StrangersIT          other ports of Open MPI, and ranks that are threads

@@ -27,6 +27,13 @@ public record ResultLine(
 
     private static final String START = "RESULT ";
 
+    /** The fields that an example has besides. */
+    private static final Map<String, List<String>> OWN = Map.of(
+            "cifar10", List.of("top5", "evaluated"),
+            "imagenet", List.of("model", "top5", "evaluated", "skipped"),
+            "char-lm", List.of("model", "perplexity"),
+            "gan", List.of("modes", "covered", "evaluated"));
+
     /** Reads the result of a job that must have ended well, with this as the last line of its output and as the only one of its kind. */
     public static ResultLine of(Job job) {
         assertThat(job.exitCode()).as(job.output()).isZero();
@@ -53,10 +60,8 @@ public record ResultLine(
                 "overlap",
                 "exposed_ms",
                 "data");
-        if (fields.get("example").equals("cifar10")) {
-            known = new ArrayList<>(known);
-            known.addAll(List.of("top5", "evaluated"));
-        }
+        known = new ArrayList<>(known);
+        known.addAll(OWN.getOrDefault(fields.get("example"), List.of()));
         assertThat(fields.keySet()).containsExactlyInAnyOrderElementsOf(known);
         return new ResultLine(
                 fields.get("example"),

@@ -21,6 +21,11 @@ record DrawnPhotos(int size, int classes, int largest, long seed) implements Pho
     }
 
     @Override
+    public long checksum() {
+        return new SplitMix64(seed).nextLong();
+    }
+
+    @Override
     public JpegImage read(int index) {
         SplitMix64 random = random(index);
         int label = random.nextInt(classes);

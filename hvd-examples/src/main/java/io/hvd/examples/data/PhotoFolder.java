@@ -1,10 +1,12 @@
 package io.hvd.examples.data;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.zip.CRC32;
 
 /** JPEG and PNG files of any sizes in a folder for every class, decoded each time they are read. */
 record PhotoFolder(ClassFolders listed) implements Photos {
@@ -38,6 +40,17 @@ record PhotoFolder(ClassFolders listed) implements Photos {
     @Override
     public int label(int index) {
         return listed.labels()[index];
+    }
+
+    /** Covers the names of classes and files, in their order. */
+    @Override
+    public long checksum() {
+        CRC32 sum = new CRC32();
+        for (Path file : listed.files()) {
+            String name = file.getParent().getFileName() + "/" + file.getFileName();
+            sum.update(name.getBytes(StandardCharsets.UTF_8));
+        }
+        return sum.getValue();
     }
 
     @Override

@@ -1,7 +1,11 @@
 package io.hvd.examples.data;
 
+import io.hvd.HvdContext;
+import io.hvd.tensor.Tensor;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Optional;
 
 /** Images of any sizes to train on and to evaluate, from two folders or drawn. Ranks that are threads share it. */
 public final class PhotoSets {
@@ -43,8 +47,29 @@ public final class PhotoSets {
         return train.classes();
     }
 
-    public int trainImages() {
-        return train.size();
+    /**
+     * Compares what the ranks have found; every rank calls it.
+     *
+     * @return the mistake in words, the same on every rank; empty if all have the same images
+     */
+    public Optional<String> difference(HvdContext hvd) {
+        long[] mine = {train.checksum(), validation.checksum(), train.size(), validation.size(), classes()};
+        long[] all = (long[]) hvd.allgather("photos", Tensor.of(mine)).toArray();
+        for (int rank = 1; rank < hvd.size(); rank++) {
+            int from = rank * mine.length;
+            if (!Arrays.equals(all, 0, mine.length, all, from, from + mine.length)) {
+                return Optional.of("the ranks have found different images: " + inWords(all, 0) + " on rank 0 ("
+                        + hvd.hosts().get(0) + "), " + inWords(all, from) + " on rank " + rank + " ("
+                        + hvd.hosts().get(rank) + ")");
+            }
+        }
+        return Optional.empty();
+    }
+
+    private static String inWords(long[] all, int from) {
+        return all[from + 2] + " to train on and " + all[from + 3] + " to evaluate in " + all[from + 4]
+                + " classes, crc32 of the names "
+                + Long.toHexString(all[from]) + " and " + Long.toHexString(all[from + 1]);
     }
 
     /**

@@ -10,6 +10,9 @@ interface Photos {
 
     int label(int index);
 
+    /** A checksum by which ranks compare what they have found. */
+    long checksum();
+
     /** Reads or draws an image. @throws IOException that names the file, if it cannot be decoded */
     JpegImage read(int index) throws IOException;
 }

@@ -33,7 +33,7 @@ record GanOptions(
         boolean cuda) {
     private static final String PRESET = "preset";
     private static final int FULL_EPOCHS = 100;
-    private static final int QUICK_EPOCHS = 20;
+    private static final int QUICK_EPOCHS = 10;
 
     static Options flags() {
         Options flags = new Options()

@@ -19,6 +19,7 @@ import org.apache.commons.cli.ParseException;
 /**
  * The values of the flags of the ImageNet example.
  *
+ * @param width channels of the first layers; 64 in the paper
  * @param batchSize images per rank and backward pass
  * @param batchesPerAllreduce backward passes before each step
  * @param labelSmoothing the share of the loss that is spread evenly over all classes
@@ -28,6 +29,7 @@ record ImageNetOptions(
         Data data,
         Sgd sgd,
         String model,
+        int width,
         int epochs,
         long maxSteps,
         int batchSize,
@@ -58,7 +60,7 @@ record ImageNetOptions(
             int trainImages,
             int valImages,
             boolean skipping) {
-        /** Of smaller ones the last layers have one pixel, of which a batch norm cannot take the deviation in a batch of one. */
+        /** The last layers have a single pixel of smaller images, and a batch norm has no deviation of one pixel of one image. */
         private static final int SMALLEST_IMAGE = 33;
 
         static Data from(CommandLine line, ImageNetPreset preset) throws ParseException {
@@ -148,6 +150,7 @@ record ImageNetOptions(
     private static void addTraining(Options flags) {
         ImageNetPreset full = ImageNetPreset.FULL;
         flags.addOption(valued("model", "net: one of " + ResNet.names() + ", default " + full.model))
+                .addOption(valued("width", "channels of the first layers, default 64 as in the paper"))
                 .addOption(valued(
                         ImageNetPreset.FLAG,
                         "quick: stands for " + ImageNetPreset.QUICK.inFlags()
@@ -197,6 +200,7 @@ record ImageNetOptions(
                 Data.from(line, preset),
                 Sgd.from(line, preset),
                 line.hasOption("model") ? Flags.oneOf(line, "model", ResNet.names()) : preset.model,
+                Flags.count(line, "width", 64, 1),
                 Flags.count(line, "epochs", preset.epochs, 1),
                 Flags.number(line, "max-steps", Long.MAX_VALUE, 1),
                 Flags.count(line, "batch-size", preset.batchSize, 1),

@@ -39,10 +39,14 @@ final class ImageNetTraining {
     private final RunTotals totals = new RunTotals();
     private final RunRecord record;
 
-    /** @throws ParseException if the flags do not go with the number of ranks */
+    /** @throws ParseException on all ranks, if the flags do not go with their number, or if they have different images */
     ImageNetTraining(HvdContext hvd, ImageNetOptions options, PhotoSets photos) throws ParseException {
         if (options.adasum()) {
             AdasumFlag.requireRanks(hvd.size());
+        }
+        Optional<String> difference = photos.difference(hvd);
+        if (difference.isPresent()) {
+            throw new ParseException(difference.get());
         }
         ImageNetOptions.Data data = options.data();
         this.hvd = hvd;
@@ -52,7 +56,8 @@ final class ImageNetTraining {
         this.schedule = options.schedule(hvd.size());
         this.device = TorchDevice.of(hvd, options.cuda());
         this.model = device.onto(SeededModule.seeded(
-                options.seed(), () -> ResNet.named(options.model(), ResNet.Stem.IMAGENET, photos.classes())));
+                options.seed(),
+                () -> ResNet.named(options.model(), ResNet.Stem.IMAGENET, photos.classes(), options.width())));
         this.step = new ImageNetStep(hvd, options, model, schedule.rate(0));
         this.evaluator = new Evaluator(hvd, images, device, model, options.valBatchSize(), options.workers());
         this.record = new RunRecord(hvd, ImageNetExample.NAME, options.run());

@@ -29,7 +29,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 @Timeout(120)
 class ImageNetTest {
     private static final String TINY =
-            "--model resnet18 --image-size 33 --classes 3 --train-images 12 --val-images 5 --workers 0 --warmup-epochs 1 ";
+            "--model resnet18 --width 4 --image-size 33 --classes 3 --train-images 12 --val-images 5 --workers 0 --warmup-epochs 1 ";
 
     @TempDir
     Path folder;
@@ -125,8 +125,9 @@ class ImageNetTest {
         CifarFiles.writeFolders(folder, 3, 2);
         Path damaged = folder.resolve("train/green/001.jpg");
         Files.writeString(damaged, "no image");
-        String flags = "imagenet --model resnet18 --image-size 33 --epochs 1 --batch-size 2 --workers 1 --train-dir "
-                + folder + "/train --val-dir " + folder + "/test --threads 2 --base-lr 0.001";
+        String flags =
+                "imagenet --model resnet18 --width 4 --image-size 33 --epochs 1 --batch-size 2 --workers 1 --train-dir "
+                        + folder + "/train --val-dir " + folder + "/test --threads 2 --base-lr 0.001";
 
         assertThatThrownBy(() -> TrainHere.run(flags.split(" "))).hasStackTraceContaining(damaged.toString());
         TrainHere run = TrainHere.run((flags + " --skip-corrupt").split(" "));
@@ -162,6 +163,33 @@ class ImageNetTest {
         assertThatThrownBy(() -> train(2, "--checkpoint-format " + folder + "/none/{epoch}"))
                 .hasStackTraceContaining("--checkpoint-format")
                 .hasStackTraceContaining("there is no folder");
+    }
+
+    @Test
+    void ranksThatHaveFoundDifferentImagesAreToldSo() throws Exception {
+        CifarFiles.writeFolders(folder, 2, 1);
+        Path other = folder.resolve("other");
+        CifarFiles.writeFolders(other, 2, 1);
+        Files.move(other.resolve("train/red/001.jpg"), other.resolve("train/red/007.jpg"));
+        ImageNetOptions options = parse("--model resnet18 --width 4");
+        List<PhotoSets> found = List.of(
+                PhotoSets.open(folder.resolve("train"), folder.resolve("test")),
+                PhotoSets.open(folder.resolve("train"), folder.resolve("test")),
+                PhotoSets.open(other.resolve("train"), other.resolve("test")));
+
+        List<String> said = Hvd.spawn(3, hvd -> {
+            try {
+                return "no mistake: " + new ImageNetTraining(hvd, options, found.get(hvd.rank()));
+            } catch (ParseException e) {
+                return e.getMessage();
+            }
+        });
+
+        assertThat(said).hasSize(3).containsOnly(said.get(0));
+        assertThat(said.get(0))
+                .matches("the ranks have found different images: 6 to train on and 3 to evaluate in 3 classes, crc32 of"
+                        + " the names (\\w+) and (\\w+) on rank 0 \\(.*\\), 6 to train on and 3 to evaluate in 3"
+                        + " classes, crc32 of the names (?!\\1)\\w+ and \\2 on rank 2 \\(.*\\)");
     }
 
     private static List<Evaluation> train(int ranks, String flags) throws Exception {

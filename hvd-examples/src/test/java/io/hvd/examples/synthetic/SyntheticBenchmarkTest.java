@@ -11,12 +11,9 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** On ranks that are threads of this JVM. */
+/** What needs no LibTorch; the benchmark runs in SmallTrainingsTest. */
 @Timeout(120)
 class SyntheticBenchmarkTest {
-    private static final String SMALL =
-            "synthetic-benchmark --num-warmup-batches 1 --num-batches-per-iter 2 --num-iters 3 ";
-
     @Test
     void theRangeIsAlmostTwoStandardDeviations() {
         Rate rate = Rate.of(new double[] {8, 12, 9, 11});
@@ -25,36 +22,6 @@ class SyntheticBenchmarkTest {
         assertThat(rate.range()).isCloseTo(1.96 * Math.sqrt(2.5), within(1e-12));
         assertThat(rate).hasToString("10.0 +- 3.1");
         assertThat(Rate.of(new double[] {5}).range()).isZero();
-    }
-
-    @ParameterizedTest(name = "{0}")
-    @CsvSource({
-        "--image-size 8 --batch-size 2 --model mlp --threads 2, mlp, 372200, 2",
-        "--image-size 32 --batch-size 4 --model resnet18 --threads 2 --fp16-allreduce, resnet18, 11689512, 2",
-        "--image-size 8 --batch-size 2 --model mlp --threads 2 --use-adasum, mlp, 372200, 2",
-        "--image-size 8 --batch-size 2 --model mlp --threads 1 --no-cuda, mlp, 372200, 1",
-    })
-    void itMeasuresImagesPerSecondOnAllRanks(String flags, String model, String parameters, int ranks)
-            throws Exception {
-        TrainHere run = TrainHere.run((SMALL + flags).split(" "));
-
-        assertThat(run.exitCode()).as(run.output()).isZero();
-        assertThat(run.output())
-                .contains("model " + model + ": " + parameters + " parameters", "pixels on each of " + ranks)
-                .containsPattern("iteration 2: [1-9]\\d*\\.\\d images/s per rank")
-                .containsPattern("images/s per rank: \\d+\\.\\d \\+- \\d+\\.\\d")
-                .containsPattern("images/s of " + ranks + " ranks: \\d+\\.\\d \\+- \\d+\\.\\d");
-        double perRank = figure(run, "images_per_second_per_rank");
-        assertThat(figure(run, "images_per_second")).isCloseTo(ranks * perRank, within(0.01 * ranks * perRank + 0.2));
-        assertThat(figure(run, "samples_per_second")).isPositive();
-        assertThat(figure(run, "steps")).isEqualTo(6);
-        assertThat(figure(run, "loss")).isBetween(0.0, 9.0);
-        assertThat(run.output()).contains(" data=drawn model=" + model);
-    }
-
-    private static double figure(TrainHere run, String name) {
-        String line = run.output().lines().reduce((first, second) -> second).orElseThrow();
-        return Double.parseDouble(line.replaceFirst(".* " + name + "=(\\S+).*", "$1"));
     }
 
     @Test

@@ -4,11 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import io.hvd.examples.TrainHere;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Comparator;
 import java.util.List;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -19,18 +23,23 @@ class CharTrainingTest {
             "char-lm --model transformer --hidden 16 --layers 1 --heads 2 --width 32 --workers 0 --sample 0 ";
     private static final Pattern EPOCH = Pattern.compile("epoch \\d+/\\d+: .*, perplexity (\\S+)");
     private static final Pattern RESULT = Pattern.compile(
-            "RESULT example=char-lm .* steps=(\\d+) loss=(\\S+) accuracy=(\\S+) .* data=drawn model=transformer perplexity=(\\S+)");
+            "RESULT example=char-lm .* steps=(\\d+) loss=(\\S+) accuracy=(\\S+) .* data=files model=transformer perplexity=(\\S+)");
+
+    @TempDir
+    Path folder;
 
     /** Nothing is known to a model whose perplexity is 25, the number of different characters. */
     @Test
     void theTransformersPerplexityFallsOnFourRanksAsOnOneWithTheSameBatch() throws Exception {
-        List<Double> one = perplexities("--epochs 2 --lr 0.003 --batch-size 32 --threads 1");
-        List<Double> four = perplexities("--epochs 2 --lr 0.003 --batch-size 8 --threads 4");
+        String flags = "--epochs 3 --lr 0.01 ";
 
-        assertThat(one).hasSize(2);
-        assertThat(one.get(0)).isBetween(3.0, 20.0);
-        assertThat(one.get(1)).isLessThan(0.8 * one.get(0));
-        for (int epoch = 0; epoch < 2; epoch++) {
+        List<Double> one = perplexities(flags + "--batch-size 32 --threads 1");
+        List<Double> four = perplexities(flags + "--batch-size 8 --threads 4");
+
+        assertThat(one).hasSize(3).isSortedAccordingTo(Comparator.reverseOrder());
+        assertThat(one.get(0)).isBetween(5.0, 25.0);
+        assertThat(one.get(2)).isLessThan(0.7 * one.get(0));
+        for (int epoch = 0; epoch < 3; epoch++) {
             assertThat(four.get(epoch)).as("epoch %d", epoch).isCloseTo(one.get(epoch), within(0.02 * one.get(epoch)));
         }
     }
@@ -42,13 +51,13 @@ class CharTrainingTest {
         double alone = perplexity("--lr 0.01 --max-steps 6 --batch-size 8");
 
         assertThat(inTurn).isCloseTo(together, within(1e-3 * together));
-        assertThat(Math.abs(alone - together)).isGreaterThan(1e-2 * together);
+        assertThat(Math.abs(alone - together)).isGreaterThan(5e-3 * together);
     }
 
     @Test
     void autocastTrainsNearlyAsFloat32() throws Exception {
-        double wide = perplexity("--lr 0.01 --max-steps 25 --threads 2");
-        double narrow = perplexity("--lr 0.01 --max-steps 25 --threads 2 --bf16");
+        double wide = perplexity("--lr 0.01 --max-steps 12");
+        double narrow = perplexity("--lr 0.01 --max-steps 12 --bf16");
 
         assertThat(narrow).isNotEqualTo(wide).isCloseTo(wide, within(0.02 * wide));
     }
@@ -79,14 +88,19 @@ class CharTrainingTest {
         assertThat(run.output()).contains("char-lm: ", named);
     }
 
-    private static double perplexity(String flags) throws Exception {
+    private double perplexity(String flags) throws Exception {
         List<Double> all = perplexities(flags);
         return all.get(all.size() - 1);
     }
 
     /** The perplexity after each epoch; the last one is that of the result. */
-    private static List<Double> perplexities(String flags) throws Exception {
-        TrainHere run = TrainHere.run((TINY + (flags.contains("--threads") ? "" : "--threads 1 ") + flags).split(" "));
+    private List<Double> perplexities(String flags) throws Exception {
+        // 320 samples of 32 characters, of which 288 are trained on: nine steps of 32
+        Path text = Files.writeString(
+                folder.resolve("text"), SumsInWords.of(10_300, 1).substring(0, 10_241));
+        TrainHere run = TrainHere.run(
+                (TINY + "--data-file " + text + " " + (flags.contains("--threads") ? "" : "--threads 1 ") + flags)
+                        .split(" "));
         assertThat(run.exitCode()).as(run.output()).isZero();
         List<Double> found = EPOCH.matcher(run.output())
                 .results()
