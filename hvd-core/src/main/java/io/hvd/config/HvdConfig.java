@@ -36,6 +36,7 @@ public record HvdConfig(
         Optional<Path> failureDirectory,
         Optional<String> launcherAddress,
         boolean terminal,
+        ArchiveChoice classArchive,
         LogSettings log,
         TimelineSettings timeline,
         AutotuneSettings autotune,
@@ -51,6 +52,15 @@ public record HvdConfig(
         LOCAL,
         MPI,
         NCCL
+    }
+
+    /** What horovodrun does about class-data archives of the programs that it starts. */
+    public enum ArchiveChoice {
+        /** It uses the one that is there, and has a missing one made after the job, without waiting for it. */
+        AUTO,
+        OFF,
+        /** It waits for one that is made. */
+        WAIT
     }
 
     /** How an allreduce goes from process to process. */
@@ -131,6 +141,7 @@ public record HvdConfig(
                 reader.path(Setting.FAILURE_DIR),
                 reader.text(Setting.LAUNCHER_ADDRESS),
                 reader.flag(Setting.TERMINAL),
+                reader.choice(Setting.CLASS_ARCHIVE, ArchiveChoice.class),
                 LogSettings.from(reader),
                 TimelineSettings.from(reader),
                 AutotuneSettings.from(reader),
@@ -187,6 +198,7 @@ public record HvdConfig(
                 failureDirectory,
                 launcherAddress,
                 terminal,
+                classArchive,
                 log,
                 timeline,
                 autotune,

@@ -158,6 +158,12 @@ public enum Setting {
             RANK,
             "where ranks on other hosts send their failure records, set by horovodrun"),
     TERMINAL("HVD_TERMINAL", "0", RANK, "1 if horovodrun writes to a terminal, set by horovodrun"),
+    CLASS_ARCHIVE(
+            "HVD_CLASS_ARCHIVE",
+            "auto",
+            RANK,
+            "auto makes horovodrun keep a class-data archive of each program, so that its next starts are sooner; off makes"
+                    + " it neither use nor make any; wait makes it wait after the job until a new one is there"),
     LOG_LEVEL(
             "HOROVOD_LOG_LEVEL",
             "",

@@ -31,7 +31,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class TorchRuntime {
     private static final Logger LOG = LoggerFactory.getLogger(TorchRuntime.class);
-    private static final List<String> LIBRARIES = List.of("javacpp", "openblas", "pytorch");
+    static final List<String> LIBRARIES = List.of("javacpp", "openblas", "pytorch");
     /** Read by JavaCPP when it is first used; without it, what JavaCPP remarks goes to the standard error of every rank. */
     private static final String LOGGER = "org.bytedeco.javacpp.logger";
     /** What follows the platform in the folders of the builds for GPUs. */
@@ -55,6 +55,7 @@ public final class TorchRuntime {
         try {
             Path cache = Loader.getCacheDir().toPath();
             prepare(cache);
+            LibrarySearch.shorten();
             prepared = true;
         } catch (IOException e) {
             throw failed("JavaCPP has no folder for it", e);
