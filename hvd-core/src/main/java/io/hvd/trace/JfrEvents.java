@@ -8,18 +8,41 @@ import java.util.List;
  * and reads no clock. Any thread may use it.
  */
 final class JfrEvents {
-    // To ask these whether events of their kind are recorded costs no object.
-    private final CollectiveEvent anyCollective = new CollectiveEvent();
-    private final StepEvent anyStep = new StepEvent();
-    private final JobEvent anyJob = new JobEvent();
+    /** Null until the process has its first recording: the JVM prepares such classes for a tenth of a second. */
+    private volatile Kinds kinds;
+
     private volatile FlightRecorder.Job job = new FlightRecorder.Job(0, 1, "", "", "");
     private volatile boolean jobIsTold;
     /** The step that has begun; only the thread that trains uses it. */
     private StepEvent step;
 
+    /** To ask one of these events whether its kind is recorded costs no object. */
+    private record Kinds(CollectiveEvent collective, StepEvent step, JobEvent job) {}
+
+    /** Null while there has been no recording. */
+    private Kinds kinds() {
+        Kinds known = kinds;
+        if (known == null && jdk.jfr.FlightRecorder.isInitialized()) {
+            known = new Kinds(new CollectiveEvent(), new StepEvent(), new JobEvent());
+            kinds = known;
+        }
+        return known;
+    }
+
     /** Whether collectives are recorded. */
     boolean hasCollectives() {
-        return anyCollective.isEnabled();
+        Kinds known = kinds();
+        return known != null && known.collective.isEnabled();
+    }
+
+    private boolean hasSteps() {
+        Kinds known = kinds();
+        return known != null && known.step.isEnabled();
+    }
+
+    private boolean hasJobs() {
+        Kinds known = kinds();
+        return known != null && known.job.isEnabled();
     }
 
     void joined(FlightRecorder.Job joined) {
@@ -30,7 +53,7 @@ final class JfrEvents {
 
     /** Tells of the job once: a recording may begin long after the rank has joined. */
     private void tellJob() {
-        if (!jobIsTold && anyJob.isEnabled()) {
+        if (!jobIsTold && hasJobs()) {
             jobIsTold = true;
             JobEvent event = new JobEvent();
             event.rank = job.rank();
@@ -44,7 +67,7 @@ final class JfrEvents {
 
     /** The program has made these calls; the data plane does not know them yet. */
     void submitted(List<? extends Recorded> together) {
-        if (!anyCollective.isEnabled()) {
+        if (!hasCollectives()) {
             return;
         }
         tellJob();
@@ -78,7 +101,7 @@ final class JfrEvents {
 
     /** The program has ended its step of this number. */
     void stepped(long number) {
-        if (!anyStep.isEnabled()) {
+        if (!hasSteps()) {
             step = null;
             return;
         }
@@ -92,6 +115,9 @@ final class JfrEvents {
     }
 
     void stalled(String collective, Collection<Integer> waiting, Collection<Integer> missing, long millis) {
+        if (kinds() == null) {
+            return;
+        }
         StallEvent event = new StallEvent();
         event.rank = job.rank();
         event.collective = collective;

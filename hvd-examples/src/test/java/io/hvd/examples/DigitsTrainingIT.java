@@ -39,12 +39,16 @@ class DigitsTrainingIT {
         assertThat(onTwoRanks.accuracy()).isBetween(FAIR, 1.0);
     }
 
+    /** PageCommandsIT trains on four every day. */
     @Test
+    @Tag("long")
     void fourRanksLearnAsWell() {
         requireLearning(4);
     }
 
+    /** HorovodMnistFlagsTest has the flag every day, on threads. */
     @Test
+    @Tag("long")
     void adasumLearnsOnTwoRanks() {
         ResultLine result = ResultLine.of(TrainJar.horovodrun(2, withEpochs("--use-adasum")));
 

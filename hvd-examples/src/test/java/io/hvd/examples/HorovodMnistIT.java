@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.testing.Job;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Horovod's MNIST examples under real mpirun, with the flags of their own command lines. */
@@ -27,7 +28,9 @@ class HorovodMnistIT {
         assertThat(ResultLine.of(job).loss()).isBetween(0.5, 2.4);
     }
 
+    /** MnistCallbacksTest runs it on threads every day. */
     @Test
+    @Tag("long")
     void theExampleWithCallbacksRuns() {
         Job job = TrainJar.horovodrun(
                 2, "mnist-callbacks", "--preset", "quick", "--epochs", "3", "--steps", "8", "--batch-size", "32");

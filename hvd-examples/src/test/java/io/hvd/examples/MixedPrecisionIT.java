@@ -37,8 +37,9 @@ class MixedPrecisionIT {
         assertThat(result.accuracy()).isCloseTo(onTwoRanks.accuracy(), within(0.1));
     }
 
-    /** The weights have 16 bits beside their float32 copies, for which ImageTrainingTest has a training of its own. */
+    /** The weights have 16 bits beside their float32 copies, for which ImageTrainingTest has a training of its own every day; ThreadsIT has one by PowerSGD. */
     @Test
+    @Tag("long")
     void aTrainingOfFloat16WeightsByPowerSgdEndsNearTheLossOfOneWithWholeGradientsAndSendsLess() {
         Job job = mnist(2, "--power-sgd", "4", "--amp", "O2");
         ResultLine result = ResultLine.of(job);

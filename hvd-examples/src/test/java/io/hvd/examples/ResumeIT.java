@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -58,11 +59,14 @@ class ResumeIT {
         assertThat(inParts.epochs()).isEqualTo(EPOCHS);
         assertThat(inParts.loss()).isEqualTo(atOnce.loss());
         assertThat(inParts.accuracy()).isEqualTo(atOnce.accuracy());
-        requireSameWithSharedOutState(whole);
     }
 
-    /** The net has 21,840 parameters, whose momentum takes four bytes each. */
-    private static void requireSameWithSharedOutState(Path whole) throws IOException {
+    /** ShardedTorchTest does so on threads every day. The net has 21,840 parameters, whose momentum takes four bytes each. */
+    @Test
+    @Tag("long")
+    void soDoesOneWhoseStateIsSharedOut() throws IOException {
+        Path whole = folder.resolve("whole-beside-sharded");
+        ResultLine.of(mnist(2, whole, EPOCHS));
         Path sharded = atFirstEpoch("sharded");
         Job job = mnist(2, sharded, EPOCHS, "--resume", "--sharded-optimizer");
         ResultLine.of(job);
@@ -78,11 +82,11 @@ class ResumeIT {
 
     @Test
     void anotherNumberOfRanksGoesOnAtTheSavedEpoch() throws IOException {
-        Job job = mnist(3, atFirstEpoch("more"), 2, "--resume");
+        Job job = mnist(1, atFirstEpoch("fewer"), 2, "--resume");
 
         ResultLine result = ResultLine.of(job);
         assertThat(job.lines("epoch ")).hasSize(1).first().asString().startsWith("epoch 2/2:");
-        assertThat(result.ranks()).isEqualTo(3);
+        assertThat(result.ranks()).isEqualTo(1);
         assertThat(result.epochs()).isEqualTo(2);
     }
 

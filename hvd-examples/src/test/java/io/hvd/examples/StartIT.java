@@ -32,7 +32,9 @@ class StartIT {
         assertThat(result.overlap()).isBetween(0.0, 1.0);
     }
 
+    /** HorovodMnistIT does so every day. */
     @Test
+    @Tag("long")
     void mnistDrawsItsDigitsWhereThereAreNoFiles() {
         ResultLine result = ResultLine.of(TrainJar.horovodrun(2, "mnist", "--max-steps", "12"));
 

@@ -63,8 +63,6 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     private boolean closed;
     private double lastNorm = Double.NaN;
     private StepStats lastStep = new StepStats(0, 0, 0, 0);
-    /** Begins the events of JDK Flight Recorder. */
-    private final GradientsEvent recorded = new GradientsEvent();
 
     DistributedOptimizer(OptimizerParts parts) {
         this.inner = parts.inner();
@@ -134,7 +132,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
             return;
         }
         synchronizedAlready = false;
-        GradientsEvent wait = recorded.begun();
+        GradientsEvent wait = GradientsEvent.begun();
         long backwardEnded = System.nanoTime();
         exchange.submitRest(source);
         lastStep = exchange.awaitAll(backwardEnded);
@@ -238,7 +236,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
             inner.step();
             return;
         }
-        GradientsEvent wait = recorded.begun();
+        GradientsEvent wait = GradientsEvent.begun();
         long start = System.nanoTime();
         adasum.step();
         broadcast.parametersOverwritten();

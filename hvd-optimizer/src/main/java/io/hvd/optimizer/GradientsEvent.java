@@ -5,6 +5,7 @@ import jdk.jfr.Category;
 import jdk.jfr.DataAmount;
 import jdk.jfr.Description;
 import jdk.jfr.Event;
+import jdk.jfr.FlightRecorder;
 import jdk.jfr.Label;
 import jdk.jfr.Name;
 import jdk.jfr.Percentage;
@@ -41,12 +42,18 @@ final class GradientsEvent extends Event {
     @Percentage
     double overlap;
 
-    /** An event that begins now; null, which costs nothing, unless a recording wants events of this kind. */
-    GradientsEvent begun() {
-        if (!isEnabled()) {
+    /**
+     * An event that begins now; null unless a recording wants events of this kind. The JVM takes a tenth of a second to
+     * prepare a class of events, so none is made before the process has its first recording.
+     */
+    static GradientsEvent begun() {
+        if (!FlightRecorder.isInitialized()) {
             return null;
         }
         GradientsEvent event = new GradientsEvent();
+        if (!event.isEnabled()) {
+            return null;
+        }
         event.begin();
         return event;
     }

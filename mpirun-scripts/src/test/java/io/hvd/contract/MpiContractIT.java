@@ -60,18 +60,39 @@ class MpiContractIT {
     private static final Pattern COUNTS =
             Pattern.compile("TESTS backend=(\\w+) ranks=(\\d+) passed=(\\d+) skipped=(\\d+)");
 
-    @ParameterizedTest(name = "{0} processes")
-    @ValueSource(ints = {1, 4})
-    void theContractHoldsUnderMpirun(int ranks) {
-        requireAllPassed(ranks, "ranks=" + ranks, Map.of());
+    @Test
+    void theContractHoldsForOneUnderMpirun() {
+        requireAllPassed(1, "ranks=1", Map.of());
     }
 
-    /** Arithmetic and many rounds run with more ranks, and with other settings with fewer. */
+    /** A job with a tiny stage has the many rounds. */
     @Test
     void theContractHoldsForTwoUnderMpirun() {
+        requireAllPassed(2, "ranks=2", Map.of(), allBut(List.of(ManyRoundsContractTest.class)));
+    }
+
+    /** All but the classes that compute most, which run with fewer ranks. */
+    @Test
+    void theContractHoldsForFourUnderMpirun() {
+        requireAllPassed(
+                4,
+                "ranks=4",
+                Map.of(),
+                allBut(List.of(
+                        CollectiveContractTest.class, ArithmeticContractTest.class, ManyRoundsContractTest.class)));
+    }
+
+    private static List<Class<? extends Contract>> allBut(List<Class<? extends Contract>> left) {
         List<Class<? extends Contract>> most = new ArrayList<>(CLASSES);
-        most.removeAll(List.of(ArithmeticContractTest.class, ManyRoundsContractTest.class));
-        requireAllPassed(2, "ranks=2", Map.of(), most);
+        most.removeAll(left);
+        return most;
+    }
+
+    @ParameterizedTest(name = "{0} processes")
+    @ValueSource(ints = {2, 4})
+    @Tag("long")
+    void theWholeContractHoldsUnderMpirun(int ranks) {
+        requireAllPassed(ranks, "ranks=" + ranks, Map.of());
     }
 
     @Test
@@ -99,9 +120,18 @@ class MpiContractIT {
     }
 
     /** With a batch for each tensor, as without fusion, there would be a batch's garbage for each. */
-    @ParameterizedTest(name = "shared memory {0}")
-    @ValueSource(strings = {"1", "0"})
-    void aStepMakesNoObjectPerTensor(String sharedMemory) {
+    @Test
+    void aStepMakesNoObjectPerTensor() {
+        requireNoObjectPerTensor("1");
+    }
+
+    @Test
+    @Tag("long")
+    void norDoesAStepThroughMpiAlone() {
+        requireNoObjectPerTensor("0");
+    }
+
+    private static void requireNoObjectPerTensor(String sharedMemory) {
         Job job = job(2, Map.of("HVD_SHARED_MEMORY", sharedMemory), Stream.of(), List.of(AllocationContractTest.class));
         assertThat(job.exitCode()).as(job.output()).isZero();
         assertThat(job.lines("GARBAGE")).as(job.output()).hasSize(1);

@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.jar.Attributes;
 import java.util.jar.JarOutputStream;
 import java.util.jar.Manifest;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -48,7 +49,9 @@ final class HvdDoctorIT {
         assertThat(findings.get("HVD-D40").get("found").getAsString()).contains("40 MiB", "free of 4 MiB");
     }
 
+    /** JarOfEverythingIT has the same self-test. */
     @Test
+    @Tag("long")
     void anAllreduceOfTwoRanksComesOutRight() {
         Job job = doctor(Map.of("HVD_THREADS_PER_RANK", "1"), "--self-test", "--only", "mpi", "-np", "2");
 

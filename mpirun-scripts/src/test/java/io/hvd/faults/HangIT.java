@@ -130,6 +130,7 @@ class HangIT {
 
     @Test
     @Execution(ExecutionMode.CONCURRENT)
+    @Tag("long")
     void rankZeroStoppedIsNamedWhenNobodyNegotiatesAnyMore() throws IOException {
         requireStoppedRankIsNamedWhenSettled(0);
     }

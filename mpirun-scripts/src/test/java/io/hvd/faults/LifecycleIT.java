@@ -18,19 +18,29 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Beginning and end of a job under real mpirun. */
 class LifecycleIT {
     private static final double SOON_SECONDS = 30;
 
-    @ParameterizedTest
-    @ValueSource(strings = {"again", "again-without-close"})
-    void initShutdownAndInitAgainWork(String variant) {
+    @Test
+    void initShutdownAndInitAgainWork() {
+        requireThreeLives("again-without-close");
+    }
+
+    /** SettingsIT runs it every day, on another thread level. */
+    @Test
+    @Tag("long")
+    void initCloseAndInitAgainWork() {
+        requireThreeLives("again");
+    }
+
+    private static void requireThreeLives(String variant) {
         Job job = Job.horovodrun(2, LifecycleProgram.class, variant);
 
         assertThat(job.exitCode()).as(job.output()).isZero();
         assertThat(job.lines("THREE LIVES")).hasSize(2);
+        assertThat(job.lines("rank(s) on")).hasSize(3).allMatch(line -> line.contains(", MPI_THREAD_FUNNELED)"));
     }
 
     @Test

@@ -17,6 +17,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 class NoHangIT {
     @Test
     @Execution(ExecutionMode.CONCURRENT)
+    @Tag("long")
     void knownLongWorkIsNoHang() {
         requireNoHangInLongWork("settled");
     }

@@ -108,7 +108,7 @@ class StrangersIT {
      */
     @ParameterizedTest
     @Execution(ExecutionMode.CONCURRENT)
-    @CsvSource({"MPIRUN, MPIRUN, GET, 1, 137", "HOROVODRUN, RANKS, GET, 1, 0", "HOROVODRUN, MPIRUN, GET, 1, 0"})
+    @CsvSource({"MPIRUN, MPIRUN, GET, 1, 137", "HOROVODRUN, MPIRUN, GET, 1, 0"})
     void aStrangerWhoStaysAtAPortOfOpenMpiDoesNotKeepTheJobFromItsEnd(
             Launcher launcher, Ports whose, String said, int threads, int exitCode) throws Exception {
         requireEndBesideStranger(launcher, whose, said, threads, exitCode);
@@ -116,7 +116,7 @@ class StrangersIT {
 
     @ParameterizedTest
     @Execution(ExecutionMode.CONCURRENT)
-    @CsvSource({"MPIRUN, RANKS, GET, 1, 0", "HOROVODRUN, MPIRUN, SILENCE, 2, 0"})
+    @CsvSource({"MPIRUN, RANKS, GET, 1, 0", "HOROVODRUN, RANKS, GET, 1, 0", "HOROVODRUN, MPIRUN, SILENCE, 2, 0"})
     @Tag("long")
     void furtherStrangersWhoStayDoNotKeepTheJobFromItsEnd(
             Launcher launcher, Ports whose, String said, int threads, int exitCode) throws Exception {

@@ -20,6 +20,7 @@ import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.Timeout.ThreadMode;
@@ -93,8 +94,19 @@ class GpuCollectivesTest {
 
     /** Alone and in batches, over several stages, in place and not. */
     @ParameterizedTest
-    @CsvSource(textBlock = BOTH_WAYS)
+    @CsvSource({"nccl, 1", "nccl, 3", "host, 1", "host, 3"})
     void reductionsOfEveryTypeGiveWhatTheHostGives(String way, int size) throws Exception {
+        requireReductionsOfHost(way, size);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"nccl, 2", "host, 2"})
+    @Tag("long")
+    void reductionsOnTwoGpusGiveWhatTheHostGives(String way, int size) throws Exception {
+        requireReductionsOfHost(way, size);
+    }
+
+    private static void requireReductionsOfHost(String way, int size) throws Exception {
         SimulatedRanks.run(size, way, Map.of(), rank -> {
             for (DType type : DType.values()) {
                 for (Reduction how : reductions(type)) {
@@ -292,9 +304,7 @@ class GpuCollectivesTest {
     /** The sums are the same, whichever way they get from node to node. */
     @ParameterizedTest
     @CsvSource({
-        "a a b b, HOROVOD_HIERARCHICAL_ALLREDUCE, through the host across nodes",
         "a b a b, HOROVOD_HIERARCHICAL_ALLREDUCE, through the host across nodes",
-        "a a b b, HOROVOD_TORUS_ALLREDUCE, in the node and across nodes",
         "a a a b b b, HOROVOD_TORUS_ALLREDUCE, in the node and across nodes",
         "a a b, HOROVOD_TORUS_ALLREDUCE, 'different numbers of ranks: [2, 1]'",
         "a a, HOROVOD_HIERARCHICAL_ALLREDUCE, all ranks are on one node",
@@ -302,6 +312,21 @@ class GpuCollectivesTest {
     })
     void allreducesInNodesAndAcrossThemGiveWhatTheHostGives(String nodes, String setting, String description)
             throws Exception {
+        requireAllreducesOfHost(nodes, setting, description);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "a a b b, HOROVOD_HIERARCHICAL_ALLREDUCE, through the host across nodes",
+        "a a b b, HOROVOD_TORUS_ALLREDUCE, in the node and across nodes"
+    })
+    @Tag("long")
+    void allreducesOnNodesSideBySideGiveWhatTheHostGives(String nodes, String setting, String description)
+            throws Exception {
+        requireAllreducesOfHost(nodes, setting, description);
+    }
+
+    private static void requireAllreducesOfHost(String nodes, String setting, String description) throws Exception {
         SimulatedRanks.Layout layout = new SimulatedRanks.Layout(List.of(nodes.split(" ")), 1);
         SimulatedRanks.run(layout, "nccl", Map.of(setting, "1"), rank -> {
             assertThat(rank.backend().description()).contains(description);

@@ -13,10 +13,10 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.Timeout.ThreadMode;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Ranks as threads of one process, in which an allocation on one GPU waits for the work on all of them: a kernel of
@@ -30,9 +30,18 @@ class ThreadsOnGpusTest {
     /** More segments than the first table of a launch has rows for. */
     private static final int MANY = 300;
 
-    @ParameterizedTest
-    @ValueSource(ints = {2, 3})
-    void aRankThatAllocatesHoldsUpNoKernelThatWaitsForIt(int size) throws Exception {
+    @Test
+    void aRankThatAllocatesHoldsUpNoKernelThatWaitsForIt() throws Exception {
+        requireNoKernelHeldUp(3);
+    }
+
+    @Test
+    @Tag("long")
+    void norDoesOneOfTwo() throws Exception {
+        requireNoKernelHeldUp(2);
+    }
+
+    private static void requireNoKernelHeldUp(int size) throws Exception {
         SimulatedRanks.runThreads(size, Map.of(), rank -> {
             DataPlane data = rank.data();
             DataPlane pair = rank.rank() < 2 ? rank.backend().collectives(List.of(0, 1)) : null;

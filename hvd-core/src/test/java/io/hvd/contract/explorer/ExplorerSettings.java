@@ -13,7 +13,7 @@ import java.util.function.Predicate;
  * {@code hvd.explorer.times} for how often.
  */
 final class ExplorerSettings {
-    private static final long EVERYDAY_SECONDS = 21;
+    private static final long EVERYDAY_SECONDS = 15;
     private static final long LONG_SECONDS = 3_600;
     private static final long EVERYDAY_SHRINK_SECONDS = 20;
     private static final long LONG_SHRINK_SECONDS = 120;

@@ -141,7 +141,9 @@ class CudaMlpIT {
         assertThat(job.output()).doesNotContain("\tat ");
     }
 
+    /** SpawnOnGpusTest has the like for threads every day. */
     @Test
+    @Tag("long")
     void moreRanksThanGpusAreAJobLikeAnyOtherIfItComputesOnTheCpu() {
         Map<String, String> environment = cuda.environment(1);
         environment.put("HVD_BACKEND", "mpi");

@@ -96,7 +96,9 @@ class GpuCheckIT {
         assertThat(job.output()).contains("--rank-dies needs 2 ranks or more, this job has 1");
     }
 
+    /** CollectiveSweepTest has the results, and SweepPlanTest the sizes, every day. */
     @Test
+    @Tag("long")
     void theTimesOfCollectivesAreTakenOnTensorsOfTheCpuToo() {
         Job job = TrainJar.mpirun(
                 Map.of(), 3, "gpu-check", "--cpu", "--only", "G7", "--begin", "8", "--end", "64K", "--factor", "8");

@@ -31,12 +31,12 @@ class EquivalenceIT {
     }
 
     @Test
+    @Tag("long")
     void fourRanksWithAQuarterOfTheBatchEachEndWithTheWeightsOfOneRankWithAllOfIt() throws IOException {
         requireWeightsOfOneRank(4);
     }
 
     @Test
-    @Tag("long")
     void twoRanksWithHalfOfTheBatchEachEndWithTheWeightsOfOneRankWithAllOfIt() throws IOException {
         requireWeightsOfOneRank(2);
     }

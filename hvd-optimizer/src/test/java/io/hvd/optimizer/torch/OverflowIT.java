@@ -4,14 +4,23 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.testing.Job;
 import java.util.Map;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 
 /** Processes under mpirun skip a step together. */
 class OverflowIT {
-    @ParameterizedTest(name = "{0} ranks")
-    @ValueSource(ints = {2, 4})
-    void anOverflowOnOneRankSkipsTheStepOfAllAndLeavesThemWithTheSameScaleAndTracker(int ranks) {
+    @Test
+    void anOverflowOnOneRankSkipsTheStepOfAllAndLeavesThemWithTheSameScaleAndTracker() {
+        requireStepSkippedByAll(2);
+    }
+
+    @Test
+    @Tag("long")
+    void onFourRanksItDoesSoToo() {
+        requireStepSkippedByAll(4);
+    }
+
+    private static void requireStepSkippedByAll(int ranks) {
         Job job = Job.horovodrun(ranks, Map.of("HVD_THREADS_PER_RANK", "1"), OverflowProgram.class);
 
         assertThat(job.exitCode()).as(job.output()).isZero();

@@ -21,6 +21,7 @@ import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -134,9 +135,19 @@ class RingAllreduceTest {
         return !type.isFloating() || op == ReduceOp.MIN || op == ReduceOp.MAX;
     }
 
+    @Test
+    void aRankSendsNoMoreOfALargeTensorThanItMust() throws Exception {
+        requireLeastBytesSent(3);
+    }
+
     @ParameterizedTest
-    @ValueSource(ints = {2, 3, 4})
-    void aRankSendsNoMoreOfALargeTensorThanItMust(int ranks) throws Exception {
+    @ValueSource(ints = {2, 4})
+    @Tag("long")
+    void norDoesOneOfTwoOrFour(int ranks) throws Exception {
+        requireLeastBytesSent(ranks);
+    }
+
+    private static void requireLeastBytesSent(int ranks) throws Exception {
         for (DType type : List.of(DType.FLOAT32, DType.FLOAT16, DType.BFLOAT16, DType.INT8)) {
             for (int elements : new int[] {1_000_003, 2_097_152, 777_777}) {
                 SimulatedNetwork network = new SimulatedNetwork(ranks);
