@@ -85,6 +85,7 @@ StartIT              a folder that cannot be written, and mnist without files
 StrangersIT          other ports of Open MPI, and ranks that are threads
 SyncedResNetIT       a ResNet-18 whose batch norms are synchronised, on 4 ranks and threads beside one rank
 TensorBoardIT        TensorBoard's own reader of event files (with Python's package tensorboard)
+TextCnnIT            the preset of textcnn to nine of ten topics, on 1, 2 and 4 ranks, with rows, and on two devices
 ThreadsIT            digits with threads of two processes
 ThreadsOnGpusTest    kernels of two ranks beside one that allocates
 TorchColdCacheIT     rank threads that find LibTorch prepared

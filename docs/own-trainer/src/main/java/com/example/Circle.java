@@ -44,8 +44,18 @@ final class Circle {
 
     /** The loss of the batch that begins at a place of the order; the last one may be smaller. */
     static Tensor loss(SequentialImpl model, int[] order, int from) {
-        Tensor points = points(order, from, Math.min(BATCH, order.length - from));
-        return binary_cross_entropy_with_logits(model.forward(points), inside(points));
+        Tensor points = points(order, from);
+        return loss(model.forward(points), points);
+    }
+
+    /** The points of the batch that begins at a place of the order; the last one may be smaller. */
+    static Tensor points(int[] order, int from) {
+        return points(order, from, Math.min(BATCH, order.length - from));
+    }
+
+    /** The loss of what a model says about points. */
+    static Tensor loss(Tensor output, Tensor points) {
+        return binary_cross_entropy_with_logits(output, inside(points));
     }
 
     /** How many of 1000 points that were not trained on are on the side that the model says. */

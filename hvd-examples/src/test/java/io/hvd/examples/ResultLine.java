@@ -32,6 +32,7 @@ public record ResultLine(
             "cifar10", List.of("top5", "evaluated"),
             "imagenet", List.of("model", "top5", "evaluated", "skipped"),
             "char-lm", List.of("model", "perplexity"),
+            "textcnn", List.of("mode", "devices", "epoch_seconds"),
             "gan", List.of("modes", "covered", "evaluated"));
 
     /** Reads the result of a job that must have ended well, with this as the last line of its output and as the only one of its kind. */

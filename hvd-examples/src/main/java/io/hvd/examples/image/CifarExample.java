@@ -48,7 +48,9 @@ public final class CifarExample implements Example {
         Callable<ImageSets> images = new Lazy<>(() -> images(options));
         return hvd -> {
             options.results().files().require(hvd);
-            new CifarTraining(hvd, options, mapped(hvd, options, images.call())).run();
+            try (CifarTraining training = new CifarTraining(hvd, options, mapped(hvd, options, images.call()))) {
+                training.run();
+            }
             return 0;
         };
     }

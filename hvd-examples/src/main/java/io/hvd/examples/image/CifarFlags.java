@@ -2,6 +2,7 @@ package io.hvd.examples.image;
 
 import static io.hvd.examples.Flags.valued;
 
+import io.hvd.examples.training.ParallelMode;
 import io.hvd.examples.training.TorchDevice;
 import org.apache.commons.cli.Options;
 
@@ -69,8 +70,8 @@ final class CifarFlags {
                                 + "; must be a multiple of the number of ranks"))
                 .addOption(valued(
                         "images-per-pass",
-                        "largest number of images in one pass of a rank, which bounds its memory; a rank divides its part"
-                                + " of a batch into passes; default 128"));
+                        "largest number of images in one pass of a rank, or of a device with --mode dp, which bounds its"
+                                + " memory; a rank divides its part of a batch into passes; default 128"));
     }
 
     private static void sgd(Options all) {
@@ -90,6 +91,7 @@ final class CifarFlags {
                 .addOption(null, "bf16-allreduce", false, "gradients travel as bfloat16")
                 .addOption(TorchDevice.flag())
                 .addOption(valued("j", "workers", "threads per rank that decode and load batches, default 2"));
+        ParallelMode.addTo(all);
     }
 
     private static void results(Options all) {

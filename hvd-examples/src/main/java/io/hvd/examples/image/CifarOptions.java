@@ -3,6 +3,7 @@ package io.hvd.examples.image;
 import io.hvd.Compression;
 import io.hvd.examples.Flags;
 import io.hvd.examples.training.GlobalBatch;
+import io.hvd.examples.training.ParallelMode;
 import io.hvd.examples.training.TorchDevice;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -14,7 +15,7 @@ import org.apache.commons.cli.ParseException;
  * The values of the flags of the CIFAR-10 example.
  *
  * @param batchSize number of samples in a step of all ranks together
- * @param imagesPerPass the largest number of images in one pass, whose activations are in memory at the same time
+ * @param imagesPerPass the largest number of images in one pass of a device, whose activations are in memory at the same time
  */
 record CifarOptions(
         Net net,
@@ -26,7 +27,8 @@ record CifarOptions(
         Compression compression,
         int workers,
         long seed,
-        boolean cuda) {
+        boolean cuda,
+        ParallelMode mode) {
     /**
      * The net.
      *
@@ -143,6 +145,10 @@ record CifarOptions(
 
     static CifarOptions from(CommandLine line) throws ParseException {
         CifarPreset preset = CifarPreset.of(line);
+        ParallelMode mode = ParallelMode.of(line);
+        if (mode.isDataParallel() && line.hasOption("sync-bn")) {
+            throw new ParseException("--sync-bn beside --mode dp: it is over the batches of ranks, not of devices");
+        }
         return new CifarOptions(
                 Net.from(line, preset),
                 Data.from(line, preset),
@@ -153,7 +159,8 @@ record CifarOptions(
                 TrainingOptions.compression(line),
                 Flags.count(line, "workers", 2, 0),
                 Flags.number(line, "seed", 42, Long.MIN_VALUE),
-                TorchDevice.isCuda(line));
+                TorchDevice.isCuda(line),
+                mode);
     }
 
     /** The number of samples in a rank's part of the batch. */

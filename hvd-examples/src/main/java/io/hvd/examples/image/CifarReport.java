@@ -4,7 +4,9 @@ import io.hvd.HvdContext;
 import io.hvd.examples.data.DataOrigin;
 import io.hvd.examples.image.StepFigures.Figure;
 import io.hvd.examples.image.StepFigures.Reading;
+import io.hvd.examples.training.ParallelMode;
 import io.hvd.examples.training.RunTotals;
+import java.util.List;
 import java.util.Locale;
 
 /** Prints the output of the CIFAR-10 example, on rank 0 alone. */
@@ -83,6 +85,14 @@ final class CifarReport {
     void end(Evaluation evaluation, long distinct) {
         print("evaluated %d distinct samples of the test set, on %d ranks", distinct, hvd.size());
         print("final top-1 %.3f %%, top-5 %.3f %%", 100 * evaluation.accuracy(), 100 * evaluation.top5());
+    }
+
+    /** Prints the seconds of an epoch and what each device holds. */
+    void spread(ParallelMode mode, List<String> memory, double secondsPerEpoch) {
+        memory.forEach(line -> print("%s", line));
+        print(
+                "mode %s over %d: %.2f s per epoch of training",
+                mode.word(), hvd.size() * mode.devices(), secondsPerEpoch);
     }
 
     void result(DataOrigin data, int epochs, Evaluation evaluation, RunTotals totals) {

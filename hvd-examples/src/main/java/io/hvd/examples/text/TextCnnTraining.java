@@ -50,7 +50,6 @@ final class TextCnnTraining implements AutoCloseable {
     private final TextCnn model;
     private final List<DistributedOptimizer> optimizers;
     private final RunTotals totals = new RunTotals();
-    private double trainingSeconds;
     private long sentBytes;
 
     /** @throws ParseException on all ranks, if flags do not fit the number of ranks, or the file of word vectors is no such file */
@@ -180,7 +179,6 @@ final class TextCnnTraining implements AutoCloseable {
             }
         }
         double seconds = (System.nanoTime() - start) / 1e9;
-        trainingSeconds += seconds;
         totals.trained(seconds);
         totals.waited(loader.waitNanos());
         if (step % STEPS_BETWEEN_LINES != 0) {
@@ -263,7 +261,9 @@ final class TextCnnTraining implements AutoCloseable {
         spread.memory(optimizerBytes()).forEach(line -> say("%s", line));
         say("each rank has sent %.1f KiB of gradients per step", sentBytes / 1024.0 / Math.max(1, totals.steps()));
         say("%s", totals.dataWait());
-        say("seconds per epoch: %.2f", trainingSeconds / epochs);
+        say(
+                "mode %s over %d: %.2f s per epoch of training",
+                options.mode().word(), hvd.size() * options.mode().devices(), totals.secondsPerEpoch());
         say(
                 "test accuracy %.4f over %d sentences, each of which one rank has counted once: the same on all ranks",
                 end.accuracy, end.samples);
@@ -275,7 +275,7 @@ final class TextCnnTraining implements AutoCloseable {
                                 " mode=%s devices=%d epoch_seconds=%.3f",
                                 options.mode().word(),
                                 options.mode().devices(),
-                                trainingSeconds / epochs));
+                                totals.secondsPerEpoch()));
         return weights.areEqual() ? 0 : WEIGHTS_DIFFER;
     }
 

@@ -42,7 +42,7 @@ final class TopicSentences {
                 .toList();
     }
 
-    /** So many sentences, which depend on the seed only. */
+    /** Draws so many sentences, which depend on the seed only. */
     static List<Corpus.Sentence> of(int count, long seed) {
         TopicSentences source = new TopicSentences(seed);
         return IntStream.range(0, count).mapToObj(i -> source.sentence()).toList();

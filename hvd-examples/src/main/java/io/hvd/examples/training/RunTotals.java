@@ -12,6 +12,7 @@ public final class RunTotals {
     private final List<StepStats> steps = new ArrayList<>();
     private long samples;
     private double trainingSeconds;
+    private int epochs;
     private long waitNanos;
 
     public void stepped(StepStats step) {
@@ -22,8 +23,15 @@ public final class RunTotals {
         samples += moreSamples;
     }
 
+    /** Called once for each epoch. @param seconds of the epoch without its evaluation */
     public void trained(double seconds) {
         trainingSeconds += seconds;
+        epochs++;
+    }
+
+    /** Seconds of training, without evaluations, of an epoch of this run; 0 if there was none. */
+    public double secondsPerEpoch() {
+        return epochs > 0 ? trainingSeconds / epochs : 0;
     }
 
     /** @param nanos what the loader of the training has counted so far */

@@ -14,7 +14,6 @@ import java.util.function.BiFunction;
 import java.util.function.Supplier;
 import org.apache.commons.cli.ParseException;
 import org.bytedeco.pytorch.Module;
-import org.bytedeco.pytorch.global.torch;
 
 /**
  * The model of a rank: one module with ddp, or one on each of the rank's devices with dp, the first of which is the model.
@@ -48,18 +47,9 @@ public final class SpreadModel<M extends Module> implements AutoCloseable {
         if (!mode.isDataParallel()) {
             return new SpreadModel<>(hvd, device.onto(SeededModule.seeded(seed, net)), Optional.empty());
         }
-        useAllCores(mode.devices());
         DataParallel<M> parallel = DataParallel.wrap(
                 () -> SeededModule.seeded(seed, net), mode.list(!device.device().is_cpu()));
         return new SpreadModel<>(hvd, parallel.module(), Optional.of(parallel));
-    }
-
-    /** Backward of all replicas runs on one thread of the CPU, and may use as many cores as forward has threads. */
-    private static void useAllCores(int devices) {
-        if (System.getenv("OMP_NUM_THREADS") == null && System.getenv("HVD_THREADS_PER_RANK") == null) {
-            int cores = Runtime.getRuntime().availableProcessors();
-            torch.set_num_threads(Math.max(torch.get_num_threads(), Math.min(devices, cores)));
-        }
     }
 
     /** The module to train, save and evaluate. */

@@ -108,6 +108,8 @@ class CifarOptionsTest {
         "--train-fraction 0.5, --data-dir",
         "--data-dir x --train-fraction 1, --train-fraction",
         "--resume, --checkpoint",
+        "--devices 2, --devices needs --mode dp",
+        "--mode dp --sync-bn, --sync-bn beside --mode dp",
         "--fp16-allreduce --bf16-allreduce, --fp16-allreduce",
     })
     void aMistakeIsNamed(String flags, String named) {

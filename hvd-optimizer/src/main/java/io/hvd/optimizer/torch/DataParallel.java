@@ -125,6 +125,7 @@ public final class DataParallel<M extends Module> implements AutoCloseable {
             BiFunction<? super M, List<Tensor>, List<Tensor>> forward, List<Tensor> inputs) {
         List<Rows> rows = Rows.of(inputs, replicas.size());
         List<Replica<M>> used = replicas.subList(0, rows.size());
+        threads.shareCores();
         long start = System.nanoTime();
         threads.run(used.size(), "copying the parameters to", i -> used.get(i).follow(used.get(0)));
         long copied = System.nanoTime();

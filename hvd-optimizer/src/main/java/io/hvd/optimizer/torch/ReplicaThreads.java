@@ -32,6 +32,9 @@ final class ReplicaThreads implements AutoCloseable {
     private final List<Device> devices;
     private final List<ExecutorService> executors = new ArrayList<>();
     private final Set<Thread> own = new HashSet<>();
+    /** The number of threads within an operation that the devices share. */
+    private int shared;
+
     private volatile boolean closed;
 
     ReplicaThreads(List<Device> devices) {
@@ -78,14 +81,15 @@ final class ReplicaThreads implements AutoCloseable {
     }
 
     /**
-     * Gives each of several threads on the CPU its share of the threads that LibTorch uses within an operation. OpenMP keeps
-     * that number for each thread, but LibTorch also remembers the last one for threads to come, so the caller's is set again.
+     * Gives each of several threads on the CPU its share of the threads that LibTorch uses within an operation on the calling
+     * thread, if these have changed. OpenMP keeps that number for each thread, but LibTorch also remembers the last one for
+     * threads to come, so the caller's is set again.
      */
-    private void shareCores() {
-        if (!devices.get(0).isCpu()) {
+    void shareCores() {
+        int all = torch.get_num_threads();
+        if (!devices.get(0).isCpu() || all == shared) {
             return;
         }
-        int all = torch.get_num_threads();
         int each = Math.max(1, all / devices.size());
         run(devices.size(), "setting the number of threads of", i -> {
             torch.get_num_threads(); // LibTorch sets a thread up when it is first asked
@@ -93,6 +97,7 @@ final class ReplicaThreads implements AutoCloseable {
             return List.of();
         });
         torch.set_num_threads(all);
+        shared = all;
     }
 
     /** @throws HvdException after close, or on one of these threads, which would wait for itself */

@@ -237,6 +237,28 @@ class DataParallelTest {
         }
     }
 
+    /** They would otherwise take more cores than the caller was given. */
+    @Test
+    void theThreadsShareTheThreadsThatLibTorchUsesWithinAnOperation() {
+        int before = torch.get_num_threads();
+        try (DataParallel<Models.Net> parallel = nets(2)) {
+            for (int all : new int[] {4, 1, 6}) {
+                torch.set_num_threads(all);
+                Queue<Integer> shares = new ConcurrentLinkedQueue<>();
+                parallel.forward(
+                        (net, part) -> {
+                            shares.add(torch.get_num_threads());
+                            return part;
+                        },
+                        Models.inputs(0, 4));
+                assertThat(shares).containsExactly(Math.max(1, all / 2), Math.max(1, all / 2));
+                assertThat(torch.get_num_threads()).isEqualTo(all);
+            }
+        } finally {
+            torch.set_num_threads(before);
+        }
+    }
+
     /** LibTorch counts what it changes itself; a broadcast and a checkpoint write to the memory. */
     @Test
     void weightsThatAreWrittenPastLibTorchReachAllReplicas() {
