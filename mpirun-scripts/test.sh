@@ -50,8 +50,8 @@ HalfRunsTest         all 2^32 floats rounded to 16 bits
 HangIT               other culprits in settled steps, and rank 0 stopped in them
 HorovodMnistIT       the example with callbacks under mpirun
 HorovodrunIT         SIGTERM and SIGHUP beside SIGINT; ranks that answer no signal
-HvdMonitorIT         hvd-monitor on a job of two processes
 HvdDoctorIT          the self-test of the script, beside that of the jar
+HvdMonitorIT         hvd-monitor on a job of two processes
 JavaLineIT           other lines of java that horovodrun starts as typed
 LargeCheckpointTest  checkpoints beyond 2^31 bytes
 LargeCheckpointsTest  training beside a checkpoint of 3 GiB
@@ -64,7 +64,6 @@ MixedPrecisionIT     mnist with autocast to float16 beside bfloat16, with bfloat
 MpiContractIT        the contract with 8 ranks and with more settings, and all of it where every day has a part
 NamespaceHostsIT     horovodrun between hosts (root)
 NibabelIT            NIfTI files that Python's nibabel reads and writes
-NoHangIT             known long work while ranks negotiate, and beside a transfer by MPI
 NoHangIT             known long work of one of two ranks, settled and negotiating, and beside a transfer by MPI
 OverflowIT           an overflow on one of four ranks
 PageCommandsIT       the training under plain mpirun that the pages show

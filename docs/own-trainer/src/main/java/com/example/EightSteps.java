@@ -48,7 +48,7 @@ public class EightSteps {
         return hvd.rank() == 0 ? System.out : new PrintStream(OutputStream.nullOutputStream());
     }
 
-    /** The same on all ranks, and exact: each sample counts once, however many each rank has. */
+    /** Gives all ranks the exact accuracy: each sample counts once, however many each rank has. */
     static double accuracyOfAll(HvdContext hvd, long right, long samples) {
         var accuracy = new MeanMetric("accuracy");
         accuracy.add(right, samples);

@@ -33,6 +33,8 @@ final class ExamplesBench {
     private final boolean gpus;
     private final long limitSeconds;
     private final List<ExampleRow> rows = new ArrayList<>();
+    /** A folder for each number of ranks, where an example may leave a file for a later one, as unet3d does for unet3d-eval. */
+    private final Map<String, Path> folders = new LinkedHashMap<>();
     /** Examples and the reasons why they were left out, each once. */
     private final Map<String, String> leftOut = new LinkedHashMap<>();
 
@@ -88,18 +90,26 @@ final class ExamplesBench {
                         .get(0));
         out.println(Machine.line());
         out.print(ExampleRow.HEAD);
-        for (ExampleRun run : runs) {
-            for (int each : ranks) {
-                bench.measure(run, each, false);
+        int threadRanks = threads.equals("0")
+                ? 0
+                : Bench.numbers("threads", threads, Numerals::wholeInt).get(0);
+        try {
+            for (ExampleRun run : runs) {
+                bench.measureAll(run, ranks, threadRanks);
             }
-            if (!threads.equals("0")) {
-                bench.measure(
-                        run,
-                        Bench.numbers("threads", threads, Numerals::wholeInt).get(0),
-                        true);
-            }
+        } finally {
+            bench.deleteFolders();
         }
         return bench.finish(line.getOptionValue("page"));
+    }
+
+    private void measureAll(ExampleRun run, List<Integer> ranks, int threads) throws IOException, InterruptedException {
+        for (int each : ranks) {
+            measure(run, each, false);
+        }
+        if (threads > 0) {
+            measure(run, threads, true);
+        }
     }
 
     private static boolean hasGpus() throws InterruptedException {
@@ -122,16 +132,14 @@ final class ExamplesBench {
             leftOut.putIfAbsent("`" + run.title() + "`" + (always ? "" : " on " + in), why);
             return;
         }
-        Path folder = Files.createTempDirectory("hvd-bench-examples");
-        try {
-            ExampleRow row = run(run, ranks, threads, in, folder);
-            rows.add(row);
-            out.print(row);
-            if (!row.failure().isEmpty()) {
-                out.println("FAILED " + run.title() + " on " + in + ": " + row.failure());
-            }
-        } finally {
-            delete(folder);
+        if (!folders.containsKey(in)) {
+            folders.put(in, Files.createTempDirectory("hvd-bench-examples"));
+        }
+        ExampleRow row = run(run, ranks, threads, in, folders.get(in));
+        rows.add(row);
+        out.print(row);
+        if (!row.failure().isEmpty()) {
+            out.println("FAILED " + run.title() + " on " + in + ": " + row.failure());
         }
     }
 
@@ -195,6 +203,12 @@ final class ExamplesBench {
         leftOut.forEach((title, why) ->
                 table.append("- ").append(title).append(": ").append(why).append('\n'));
         Files.writeString(page, text.substring(0, begin + BEGIN.length()) + "\n" + table + text.substring(end));
+    }
+
+    private void deleteFolders() throws IOException {
+        for (Path folder : folders.values()) {
+            delete(folder);
+        }
     }
 
     private static void delete(Path folder) throws IOException {

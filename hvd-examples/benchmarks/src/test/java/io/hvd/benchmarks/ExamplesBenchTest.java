@@ -94,7 +94,8 @@ class ExamplesBenchTest {
 
         assertThat(ended.exitCode()).isEqualTo(1);
         assertThat(ended.output())
-                .contains("FAILED char-lm --epochs 3 --sample 0 on 2: exit code 7, expected 0\n  the disk is full\n")
+                .contains(
+                        "FAILED char-lm --preset quick --sample 0 on 2: exit code 7, expected 0\n  the disk is full\n")
                 .contains(" 1 failed", "is left as it was");
         assertThat(Files.readString(page)).isEqualTo(before);
     }

@@ -27,7 +27,8 @@ public final class CharLmExample implements Example {
 
     @Override
     public List<QuickRun> quickRuns() {
-        return List.of(QuickRun.of("--epochs 3 --sample 0"));
+        return List.of(
+                QuickRun.of("--preset quick --sample 0"), QuickRun.of("--preset quick --model transformer --sample 0"));
     }
 
     @Override

@@ -40,7 +40,7 @@ public final class UNetEvalExample implements Example {
 
     @Override
     public List<QuickRun> quickRuns() {
-        return List.of(QuickRun.leftOut("it evaluates what unet3d --checkpoint has saved"));
+        return List.of(QuickRun.of("--preset quick --checkpoint unet.safetensors"));
     }
 
     @Override

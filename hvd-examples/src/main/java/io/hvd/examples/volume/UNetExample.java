@@ -2,7 +2,9 @@ package io.hvd.examples.volume;
 
 import io.hvd.RankBody;
 import io.hvd.examples.Example;
+import io.hvd.examples.QuickRun;
 import io.hvd.examples.image.OutputFiles;
+import java.util.List;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Options;
 import org.apache.commons.cli.ParseException;
@@ -22,6 +24,12 @@ public final class UNetExample implements Example {
     @Override
     public Options flags() {
         return VolumeOptions.flags();
+    }
+
+    /** The model stays in the folder of the runs, where {@link UNetEvalExample}'s run finds it. */
+    @Override
+    public List<QuickRun> quickRuns() {
+        return List.of(QuickRun.of("--preset quick --checkpoint unet.safetensors"));
     }
 
     @Override
