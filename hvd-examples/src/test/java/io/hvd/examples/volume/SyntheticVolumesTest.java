@@ -103,7 +103,7 @@ class SyntheticVolumesTest {
             return data.train().names() + " " + data.eval().names() + " " + data.word();
         });
 
-        assertThat(found).hasSize(3).containsOnly("[img0, img1, img2, img3] [img4, img5] data=drawn");
+        assertThat(found).hasSize(3).containsOnly("[img0, img1, img2, img3] [img4, img5] drawn");
         try (var files = Files.list(folder)) {
             assertThat(files).hasSize(2 * 6 + 1);
         }
@@ -137,8 +137,8 @@ class SyntheticVolumesTest {
         SyntheticVolumes.generate(folder, 5, SIZE, 3);
         Files.delete(folder.resolve(SyntheticVolumes.MARK));
 
-        assertThat(open(choice(SIZE, null, 2))).isEqualTo("[img0, img1, img2] [img3, img4] data=read");
-        assertThat(open(choice(SIZE, 2, 2))).isEqualTo("[img0, img1] [img3, img4] data=read");
+        assertThat(open(choice(SIZE, null, 2))).isEqualTo("[img0, img1, img2] [img3, img4] files");
+        assertThat(open(choice(SIZE, 2, 2))).isEqualTo("[img0, img1] [img3, img4] files");
         assertThatThrownBy(() -> open(choice(SIZE, null, 5)))
                 .hasRootCauseInstanceOf(ParseException.class)
                 .hasMessageContaining("there are 5 volumes read from " + folder + ", expected at least 6");
