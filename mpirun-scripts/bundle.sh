@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes one folder that runs on an x86-64 Linux without Java, without Open MPI and without a network: a trimmed Java
-# runtime, the Open MPI of this machine, train.jar and its libraries, horovodrun, hvd-doctor, hvd-top, hvd-report. What it does not hold is
+# runtime, the Open MPI of this machine, train.jar and its libraries, horovodrun, hvd-doctor, hvd-top, hvd-monitor, hvd-report. What it does not hold is
 # glibc, a shell with the usual tools, and for GPUs the NVIDIA driver with CUDA's, cuDNN's and NCCL's libraries. After
 # mvn -Pgpu -DskipTests package the bundle has LibTorch's build for GPUs.
 #
@@ -102,7 +102,7 @@ copy_jars() {
             *) cp "$jar" "$folder/lib/" ;;
         esac
     done <<<"$jars"
-    cp "$scripts/horovodrun" "$scripts/hvd-doctor" "$scripts/hvd-top" "$scripts/hvd-report" "$folder/bin/"
+    cp "$scripts/horovodrun" "$scripts/hvd-doctor" "$scripts/hvd-top" "$scripts/hvd-monitor" "$scripts/hvd-report" "$folder/bin/"
     if [[ $gpu == yes ]]; then copy_gpu_check; fi
     git -C "$root" describe --always --dirty >"$folder/version" 2>/dev/null || echo unknown >"$folder/version"
 }

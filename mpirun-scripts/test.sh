@@ -26,6 +26,7 @@ CifarIT              predictions of 4 ranks and of threads, one thread per proce
 ContractHostsIT      the contract between two hosts (root)
 CudaMlpIT            the trainer with its own kernels with Adam, with gradients in 16 bits, one rank with a launcher, and more ranks than GPUs on the CPU
 DeadPeerIT           other ranks that are killed while others wait for them
+DemosIT              the demonstrations as processes; the hang on two ranks runs every day
 DifferentiableIT     gradients through collectives with 4 ranks, beside 2
 DigitsTrainingIT     the example on one rank and on four, with gradients in 16 bits beside float32, and with Adasum on two ranks and on three, which is refused
 DivergenceIT         digits and mnist with a loss that is no number
@@ -37,6 +38,7 @@ ExplorerHostsIT      random programs between hosts (root)
 ExplorerIT           random programs under mpirun for half an hour instead of 11 seconds
 ExplorerTest         random programs with threads for 18 minutes instead of 5 seconds
 FaultsIT             other numbers of ranks and other culprits than those of every day
+FullDiskIT           checkpoints on a file system of a few mebibytes that is full (root, or namespaces of users)
 FullSharedMemoryIT   a /dev/shm with little room (root)
 GpuCheckAgainTest    calls of gpu-check.sh that wait for a limit, other reasons to repeat a check, and a record without a GPU
 GpuCheckIT           gpu-check with one rank, without NCCL, and its times on the CPU
@@ -49,6 +51,7 @@ HangIT               other culprits in settled steps, and rank 0 stopped in them
 HorovodMnistIT       the example with callbacks under mpirun
 HorovodrunIT         SIGTERM and SIGHUP beside SIGINT; ranks that answer no signal
 HvdDoctorIT          the self-test of the script, beside that of the jar
+HvdMonitorIT         hvd-monitor on a job of two processes
 JavaLineIT           other lines of java that horovodrun starts as typed
 LargeCheckpointTest  checkpoints beyond 2^31 bytes
 LargeCheckpointsTest  training beside a checkpoint of 3 GiB
@@ -60,27 +63,33 @@ ManyRoundsIT         movements of many rounds with stages of other sizes
 MixedPrecisionIT     mnist with autocast to float16 beside bfloat16, with bfloat16 on four ranks, and with PowerSGD and weights of 16 bits
 MpiContractIT        the contract with 8 ranks and with more settings, and all of it where every day has a part
 NamespaceHostsIT     horovodrun between hosts (root)
+NibabelIT            NIfTI files that Python's nibabel reads and writes
 NoHangIT             known long work of one of two ranks, settled and negotiating, and beside a transfer by MPI
 OverflowIT           an overflow on one of four ranks
 PageCommandsIT       the training under plain mpirun that the pages show
 ProgramGeneratorTest the ends of 500 random programs of each kind instead of 30
 PythonSafetensorsIT  checkpoints, also of a series, that Python reads and writes (with its packages safetensors and torch)
+QuickPresetsIT       imagenet, gan and char-lm with a transformer on two processes
 ReportBrowserIT      a page of runs in Chromium, on a phone's screen and on a desk's
 RepositoryIT         hvd deployed into a folder, and projects of Maven and Gradle that take it from there
+RestartIT            a rank of digits that is killed, and the shell's loop that starts the job again
 ResumeIT             a resumed training whose optimizer state is shared out
 ResumedCifarIT       cifar10 with synchronised batch norms, resumed
 RingAllreduceTest    the bytes that two and four ranks send
 SharedCollectivesTest other numbers and orders of ranks on hosts, and rounds of two ranks
 SlurmIT              two hosts of a real Slurm (root)
+SmallTrainingsTest   images per second of residual nets
 SoakIT               half an hour of training that must not need more and more memory
 StartIT              a folder that cannot be written, and mnist without files
 StrangersIT          other ports of Open MPI, and ranks that are threads
 SyncedResNetIT       a ResNet-18 whose batch norms are synchronised, on 4 ranks and threads beside one rank
 TensorBoardIT        TensorBoard's own reader of event files (with Python's package tensorboard)
+TextCnnIT            the preset of textcnn to nine of ten topics, on 1, 2 and 4 ranks, with rows, and on two devices
 ThreadsIT            digits with threads of two processes
 ThreadsOnGpusTest    kernels of two ranks beside one that allocates
 TorchColdCacheIT     rank threads that find LibTorch prepared
 TorchTensorsTest     LibTorch's tensors beyond 2^31 bytes
+UNetIT               the 3-D UNet on 1, 2 and 4 ranks, with a mean Dice of 0.8, and its evaluation on 3
 EOF
 }
 

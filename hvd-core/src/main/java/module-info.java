@@ -36,6 +36,8 @@ module io.hvd.core {
     exports io.hvd.backend.shm to
             io.hvd.benchmarks,
             io.hvd.launch;
+    exports io.hvd.buffer to
+            io.hvd.optimizer;
     exports io.hvd.config to
             io.hvd.benchmarks,
             io.hvd.examples,

@@ -54,10 +54,7 @@ public final class Hvd {
         if (current != null && current.isOpen()) {
             return current;
         }
-        Membership membership = JOB.join(
-                options.ranks(),
-                options.processSets(),
-                config -> handling(config, options).withGpusPerRank(options.gpusPerRank()));
+        Membership membership = JOB.join(options.ranks(), options.processSets(), config -> applied(options, config));
         process = new HvdContext(membership, options);
         return process;
     }
@@ -94,15 +91,12 @@ public final class Hvd {
                     ErrorId.BAD_ARGUMENT,
                     "spawn for ranks " + options.ranks() + ": threads take part all or not at all");
         }
-        return JOB.spawn(
-                size,
-                options.processSets(),
-                config -> handling(config, options).withGpusPerRank(options.gpusPerRank()),
-                onRank(options, body));
+        return JOB.spawn(size, options.processSets(), config -> applied(options, config), onRank(options, body));
     }
 
-    private static HvdConfig handling(HvdConfig config, InitOptions options) {
-        return options.uncaughtHandler() ? config : config.withoutUncaughtHandler();
+    private static HvdConfig applied(InitOptions options, HvdConfig config) {
+        HvdConfig handling = options.uncaughtHandler() ? config : config.withoutUncaughtHandler();
+        return handling.withGpusPerRank(options.gpusPerRank()).withStallTimeout(options.stallTimeout());
     }
 
     /** Binds the thread of a rank to the rank's context; the thread ends after the body. */

@@ -1,5 +1,6 @@
 package io.hvd;
 
+import io.hvd.buffer.BufferLedger;
 import io.hvd.engine.Request;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
@@ -10,6 +11,7 @@ import io.hvd.timeline.Timeline;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentSkipListMap;
@@ -196,6 +198,63 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
      */
     public Optional<String> autotuneResult() {
         return membership().open("autotuneResult()").tuningResult();
+    }
+
+    /**
+     * The memory outside Java's heap that hvd has in this process, which ranks that are threads share. It is no collective.
+     *
+     * @param buffers what each owner has, in a fixed order; those that have had nothing yet are missing
+     */
+    public record Memory(List<Buffers> buffers) {
+        /**
+         * What an owner has of one kind of memory.
+         *
+         * @param owner what the memory is for, such as {@code stages of MPI}
+         * @param kind {@code direct}, {@code mapped}, {@code pinned} or {@code gpu}
+         * @param count buffers now
+         * @param bytes of them now
+         * @param peakBytes the most that they were at a time since the process has started
+         */
+        public record Buffers(String owner, String kind, int count, long bytes, long peakBytes) {}
+
+        /** Bytes of all owners now. */
+        public long bytes() {
+            return buffers.stream().mapToLong(Buffers::bytes).sum();
+        }
+
+        /** A table with one line for each owner and kind. */
+        @Override
+        public String toString() {
+            StringBuilder table = new StringBuilder(String.format(
+                    Locale.ROOT, "%-40s %-7s %7s %15s %15s%n", "owner", "kind", "buffers", "bytes", "peak bytes"));
+            for (Buffers one : buffers) {
+                table.append(String.format(
+                        Locale.ROOT,
+                        "%-40s %-7s %7d %15d %15d%n",
+                        one.owner,
+                        one.kind,
+                        one.count,
+                        one.bytes,
+                        one.peakBytes));
+            }
+            return table.toString();
+        }
+    }
+
+    /**
+     * What hvd has of direct buffers, mapped files, pinned and GPU memory, by owner. Memory of direct buffers counts until the
+     * garbage collector has taken it. {@code HVD_MAX_BUFFER_BYTES} limits it, and with {@code HVD_BUFFER_SITES=1} closing the
+     * context lists what somebody still holds.
+     */
+    public Memory memory() {
+        return new Memory(BufferLedger.PROCESS.uses().stream()
+                .map(use -> new Memory.Buffers(
+                        use.owner().words(),
+                        use.kind().name().toLowerCase(Locale.ROOT),
+                        use.buffers(),
+                        use.bytes(),
+                        use.peakBytes()))
+                .toList());
     }
 
     private Timeline dynamicTimeline(String call) {

@@ -1,5 +1,6 @@
 package io.hvd;
 
+import java.time.Duration;
 import java.util.List;
 
 /**
@@ -13,16 +14,22 @@ import java.util.List;
  * @param gpusPerRank number of GPUs of each rank, or 0 for the number that {@code HVD_GPUS_PER_RANK} says
  * @param uncaughtHandler whether hvd sets a default handler for uncaught exceptions, which ends the job of several
  *     ranks when a thread ends by one; {@code HVD_UNCAUGHT_HANDLER=0} keeps it out too
+ * @param stallTimeout time for which a collective may wait for ranks, in whole seconds, before the job ends; zero for what
+ *     {@code HOROVOD_STALL_SHUTDOWN_TIME_SECONDS} says
  */
 public record InitOptions(
         List<Integer> ranks,
         List<List<Integer>> processSets,
         boolean dynamicProcessSets,
         int gpusPerRank,
-        boolean uncaughtHandler) {
+        boolean uncaughtHandler,
+        Duration stallTimeout) {
     public InitOptions {
         if (gpusPerRank < 0) {
             throw new IllegalArgumentException("gpusPerRank is " + gpusPerRank + ", expected 1 or more");
+        }
+        if (!stallTimeout.isZero() && stallTimeout.compareTo(Duration.ofSeconds(1)) < 0) {
+            throw new IllegalArgumentException("stallTimeout is " + stallTimeout + ", expected a second or more");
         }
         ranks = List.copyOf(ranks);
         processSets = processSets.stream().map(List::copyOf).toList();
@@ -30,29 +37,29 @@ public record InitOptions(
 
     /** Options for a job of all ranks, with no process set but the set of all ranks. */
     public static InitOptions standard() {
-        return new InitOptions(List.of(), List.of(), false, 0, true);
+        return new InitOptions(List.of(), List.of(), false, 0, true, Duration.ZERO);
     }
 
     /** These options for a job of some of the launched ranks only. */
     public InitOptions withRanks(List<Integer> some) {
-        return new InitOptions(some, processSets, dynamicProcessSets, gpusPerRank, uncaughtHandler);
+        return new InitOptions(some, processSets, dynamicProcessSets, gpusPerRank, uncaughtHandler, stallTimeout);
     }
 
     /** These options with process sets that are there from the start, each given by its global ranks. */
     public InitOptions withProcessSets(List<List<Integer>> sets) {
-        return new InitOptions(ranks, sets, dynamicProcessSets, gpusPerRank, uncaughtHandler);
+        return new InitOptions(ranks, sets, dynamicProcessSets, gpusPerRank, uncaughtHandler, stallTimeout);
     }
 
     /** These options for a job that may add and remove process sets at any time. */
     public InitOptions withDynamicProcessSets() {
-        return new InitOptions(ranks, processSets, true, gpusPerRank, uncaughtHandler);
+        return new InitOptions(ranks, processSets, true, gpusPerRank, uncaughtHandler, stallTimeout);
     }
 
     /**
      * Gives each rank several GPUs: local rank n has {@code gpus} visible GPUs, beginning with number n * {@code gpus}.
      */
     public InitOptions withGpusPerRank(int gpus) {
-        return new InitOptions(ranks, processSets, dynamicProcessSets, gpus, uncaughtHandler);
+        return new InitOptions(ranks, processSets, dynamicProcessSets, gpus, uncaughtHandler, stallTimeout);
     }
 
     /**
@@ -61,6 +68,16 @@ public record InitOptions(
      * ended by one, and the other ranks wait for that rank until it closes, exits or the stall check ends the job.
      */
     public InitOptions withoutUncaughtHandler() {
-        return new InitOptions(ranks, processSets, dynamicProcessSets, gpusPerRank, false);
+        return new InitOptions(ranks, processSets, dynamicProcessSets, gpusPerRank, false, stallTimeout);
+    }
+
+    /**
+     * Ends the job when a collective has waited for this time, whatever {@code HOROVOD_STALL_SHUTDOWN_TIME_SECONDS} says.
+     * The missing ranks are named after half of it, or before that if {@code HOROVOD_STALL_CHECK_TIME_SECONDS} is less.
+     *
+     * @param time at least a second, of which parts of seconds are rounded up
+     */
+    public InitOptions withStallTimeout(Duration time) {
+        return new InitOptions(ranks, processSets, dynamicProcessSets, gpusPerRank, uncaughtHandler, time);
     }
 }

@@ -1,5 +1,7 @@
 package io.hvd;
 
+import io.hvd.buffer.BufferLedger;
+import io.hvd.buffer.BufferLedger.Owner;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.spi.OpKind;
@@ -9,7 +11,6 @@ import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Scale;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.List;
 
 /** Builds allreduces of sparse rows: every rank gathers the indices and the rows of all, and nothing is added up. */
@@ -67,7 +68,7 @@ final class SparseCalls {
         Tensor parts = Tensor.zeros(values.dtype(), values.shape());
         DType wide = values.dtype() == DType.FLOAT64 ? DType.FLOAT64 : DType.FLOAT32;
         Converter converter = new Converter();
-        ByteBuffer stage = ByteBuffer.allocateDirect(PIECE * Double.BYTES).order(ByteOrder.nativeOrder());
+        ByteBuffer stage = BufferLedger.PROCESS.direct(Owner.CONVERSION, PIECE * Double.BYTES);
         for (long from = 0; from < values.elements(); from += PIECE) {
             int count = (int) Math.min(PIECE, values.elements() - from);
             converter.pack(values, from, count, stage, 0, wide, 1.0 / size);

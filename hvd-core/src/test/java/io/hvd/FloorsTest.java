@@ -25,6 +25,7 @@ class FloorsTest {
     private static final String NET = "io.hvd.net";
     private static final String CONFIG = "io.hvd.config";
     private static final String FILE = "io.hvd.file";
+    private static final String BUFFER = "io.hvd.buffer";
     private static final String SPI = "io.hvd.spi";
     private static final String TRACE = "io.hvd.trace";
     private static final String MONITOR = "io.hvd.monitor";
@@ -46,7 +47,9 @@ class FloorsTest {
     private static final List<Floor> FLOORS = List.of(
             // floor 0: values
             floor(ERROR),
-            floor(TENSOR, ERROR),
+            // the record of memory outside the heap, for everybody who makes some
+            floor(BUFFER, ERROR),
+            floor(TENSOR, BUFFER, ERROR),
             // control messages, and the connections on which they travel
             floor(NET, ERROR),
             // tensors over memory of CUDA's, for programs that bring it
@@ -64,18 +67,19 @@ class FloorsTest {
             floor(TIMELINE, TRACE, NET, SPI, ERROR, CONFIG, FILE, LOG),
             // collectives in memory that ranks share, and what the packages above bring: the memory, and how they see
             // each other
-            floor(MEMORY, SPI, TENSOR, ERROR, CONFIG),
-            floor(LOCAL, MEMORY, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
+            floor(MEMORY, SPI, BUFFER, TENSOR, ERROR, CONFIG),
+            floor(LOCAL, MEMORY, BUFFER, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
             // threads inside a process, over a back end between processes that it knows by the SPI alone
-            floor(HYBRID, LOCAL, MEMORY, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
-            floor("io.hvd.backend.shm.*", MEMORY, SPI, TENSOR, ERROR, CONFIG, LOG),
+            floor(HYBRID, LOCAL, BUFFER, MEMORY, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
+            floor("io.hvd.backend.shm.*", MEMORY, BUFFER, SPI, TENSOR, ERROR, CONFIG, LOG),
             floor(MPI, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
-            floor(MPI + ".bindings", MPI, NET, SPI, TENSOR, ERROR, CONFIG, LOG, "mpi.*"),
+            floor(MPI + ".bindings", MPI, BUFFER, NET, SPI, TENSOR, ERROR, CONFIG, LOG, "mpi.*"),
             // kernels and copies on the GPU, for the back ends that have tensors there
-            floor(CUDA, TENSOR, ERROR, FILE, "jcuda.*", "org.bytedeco.javacpp.*"),
+            floor(CUDA, TENSOR, BUFFER, ERROR, FILE, "jcuda.*", "org.bytedeco.javacpp.*"),
             // NCCL takes its control plane from another back end, through the SPI
             floor(
                     NCCL + ".*",
+                    BUFFER,
                     CUDA,
                     NET,
                     SPI,
@@ -91,6 +95,7 @@ class FloorsTest {
             // a job's inner life
             floor(
                     JOB,
+                    BUFFER,
                     ENGINE,
                     TRACE,
                     MONITOR,
@@ -107,7 +112,7 @@ class FloorsTest {
                     CONFIG,
                     LOG),
             // the API; what is installed it asks the back ends
-            floor(FACADE, JOB, ENGINE, TIMELINE, MPI, NCCL, SPI, TENSOR, ERROR, CONFIG, LOG),
+            floor(FACADE, JOB, BUFFER, ENGINE, TIMELINE, MPI, NCCL, SPI, TENSOR, ERROR, CONFIG, LOG),
             // floor 4
             floor(
                     "io.hvd.launch.*",
@@ -149,11 +154,22 @@ class FloorsTest {
                     CONFIG,
                     "org.apache.commons.cli.*"),
             floor("io.hvd.data", ERROR, JFR, LOG),
-            floor("io.hvd.data.cuda", "io.hvd.data", CUDA, TENSOR, ERROR),
+            floor("io.hvd.data.cuda", "io.hvd.data", BUFFER, CUDA, TENSOR, ERROR),
             // one file per host, which one of its ranks builds
-            floor("io.hvd.data.mapped", "io.hvd.data", FACADE, ERROR, FILE, LOG),
+            floor("io.hvd.data.mapped", "io.hvd.data", BUFFER, FACADE, ERROR, FILE, LOG),
             // parameters on GPUs are compared through pinned memory
-            floor("io.hvd.optimizer", "io.hvd.optimizer.reduce", FACADE, SPI, CUDA, TENSOR, ERROR, CONFIG, JFR, LOG),
+            floor(
+                    "io.hvd.optimizer",
+                    "io.hvd.optimizer.reduce",
+                    BUFFER,
+                    FACADE,
+                    SPI,
+                    CUDA,
+                    TENSOR,
+                    ERROR,
+                    CONFIG,
+                    JFR,
+                    LOG),
             // compressions, which know no optimizer
             floor("io.hvd.optimizer.reduce", FACADE, TENSOR, ERROR, LOG),
             floor(
@@ -189,6 +205,7 @@ class FloorsTest {
                     // a series of checkpoints, from which a training goes on
                     "io.hvd.train.checkpoint",
                     "io.hvd.train",
+                    BUFFER,
                     "io.hvd.optimizer",
                     "io.hvd.data",
                     FACADE,
@@ -197,6 +214,7 @@ class FloorsTest {
                     LOG),
             floor(
                     "io.hvd.train",
+                    BUFFER,
                     "io.hvd.optimizer",
                     "io.hvd.data",
                     FACADE,
@@ -247,6 +265,7 @@ class FloorsTest {
             floor(
                     "io.hvd.benchmarks.*",
                     "io.hvd.benchmarks.*",
+                    "io.hvd.examples",
                     "io.hvd.examples.image",
                     "io.hvd.examples.training",
                     "io.hvd.optimizer",

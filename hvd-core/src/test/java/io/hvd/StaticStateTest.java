@@ -18,6 +18,8 @@ class StaticStateTest {
             "io.hvd.Hvd.BOUND", "the context of each rank that is a thread",
             "io.hvd.Hvd.JOB", "watches this process, from its first job on",
             "io.hvd.Hvd.process", "the context of the rank that this process is",
+            "io.hvd.buffer.BufferLedger.PROCESS",
+                    "memory outside the heap belongs to the process, also where Tensor makes it",
             "io.hvd.backend.mpi.MpiProvider.PROCESS", "MPI starts and ends once in a process",
             "io.hvd.backend.nccl.CudaPresence.process", "a library that has failed to load fails again",
             "io.hvd.backend.nccl.NcclPresence.presence", "a library that has failed to load fails again",

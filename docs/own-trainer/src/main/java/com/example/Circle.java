@@ -44,19 +44,38 @@ final class Circle {
 
     /** The loss of the batch that begins at a place of the order; the last one may be smaller. */
     static Tensor loss(SequentialImpl model, int[] order, int from) {
-        int size = Math.min(BATCH, order.length - from);
-        float[] batch = new float[2 * size];
-        for (int i = 0; i < size; i++) {
-            System.arraycopy(TRAINING, 2 * order[from + i], batch, 2 * i, 2);
-        }
-        Tensor points = tensor(batch);
-        return binary_cross_entropy_with_logits(model.forward(points), inside(points));
+        Tensor points = points(order, from);
+        return loss(model.forward(points), points);
+    }
+
+    /** The points of the batch that begins at a place of the order; the last one may be smaller. */
+    static Tensor points(int[] order, int from) {
+        return points(order, from, Math.min(BATCH, order.length - from));
+    }
+
+    /** The loss of what a model says about points. */
+    static Tensor loss(Tensor output, Tensor points) {
+        return binary_cross_entropy_with_logits(output, inside(points));
     }
 
     /** How many of 1000 points that were not trained on are on the side that the model says. */
     static long right(SequentialImpl model) {
         Tensor points = tensor(TEST);
         return model.forward(points).gt(new Scalar(0)).eq(inside(points)).sum().item_long();
+    }
+
+    /** How many of the points with these numbers are on the side that the model says. */
+    static long right(SequentialImpl model, int[] numbers) {
+        Tensor points = points(numbers, 0, numbers.length);
+        return model.forward(points).gt(new Scalar(0)).eq(inside(points)).sum().item_long();
+    }
+
+    private static Tensor points(int[] numbers, int from, int size) {
+        float[] batch = new float[2 * size];
+        for (int i = 0; i < size; i++) {
+            System.arraycopy(TRAINING, 2 * numbers[from + i], batch, 2 * i, 2);
+        }
+        return tensor(batch);
     }
 
     private static Tensor inside(Tensor points) {

@@ -5,6 +5,8 @@ import java.nio.file.Path;
 /**
  * What hvd does to explain a job that goes wrong.
  *
+ * @param maxBufferBytes of host memory that hvd may have in this process; 0 for any number
+ * @param bufferSites whether the place of each buffer's allocation is kept
  * @param flightRecorderCalls remembered on each rank
  * @param divergenceSteps between two comparisons of the ranks' parameters; 0 for none
  * @param refuseNonFinite whether steps by gradients that are not finite are refused
@@ -15,6 +17,8 @@ import java.nio.file.Path;
  * @param statusPage whether the rank tells hvd-top what it is doing
  */
 record DebugSettings(
+        long maxBufferBytes,
+        boolean bufferSites,
         int flightRecorderCalls,
         int divergenceSteps,
         boolean refuseNonFinite,
@@ -27,6 +31,8 @@ record DebugSettings(
 
     static DebugSettings from(SettingReader reader) {
         return new DebugSettings(
+                reader.atLeast(Setting.MAX_BUFFER_BYTES, 0),
+                reader.flag(Setting.BUFFER_SITES),
                 reader.between(Setting.FLIGHT_RECORDER, 0, MOST_CALLS),
                 reader.between(Setting.DIVERGENCE_STEPS, 0, Integer.MAX_VALUE),
                 reader.flag(Setting.REFUSE_NON_FINITE),
@@ -39,6 +45,8 @@ record DebugSettings(
 
     DebugSettings withoutUncaughtHandler() {
         return new DebugSettings(
+                maxBufferBytes,
+                bufferSites,
                 flightRecorderCalls,
                 divergenceSteps,
                 refuseNonFinite,

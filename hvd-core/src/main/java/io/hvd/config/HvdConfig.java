@@ -36,6 +36,7 @@ public record HvdConfig(
         Optional<Path> failureDirectory,
         Optional<String> launcherAddress,
         boolean terminal,
+        ArchiveChoice classArchive,
         LogSettings log,
         TimelineSettings timeline,
         AutotuneSettings autotune,
@@ -51,6 +52,15 @@ public record HvdConfig(
         LOCAL,
         MPI,
         NCCL
+    }
+
+    /** What horovodrun does about class-data archives of the programs that it starts. */
+    public enum ArchiveChoice {
+        /** It uses the one that is there, and has a missing one made after the job, without waiting for it. */
+        AUTO,
+        OFF,
+        /** It waits for one that is made. */
+        WAIT
     }
 
     /** How an allreduce goes from process to process. */
@@ -131,6 +141,7 @@ public record HvdConfig(
                 reader.path(Setting.FAILURE_DIR),
                 reader.text(Setting.LAUNCHER_ADDRESS),
                 reader.flag(Setting.TERMINAL),
+                reader.choice(Setting.CLASS_ARCHIVE, ArchiveChoice.class),
                 LogSettings.from(reader),
                 TimelineSettings.from(reader),
                 AutotuneSettings.from(reader),
@@ -151,15 +162,24 @@ public record HvdConfig(
      * @param gpus per rank; 0 leaves it as it is
      */
     public HvdConfig withGpusPerRank(int gpus) {
-        return gpus == 0 ? this : with(gpu.withPerRank(gpus), debug);
+        return gpus == 0 ? this : with(gpu.withPerRank(gpus), stall, debug);
     }
 
     /** This configuration for a program that has a handler of its own for exceptions that nobody catches. */
     public HvdConfig withoutUncaughtHandler() {
-        return with(gpu, debug.withoutUncaughtHandler());
+        return with(gpu, stall, debug.withoutUncaughtHandler());
     }
 
-    private HvdConfig with(GpuSettings gpus, DebugSettings debugging) {
+    /**
+     * This configuration for a program that says how long a collective may wait.
+     *
+     * @param time zero leaves it as it is
+     */
+    public HvdConfig withStallTimeout(Duration time) {
+        return time.isZero() ? this : with(gpu, stall.withShutdown(time), debug);
+    }
+
+    private HvdConfig with(GpuSettings gpus, StallSettings stalls, DebugSettings debugging) {
         return new HvdConfig(
                 backend,
                 openMpiHome,
@@ -173,11 +193,12 @@ public record HvdConfig(
                 allreduceAlgorithm,
                 gpus,
                 threadsPerRank,
-                stall,
+                stalls,
                 debugging,
                 failureDirectory,
                 launcherAddress,
                 terminal,
+                classArchive,
                 log,
                 timeline,
                 autotune,
@@ -247,6 +268,16 @@ public record HvdConfig(
     /** Age of a waiting collective at which the job ends; zero for never. */
     public Duration stallShutdown() {
         return stall.shutdown();
+    }
+
+    /** The most bytes of host memory outside the heap that hvd may have in this process; 0 for any number. */
+    public long maxBufferBytes() {
+        return debug.maxBufferBytes();
+    }
+
+    /** Whether the place of each buffer's allocation is kept. */
+    public boolean bufferSites() {
+        return debug.bufferSites();
     }
 
     /** Calls that are remembered on each rank. */

@@ -16,6 +16,7 @@ public enum HvdProgram {
     HOROVODRUN("horovodrun", "run"),
     DOCTOR("hvd-doctor", "doctor"),
     TOP("hvd-top", "top"),
+    MONITOR("hvd-monitor", "monitor"),
     REPORT("hvd-report", "report"),
     SETUP("mpirun-scripts/setup.sh", "setup");
 

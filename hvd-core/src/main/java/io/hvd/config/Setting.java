@@ -122,6 +122,16 @@ public enum Setting {
             "0",
             JOB,
             "1 refuses steps by gradients of which one is infinite or NaN, and names the parameter and the ranks it comes from"),
+    MAX_BUFFER_BYTES(
+            "HVD_MAX_BUFFER_BYTES",
+            "0",
+            RANK,
+            "most bytes of direct buffers, shared segments and pinned memory that hvd may have in a process; 0 for any number"),
+    BUFFER_SITES(
+            "HVD_BUFFER_SITES",
+            "0",
+            RANK,
+            "1 keeps the place of each of these allocations, and lists when a process has left its job what is still held"),
     FLIGHT_RECORDER("HVD_FLIGHT_RECORDER", "128", JOB, "calls that each rank remembers for the report of a hang"),
     UNCAUGHT_HANDLER(
             "HVD_UNCAUGHT_HANDLER",
@@ -148,6 +158,12 @@ public enum Setting {
             RANK,
             "where ranks on other hosts send their failure records, set by horovodrun"),
     TERMINAL("HVD_TERMINAL", "0", RANK, "1 if horovodrun writes to a terminal, set by horovodrun"),
+    CLASS_ARCHIVE(
+            "HVD_CLASS_ARCHIVE",
+            "auto",
+            RANK,
+            "auto makes horovodrun keep a class-data archive of each program, so that its next starts are sooner; off makes"
+                    + " it neither use nor make any; wait makes it wait after the job until a new one is there"),
     LOG_LEVEL(
             "HOROVOD_LOG_LEVEL",
             "",

@@ -23,6 +23,12 @@ record StallSettings(boolean enabled, int warningSeconds, int shutdownSeconds) {
         return enabled ? Duration.ofSeconds(shutdownSeconds) : Duration.ZERO;
     }
 
+    /** Settings by which the job ends after this time, and the missing ranks are named after half of it at the latest. */
+    StallSettings withShutdown(Duration time) {
+        int seconds = Math.toIntExact(time.plusNanos(999_999_999).toSeconds());
+        return new StallSettings(true, Math.max(1, Math.min(warningSeconds, seconds / 2)), seconds);
+    }
+
     static StallSettings from(SettingReader reader, List<String> notes) {
         int warning = reader.between(Setting.STALL_CHECK_TIME, 1, LONGEST);
         int shutdown = reader.between(Setting.STALL_SHUTDOWN_TIME, 0, LONGEST);

@@ -1,5 +1,6 @@
 package io.hvd.job;
 
+import io.hvd.buffer.BufferLedger;
 import io.hvd.config.EngineSettings;
 import io.hvd.config.HvdConfig;
 import io.hvd.engine.Engine;
@@ -19,12 +20,15 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** A rank's place in a job from joining to leaving: its back end, its engine and its end. Any thread may use it. */
 public final class Membership {
     /** Time for the engine to notice a death too, unless it is inside MPI; it knows more about it than the monitor. */
     private static final long ENGINE_FIRST_MILLIS = 30;
 
+    private static final Logger LOG = LoggerFactory.getLogger(Membership.class);
     private final HvdConfig config;
     private final JobEvents events;
     private final Backend backend;
@@ -57,6 +61,7 @@ public final class Membership {
         this.finalization = MpiFinalization.of(request.provider(), topology().size());
         this.engine = new Engine(backend, this.processSets, settings, config.autotune(), recorder, this::engineGivesUp);
         this.monitor = Monitor.start(recorder, initialiser, config, peers, new Alarm());
+        BufferLedger.PROCESS.joined(name());
     }
 
     /** Hosts with different numbers of ranks have no size in common that a fused operation could be cut into. */
@@ -257,6 +262,11 @@ public final class Membership {
         if (last) {
             finish();
         }
+        BufferLedger.PROCESS.left(name()).forEach(one -> LOG.warn("not given back: {}", one));
+    }
+
+    private String name() {
+        return "rank " + topology().rank() + " of " + topology().size();
     }
 
     private List<Integer> everybody() {

@@ -1,5 +1,6 @@
 package io.hvd.job;
 
+import io.hvd.buffer.BufferLedger;
 import io.hvd.config.HvdConfig;
 import io.hvd.config.HvdConfig.BackendChoice;
 import io.hvd.error.ErrorId;
@@ -29,7 +30,7 @@ public final class ProcessJob {
     public synchronized Membership join(
             List<Integer> ranks, List<List<Integer>> processSets, UnaryOperator<HvdConfig> options) {
         HvdConfig config = options.apply(settings(options));
-        config.applyLog();
+        apply(config);
         requireDistinct(ranks);
         JobGuard process = guard(config);
         Membership membership;
@@ -41,6 +42,12 @@ public final class ProcessJob {
         }
         StartLog.write(membership, membership.topology().localSize());
         return membership;
+    }
+
+    /** What holds for the whole process. */
+    private static void apply(HvdConfig config) {
+        config.applyLog();
+        BufferLedger.PROCESS.configure(config.maxBufferBytes(), config.bufferSites());
     }
 
     private static HvdConfig settings(UnaryOperator<HvdConfig> options) {
@@ -85,7 +92,7 @@ public final class ProcessJob {
     public <R> List<R> spawn(
             int size, List<List<Integer>> processSets, UnaryOperator<HvdConfig> options, RankProgram<R> program) {
         HvdConfig config = options.apply(HvdConfig.fromEnvironment());
-        config.applyLog();
+        apply(config);
         runStartupHooks();
         if (size < 1) {
             throw new IllegalArgumentException("spawn of " + size + " ranks, expected at least 1");

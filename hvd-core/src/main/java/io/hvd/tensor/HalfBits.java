@@ -1,7 +1,8 @@
 package io.hvd.tensor;
 
+import io.hvd.buffer.BufferLedger;
+import io.hvd.buffer.BufferLedger.Owner;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
 import java.nio.IntBuffer;
 
@@ -41,7 +42,7 @@ final class HalfBits {
     private final float[] sums = new float[BLOCK];
 
     HalfBits() {
-        ByteBuffer memory = ByteBuffer.allocateDirect(BLOCK * Float.BYTES).order(ByteOrder.nativeOrder());
+        ByteBuffer memory = BufferLedger.PROCESS.direct(Owner.CONVERSION, BLOCK * Float.BYTES);
         asFloats = memory.asFloatBuffer();
         asInts = memory.asIntBuffer();
     }

@@ -1,7 +1,8 @@
 package io.hvd.tensor;
 
+import io.hvd.buffer.BufferLedger;
+import io.hvd.buffer.BufferLedger.Owner;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -33,8 +34,7 @@ public final class SplitMemory implements HostMemory {
     static SplitMemory allocate(long bytes, int partBytes) {
         List<ByteBuffer> parts = new ArrayList<>();
         for (long from = 0; from < bytes; from += partBytes) {
-            parts.add(ByteBuffer.allocateDirect((int) Math.min(partBytes, bytes - from))
-                    .order(ByteOrder.nativeOrder()));
+            parts.add(BufferLedger.PROCESS.direct(Owner.TENSORS, (int) Math.min(partBytes, bytes - from)));
         }
         return new SplitMemory(parts);
     }

@@ -7,6 +7,7 @@ import io.hvd.config.HvdConfig.BackendChoice;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.AbstractMap;
 import java.util.HashSet;
 import java.util.Map;
@@ -45,6 +46,18 @@ class HvdConfigTest {
     }
 
     @Test
+    void theProgramMaySayHowLongACollectiveWaits() {
+        HvdConfig longer = with("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "300");
+        assertThat(longer.withStallTimeout(Duration.ZERO)).isEqualTo(longer);
+        HvdConfig shorter = longer.withStallTimeout(Duration.ofMillis(8_100));
+        assertThat(shorter.stallShutdown()).isEqualTo(Duration.ofSeconds(9));
+        assertThat(shorter.stallWarning()).isEqualTo(Duration.ofSeconds(4));
+        HvdConfig early = with("HOROVOD_STALL_CHECK_TIME_SECONDS", "3").withStallTimeout(Duration.ofMinutes(20));
+        assertThat(early.stallWarning()).isEqualTo(Duration.ofSeconds(3));
+        assertThat(early.stallShutdown()).isEqualTo(Duration.ofMinutes(20));
+    }
+
+    @Test
     void anEmptyEnvironmentGivesTheDocumentedDefaults() {
         HvdConfig config = HvdConfig.from(Map.of());
         assertThat(config.backend()).isEqualTo(BackendChoice.AUTO);
@@ -74,7 +87,8 @@ class HvdConfigTest {
         assertThat(config.stall()).isEqualTo(new StallSettings(true, 60, 600));
         assertThat(config.stallWarning()).hasSeconds(60);
         assertThat(config.stallShutdown()).hasSeconds(600);
-        assertThat(config.debug()).isEqualTo(new DebugSettings(128, 500, false, true, false, Path.of("."), true, true));
+        assertThat(config.debug())
+                .isEqualTo(new DebugSettings(0, false, 128, 500, false, true, false, Path.of("."), true, true));
         assertThat(config.log()).isEqualTo(new LogSettings(java.util.Optional.empty(), false));
         assertThat(config.timeline()).isEqualTo(new TimelineSettings(Optional.empty(), false, false));
         assertThat(config.autotune()).isEqualTo(AutotuneSettings.off());
@@ -91,6 +105,8 @@ class HvdConfigTest {
                 Map.entry("HOROVOD_STALL_CHECK_TIME_SECONDS", "5"),
                 Map.entry("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "9"),
                 Map.entry("HVD_STRICT", "1"),
+                Map.entry("HVD_MAX_BUFFER_BYTES", "5"),
+                Map.entry("HVD_BUFFER_SITES", "1"),
                 Map.entry("HVD_FLIGHT_RECORDER", "3"),
                 Map.entry("HVD_DIVERGENCE_STEPS", "4"),
                 Map.entry("HVD_REFUSE_NON_FINITE", "1"),
@@ -116,7 +132,7 @@ class HvdConfigTest {
         assertThat(config.stallWarning()).isZero();
         assertThat(config.stallShutdown()).isZero();
         assertThat(config.debug())
-                .isEqualTo(new DebugSettings(3, 4, true, false, true, Path.of("/reports"), false, false));
+                .isEqualTo(new DebugSettings(5, true, 3, 4, true, false, true, Path.of("/reports"), false, false));
         assertThat(config.log()).isEqualTo(new LogSettings(java.util.Optional.of(LogSettings.Level.DEBUG), true));
         assertThat(config.timeline()).isEqualTo(new TimelineSettings(Optional.empty(), false, true));
         assertThat(config.autotune())

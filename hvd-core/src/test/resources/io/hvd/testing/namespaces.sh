@@ -26,8 +26,6 @@ await() {
     exit 1
 }
 
-has_own_network() { [[ $(readlink "/proc/$1/ns/net") != $(readlink /proc/self/ns/net) ]]; }
-
 # The first process of a host keeps its namespaces; it is sshd as soon as the file "go" is there.
 start_host() {
     local host=$1
@@ -84,9 +82,10 @@ answers() (on "$1" bash -c "exec 3<>/dev/tcp/localhost/$port" 2>/dev/null)
 up() {
     local number=0 host
     write_files "$@"
-    unshare --net sleep infinity </dev/null >/dev/null 2>&1 &
+    # shellcheck disable=SC2016 # expands in the new namespace
+    unshare --net sh -c 'touch "$0"; exec sleep infinity' "$folder/switch.ready" </dev/null >/dev/null 2>&1 &
     echo $! >"$folder/switch.pid"
-    await has_own_network "$!"
+    await test -e "$folder/switch.ready"
     nsenter -t "$(<"$folder/switch.pid")" -n ip link add switch type bridge
     nsenter -t "$(<"$folder/switch.pid")" -n ip link set switch up
     for host; do start_host "$host"; done

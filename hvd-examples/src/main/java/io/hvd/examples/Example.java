@@ -3,6 +3,7 @@ package io.hvd.examples;
 import io.hvd.InitOptions;
 import io.hvd.RankBody;
 import io.hvd.error.HvdException;
+import java.util.List;
 import java.util.Optional;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Options;
@@ -27,13 +28,21 @@ public interface Example {
      */
     RankBody<Integer> program(CommandLine line) throws ParseException;
 
+    /**
+     * The runs of this example that {@code mpirun-scripts/bench-examples.sh} measures for the table in docs/examples.md. One that is
+     * left out says why.
+     */
+    default List<QuickRun> quickRuns() {
+        return List.of(QuickRun.of("--preset quick"));
+    }
+
     /** The reason why ranks cannot be threads of one JVM; empty if they can. */
     default Optional<String> whyNoThreads() {
         return Optional.empty();
     }
 
-    /** The options with which ranks that are processes join the job. */
-    default InitOptions joining() {
+    /** The options with which the ranks join the job, processes as well as threads. */
+    default InitOptions joining(CommandLine line) throws ParseException {
         return InitOptions.standard();
     }
 

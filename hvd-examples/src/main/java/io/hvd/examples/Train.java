@@ -5,12 +5,24 @@ import io.hvd.HvdContext;
 import io.hvd.RankBody;
 import io.hvd.error.HvdException;
 import io.hvd.examples.cuda.CudaMlpExample;
+import io.hvd.examples.demo.AdasumExample;
+import io.hvd.examples.demo.EvaluationExample;
+import io.hvd.examples.demo.HangExample;
+import io.hvd.examples.demo.SamplerExample;
+import io.hvd.examples.demo.ToyExample;
+import io.hvd.examples.demo.UnevenExample;
+import io.hvd.examples.gan.GanExample;
 import io.hvd.examples.gpu.GpuCheck;
 import io.hvd.examples.image.CifarExample;
 import io.hvd.examples.image.DigitsExample;
+import io.hvd.examples.image.ImageNetExample;
 import io.hvd.examples.image.MnistCallbacksExample;
 import io.hvd.examples.image.MnistExample;
+import io.hvd.examples.synthetic.SyntheticExample;
 import io.hvd.examples.text.CharLmExample;
+import io.hvd.examples.text.TextCnnExample;
+import io.hvd.examples.volume.UNetEvalExample;
+import io.hvd.examples.volume.UNetExample;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.Collections;
@@ -33,9 +45,26 @@ public final class Train {
             new MnistExample(),
             new MnistCallbacksExample(),
             new CifarExample(),
+            new ImageNetExample(),
             new CharLmExample(),
+            new TextCnnExample(),
+            new UNetExample(),
+            new UNetEvalExample(),
+            new GanExample(),
+            new SyntheticExample(),
             new CudaMlpExample(),
+            new ToyExample(),
+            new SamplerExample(),
+            new UnevenExample(),
+            new HangExample(),
+            new AdasumExample(),
+            new EvaluationExample(),
             new GpuCheck());
+
+    /** All examples in train.jar; the first one is run if none is named. */
+    public static List<Example> examples() {
+        return EXAMPLES;
+    }
 
     private final Launcher launcher;
     private final Example example;
@@ -106,14 +135,14 @@ public final class Train {
         }
         int threads = threads(line);
         RankBody<Integer> program = example.program(line);
-        return Collections.max(Hvd.spawn(threads, hvd -> runRank(line, program, hvd)));
+        return Collections.max(Hvd.spawn(threads, example.joining(line), hvd -> runRank(line, program, hvd)));
     }
 
     private int runAsProcess(CommandLine line) throws Exception {
         RankBody<Integer> program = example.program(line);
         HvdContext joined;
         try {
-            joined = Hvd.init(example.joining());
+            joined = Hvd.init(example.joining(line));
         } catch (HvdException e) {
             return example.refused(line, e);
         }
@@ -165,7 +194,7 @@ public final class Train {
             return;
         }
         System.out.println("examples:");
-        EXAMPLES.forEach(each -> System.out.printf("  %-15s %s%n", each.name(), each.summary()));
+        EXAMPLES.forEach(each -> System.out.printf("  %-16s %s%n", each.name(), each.summary()));
         HelpFormatter.builder()
                 .setShowSince(false)
                 .get()

@@ -40,6 +40,7 @@ class CharLmIT {
         ResultLine result = ResultLine.of(job);
         assertThat(result.example()).isEqualTo("char-lm");
         assertThat(result.ranks()).isEqualTo(ranks);
+        assertThat(result.data()).isEqualTo("drawn");
         List<Matcher> epochs = job.lines("epoch ").stream()
                 .map(EPOCH::matcher)
                 .filter(Matcher::find)
@@ -64,6 +65,7 @@ class CharLmIT {
                 "char-lm", "--data-file", text.toString(), "--epochs", "2", "--width", "10", "--hidden", "16");
 
         assertThat(ResultLine.of(job).steps()).isEqualTo(2 * 7);
+        assertThat(ResultLine.of(job).data()).isEqualTo("files");
         assertThat(job.output().substring(job.output().indexOf("sample: "))).containsPattern("[to berns\n]{20}");
     }
 

@@ -64,6 +64,7 @@ class CifarIT {
         assertThat(result.epochs()).isEqualTo(EPOCHS);
         assertThat(result.steps()).isEqualTo(EPOCHS * TRAIN / 8);
         assertThat(result.evaluated()).hasValue(TEST);
+        assertThat(result.data()).isEqualTo("files");
         assertThat(result.top5().orElseThrow()).isEqualTo(1); // there are three classes
         assertThat(training.lines("model resnet18 (cifar stem, 10 classes, width 2)"))
                 .hasSize(1);

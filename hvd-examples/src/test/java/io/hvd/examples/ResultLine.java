@@ -22,9 +22,18 @@ public record ResultLine(
         OptionalLong evaluated,
         double samplesPerSecond,
         double overlap,
-        double exposedMillis) {
+        double exposedMillis,
+        String data) {
 
     private static final String START = "RESULT ";
+
+    /** The fields that an example has besides. */
+    private static final Map<String, List<String>> OWN = Map.of(
+            "cifar10", List.of("top5", "evaluated"),
+            "imagenet", List.of("model", "top5", "evaluated", "skipped"),
+            "char-lm", List.of("model", "perplexity"),
+            "textcnn", List.of("mode", "devices", "epoch_seconds"),
+            "gan", List.of("modes", "covered", "evaluated"));
 
     /** Reads the result of a job that must have ended well, with this as the last line of its output and as the only one of its kind. */
     public static ResultLine of(Job job) {
@@ -50,11 +59,10 @@ public record ResultLine(
                 "accuracy",
                 "samples_per_second",
                 "overlap",
-                "exposed_ms");
-        if (fields.get("example").equals("cifar10")) {
-            known = new ArrayList<>(known);
-            known.addAll(List.of("top5", "evaluated"));
-        }
+                "exposed_ms",
+                "data");
+        known = new ArrayList<>(known);
+        known.addAll(OWN.getOrDefault(fields.get("example"), List.of()));
         assertThat(fields.keySet()).containsExactlyInAnyOrderElementsOf(known);
         return new ResultLine(
                 fields.get("example"),
@@ -71,6 +79,7 @@ public record ResultLine(
                         : OptionalLong.empty(),
                 Double.parseDouble(fields.get("samples_per_second")),
                 Double.parseDouble(fields.get("overlap")),
-                Double.parseDouble(fields.get("exposed_ms")));
+                Double.parseDouble(fields.get("exposed_ms")),
+                fields.get("data"));
     }
 }

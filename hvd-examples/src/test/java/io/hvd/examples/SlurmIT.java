@@ -28,7 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
  * root and packages that a machine without such a test has no use for, hence long.
  */
 @Tag("long")
-@Timeout(240)
+@Timeout(300)
 class SlurmIT {
     private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
     private static final List<String> NODES = List.of("node-a", "node-b");
@@ -121,6 +121,37 @@ class SlurmIT {
         }
     }
 
+    /**
+     * Slurm looks at the time of jobs every half a minute, and sends the signal up to that long before the seconds that were
+     * asked for. The next job is signalled by hand.
+     */
+    @Test
+    void aJobWhoseTimeEndsSavesAtTheNextStepEndsWellAndTheNextOneGoesOn() {
+        Path checkpoints = folder.resolve("checkpoints");
+        List<String> training = List.of("java", "-jar", JAR, "digits", "--epochs", "1000000", "--checkpoint-every");
+        List<String> flags = new ArrayList<>(training);
+        flags.addAll(List.of("1000000", "--checkpoint-dir", checkpoints.toString()));
+
+        Job ended = batch(List.of("batch"), List.of("--signal=TERM@10", "--time=2"), "srun", flags);
+        Job resumed = batch(List.of("interrupt", ": test loss"), List.of(), "srun", flags);
+
+        long saved = savedAtSigterm(ended);
+        assertThat(checkpoints.resolve(String.format("step-%010d.safetensors", saved)))
+                .exists();
+        assertThat(resumed.lines(String.format("going on from %s/step-%010d", checkpoints, saved)))
+                .as(resumed.output())
+                .hasSize(1);
+        assertThat(savedAtSigterm(resumed)).isGreaterThan(saved);
+    }
+
+    private static long savedAtSigterm(Job job) {
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.lines("JobState=COMPLETED")).as(job.output()).hasSize(1);
+        assertThat(job.lines("SIGTERM has come")).as("on every rank").hasSize(4);
+        return Long.parseLong(
+                job.lines("SIGTERM: ending after step").get(0).replaceAll(".*after step (\\d+), whose.*", "$1"));
+    }
+
     @Test
     void theShellOfABatchScriptIsAJobOfOneRank() throws IOException {
         Path plain = Files.writeString(folder.resolve("plain.sbatch"), "#!/bin/bash\nexec \"$@\"\n");
@@ -156,10 +187,17 @@ class SlurmIT {
 
     /** Runs the script that the documentation names, with digits. */
     private static Job batch(String launcher, String... flags) {
-        List<String> words = new ArrayList<>(
-                List.of(slurm + "", folder + "", namespaces + "", "batch", "-D", ROOT + "", BATCH, launcher));
-        words.addAll(Arrays.asList(flags));
-        return onFirstNode(words, DIGITS);
+        List<String> program = new ArrayList<>(Arrays.asList(flags));
+        program.addAll(DIGITS);
+        return batch(List.of("batch"), List.of(), launcher, program);
+    }
+
+    private static Job batch(List<String> action, List<String> flags, String launcher, List<String> program) {
+        List<String> words = new ArrayList<>(List.of(slurm + "", folder + "", namespaces + ""));
+        words.addAll(action);
+        words.addAll(flags);
+        words.addAll(List.of("-D", ROOT + "", BATCH, launcher));
+        return onFirstNode(words, program);
     }
 
     private static Job onFirstNode(List<String> words, List<String> more) {

@@ -20,6 +20,7 @@ class StartIT {
         assertThat(result.example()).isEqualTo("digits");
         assertThat(result.ranks()).isEqualTo(1);
         assertThat(result.steps()).isEqualTo(5);
+        assertThat(result.data()).isEqualTo("shipped");
     }
 
     @Test
@@ -40,6 +41,7 @@ class StartIT {
         assertThat(result.example()).isEqualTo("mnist");
         assertThat(result.epochs()).isEqualTo(1);
         assertThat(result.steps()).isEqualTo(12);
+        assertThat(result.data()).isEqualTo("drawn");
         assertThat(result.overlap()).isBetween(0.0, 1.0);
     }
 

@@ -4,6 +4,7 @@
 #
 #   slurm.sh FOLDER NAMESPACES up node-a node-b    returns when all nodes are idle; NAMESPACES is namespaces.sh
 #   slurm.sh FOLDER NAMESPACES batch FILE...       submits FILE with its arguments on the first host, waits for its end
+#   slurm.sh FOLDER NAMESPACES interrupt WORDS FILE...   the same, but sends SIGTERM to its steps when it has printed WORDS
 #   slurm.sh FOLDER NAMESPACES down
 set -euo pipefail
 folder=$1 namespaces=$2 action=$3
@@ -70,13 +71,25 @@ up() {
 
 has_ended() { [[ -z $(squeue -h -j "$1" -t all -o %T | grep -vE 'COMPLETED|FAILED|CANCELLED|TIMEOUT|NODE_FAIL') ]]; }
 
-# sbatch --wait would ask for the end every half a minute only. Run on the first host.
-batch() {
-    local job
-    job=$(sbatch --parsable -o "$folder/slurm/batch.%j.out" "$@")
+# The three run on the first host.
+submit() { sbatch --parsable -o "$folder/slurm/batch.%j.out" "$@"; }
+
+# sbatch --wait would ask for the end every half a minute only.
+await_end() {
+    local job=$1
     until has_ended "$job"; do sleep 0.2; done
+    scontrol -o show job "$job" | sed 's/.*\(JobState=[A-Z_]*\).*/\1/'
     cat "$folder/slurm/batch.$job.out"
     exit "$(scontrol -o show job "$job" | sed 's/.* ExitCode=\([0-9]*\):.*/\1/')"
+}
+
+interrupt() {
+    local job words=$1
+    shift
+    job=$(submit "$@")
+    until has_ended "$job" || grep -qF -- "$words" "$folder/slurm/batch.$job.out" 2>/dev/null; do sleep 0.2; done
+    scancel --signal=TERM "$job" || true
+    await_end "$job"
 }
 
 # Returns when every daemon has ended.
@@ -95,6 +108,7 @@ down() {
 
 case $action in
     up) up "$@" ;;
-    batch) batch "$@" ;;
+    batch) await_end "$(submit "$@")" ;;
+    interrupt) interrupt "$@" ;;
     down) down ;;
 esac

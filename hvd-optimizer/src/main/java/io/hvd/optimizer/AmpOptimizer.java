@@ -6,6 +6,7 @@ import io.hvd.tensor.JoinDivisor;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.TreeMap;
 
 /**
@@ -165,6 +166,11 @@ public final class AmpOptimizer implements Optimizer, AutoCloseable {
     /** Overwrites the parameters of every rank with those of the root. */
     public void broadcastParameters(int root) {
         optimizer.broadcastParameters(root);
+    }
+
+    /** The names of {@link DistributedOptimizerBuilder#localParameters}; usually none. */
+    public Set<String> localParameters() {
+        return optimizer.localParameters();
     }
 
     /** Overwrites the optimizer state of every rank, and the scaler's, with the root's. */

@@ -9,7 +9,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /** The common part of the optimizers on plain arrays: parameters, learning rate and the layout of their state. */
-abstract sealed class ArrayOptimizer implements Optimizer permits Lars, MomentsOptimizer, Sgd {
+abstract sealed class ArrayOptimizer implements Optimizer
+        permits Adadelta, Adagrad, Lars, MomentsOptimizer, RmsProp, Sgd {
     private final ArrayParameters parameters;
     private double learningRate;
     private long steps;

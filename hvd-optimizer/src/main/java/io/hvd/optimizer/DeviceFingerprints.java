@@ -4,6 +4,7 @@ import io.hvd.backend.cuda.CudaDevice;
 import io.hvd.backend.cuda.CudaEvent;
 import io.hvd.backend.cuda.CudaStream;
 import io.hvd.backend.cuda.PinnedStage;
+import io.hvd.buffer.BufferLedger.Owner;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.DeviceMemory;
 import java.util.List;
@@ -90,7 +91,8 @@ final class DeviceFingerprints {
         long fingerprint(DeviceMemory memory) {
             cuda.enter();
             if (pieces.isEmpty()) {
-                pieces = List.of(cuda.allocatePinned(PIECE_BYTES), cuda.allocatePinned(PIECE_BYTES));
+                pieces = List.of(
+                        cuda.allocatePinned(Owner.CHECKS, PIECE_BYTES), cuda.allocatePinned(Owner.CHECKS, PIECE_BYTES));
             }
             stream.follow(memory.stream());
             Fingerprint fingerprint = new Fingerprint();

@@ -8,6 +8,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -48,6 +49,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     private final SettingsCheck settingsCheck;
     private final GradientArithmetic gradients;
     private final LocalParameters.Norms norms;
+    private final Set<String> localParameters;
     private final OverflowVote vote;
     private final GradientClip clip;
     private final FiniteSteps finite;
@@ -85,6 +87,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         Object stepping = inner instanceof ShardedOptimizer sharded ? sharded.state() : inner;
         this.gradients = stepping instanceof GradientArithmetic own ? own : new HostGradients(parameters);
         this.norms = parts.local().norms(parameters, gradients);
+        this.localParameters = parts.local().names();
         this.vote = parts.vote(set);
         this.clip = parts.clip();
         this.source = inner instanceof GradientSource announcing && !alone ? announcing : null;
@@ -495,6 +498,11 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      */
     public void synchronizeBuffers() {
         buffers.synchronize();
+    }
+
+    /** The names of {@link DistributedOptimizerBuilder#localParameters}; usually none. */
+    public Set<String> localParameters() {
+        return localParameters;
     }
 
     /**

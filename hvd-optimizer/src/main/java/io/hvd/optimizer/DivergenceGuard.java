@@ -3,13 +3,14 @@ package io.hvd.optimizer;
 import io.hvd.AllreduceOptions;
 import io.hvd.ProcessSet;
 import io.hvd.backend.cuda.CudaDevice;
+import io.hvd.buffer.BufferLedger;
+import io.hvd.buffer.BufferLedger.Owner;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.Converter;
 import io.hvd.tensor.DeviceMemory;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -47,7 +48,7 @@ final class DivergenceGuard {
     private final String scope;
     private final DeviceFingerprints onGpus;
     private final Converter converter = new Converter();
-    private final ByteBuffer stage = ByteBuffer.allocateDirect(STAGE_BYTES).order(ByteOrder.nativeOrder());
+    private final ByteBuffer stage = BufferLedger.PROCESS.direct(Owner.CHECKS, STAGE_BYTES);
     /** All steps of this rank. */
     private long steps;
 

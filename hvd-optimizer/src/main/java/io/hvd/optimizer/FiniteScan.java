@@ -1,10 +1,11 @@
 package io.hvd.optimizer;
 
+import io.hvd.buffer.BufferLedger;
+import io.hvd.buffer.BufferLedger.Owner;
 import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 
 /** Looks for an infinity or a NaN in tensors in the host's memory, and writes nothing. Not thread-safe. */
 final class FiniteScan {
@@ -13,8 +14,7 @@ final class FiniteScan {
     private static final int LANES = 8;
 
     private final Converter converter = new Converter();
-    private final ByteBuffer stage =
-            ByteBuffer.allocateDirect(PIECE * Double.BYTES).order(ByteOrder.nativeOrder());
+    private final ByteBuffer stage = BufferLedger.PROCESS.direct(Owner.CHECKS, PIECE * Double.BYTES);
     private final float[] floats = new float[PIECE];
     private final double[] doubles = new double[PIECE];
 

@@ -1,11 +1,12 @@
 package io.hvd.optimizer;
 
+import io.hvd.buffer.BufferLedger;
+import io.hvd.buffer.BufferLedger.Owner;
 import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Scale;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 
 /** Multiplies gradients in the host's memory by powers of two and looks at what they become, piece by piece. Not thread-safe. */
 final class GradientScan {
@@ -14,8 +15,7 @@ final class GradientScan {
     private static final double VANISHES = 0x1p-25;
 
     private final Converter converter = new Converter();
-    private final ByteBuffer stage =
-            ByteBuffer.allocateDirect(PIECE * Double.BYTES).order(ByteOrder.nativeOrder());
+    private final ByteBuffer stage = BufferLedger.PROCESS.direct(Owner.CHECKS, PIECE * Double.BYTES);
     private final float[] floats = new float[PIECE];
     private final double[] doubles = new double[PIECE];
 

@@ -1,5 +1,7 @@
 package io.hvd.optimizer;
 
+import io.hvd.buffer.BufferLedger;
+import io.hvd.buffer.BufferLedger.Owner;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.Converter;
@@ -7,7 +9,6 @@ import io.hvd.tensor.DType;
 import io.hvd.tensor.Scale;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.List;
 
 /** Gradients in host memory, piece by piece through a stage. Integers are left as they are. */
@@ -16,8 +17,7 @@ final class HostGradients implements GradientArithmetic {
 
     private final List<Parameter> parameters;
     private final Converter converter = new Converter();
-    private final ByteBuffer stage =
-            ByteBuffer.allocateDirect(PIECE * Double.BYTES).order(ByteOrder.nativeOrder());
+    private final ByteBuffer stage = BufferLedger.PROCESS.direct(Owner.CHECKS, PIECE * Double.BYTES);
     private final double[] piece = new double[PIECE];
     private final float[] floats = new float[PIECE];
     private final FiniteScan scan = new FiniteScan();

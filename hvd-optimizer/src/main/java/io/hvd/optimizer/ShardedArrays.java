@@ -40,7 +40,8 @@ final class ShardedArrays implements ShardedState {
                 || optimizer.parameters().size() != share.count()) {
             throw new HvdException(
                     ErrorId.OPTIMIZER_MISUSE,
-                    "ShardedOptimizer.ofArrays expects an Sgd, Adam, AdamW, Lars or Lamb over the " + share.count()
+                    "ShardedOptimizer.ofArrays expects an Sgd, Adam, AdamW, RmsProp, Adagrad, Adadelta, Lars or Lamb over the "
+                            + share.count()
                             + " parameters that the function was given, found " + made
                             + (made == null ? "" : " over " + made.parameters().size()));
         }

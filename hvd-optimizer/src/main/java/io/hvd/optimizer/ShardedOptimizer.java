@@ -55,7 +55,7 @@ public class ShardedOptimizer implements Optimizer {
      * Shares out an optimizer on plain arrays.
      *
      * @param set the ranks that the {@link DistributedOptimizer} averages over
-     * @param make makes the {@link Sgd}, {@link Adam}, {@link AdamW}, {@link Lars} or {@link Lamb} over this rank's share, which may be empty
+     * @param make makes the optimizer on arrays, such as {@link Sgd} or {@link Adam}, over this rank's share, which may be empty
      */
     public static ShardedOptimizer ofArrays(
             ProcessSet set, ArrayParameters parameters, Function<ArrayParameters, Optimizer> make) {

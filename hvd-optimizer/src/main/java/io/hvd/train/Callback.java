@@ -30,6 +30,14 @@ public interface Callback {
         return Place.PROGRAM;
     }
 
+    /**
+     * Whether {@link #batchBegins} or {@link #batchEnds} calls collectives, for which all ranks must be there. With {@link
+     * TrainingLoop#join} ranks end an epoch after different numbers of batches, and the loop refuses such callbacks.
+     */
+    default boolean meetsInBatches() {
+        return false;
+    }
+
     /** The first thing that happens. */
     default void trainingBegins(Training training) throws Exception {}
 

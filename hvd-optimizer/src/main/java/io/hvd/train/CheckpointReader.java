@@ -1,5 +1,7 @@
 package io.hvd.train;
 
+import io.hvd.buffer.BufferLedger;
+import io.hvd.buffer.BufferLedger.Owner;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.Converter;
@@ -133,8 +135,7 @@ final class CheckpointReader {
         }
         List<ByteBuffer> buffers = new ArrayList<>();
         for (long from = 0; from < bytes; from += longestBuffer) {
-            buffers.add(ByteBuffer.allocateDirect((int) Math.min(longestBuffer, bytes - from))
-                    .order(ByteOrder.nativeOrder()));
+            buffers.add(BufferLedger.PROCESS.direct(Owner.CHECKPOINTS, (int) Math.min(longestBuffer, bytes - from)));
         }
         return Tensor.wrap(buffers, type, shape);
     }

@@ -1,5 +1,7 @@
 package io.hvd.train;
 
+import io.hvd.buffer.BufferLedger;
+import io.hvd.buffer.BufferLedger.Owner;
 import io.hvd.file.WholeFile;
 import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
@@ -31,7 +33,7 @@ final class CheckpointWriter {
     /** Room for so many bytes, or fewer if there are fewer in all; always for any element. */
     static ByteBuffer piece(int pieceBytes, long dataBytes) {
         int bytes = (int) Math.min(pieceBytes, dataBytes + Long.BYTES);
-        return ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
+        return BufferLedger.PROCESS.direct(Owner.CHECKPOINTS, bytes);
     }
 
     /** @param header with zeros in place of the checksum, which is put there at last */

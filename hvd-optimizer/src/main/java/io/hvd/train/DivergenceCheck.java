@@ -14,6 +14,7 @@ import java.util.Optional;
 /**
  * Ends the training on all ranks when a metric, such as the loss, is infinite or NaN on any of them. Each rank looks at its sums after every
  * batch; the ranks ask each other every so many batches and at the end of the epoch, by an allreduce of four bytes.
+ * They also do before a checkpoint is saved, so that none is of a model that was trained after such a metric.
  * {@code refuseNonFinite} of the optimizer finds gradients before the step of their own batch; this one needs no pass over them.
  */
 public final class DivergenceCheck implements Callback {
@@ -33,6 +34,16 @@ public final class DivergenceCheck implements Callback {
     @Override
     public Place place() {
         return Place.DECISION;
+    }
+
+    @Override
+    public boolean meetsInBatches() {
+        return true;
+    }
+
+    @Override
+    public void trainingBegins(Training training) {
+        training.beforeSaving(() -> ask(training));
     }
 
     @Override

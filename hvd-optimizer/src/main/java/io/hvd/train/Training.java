@@ -4,7 +4,9 @@ import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.Optimizer;
+import java.util.ArrayList;
 import java.util.Collections;
+import java.util.List;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
@@ -15,6 +17,7 @@ public final class Training {
     private final int epochs;
     private final EpochMetrics metrics = new EpochMetrics();
 
+    private final List<Runnable> checks = new ArrayList<>();
     private int batches;
     private int epoch;
     private int batch;
@@ -142,6 +145,24 @@ public final class Training {
         steps = stepsBefore;
     }
 
+    /**
+     * Has a callback look before each save, so that nothing is saved which it refuses by throwing.
+     *
+     * @param check called on all ranks alike; it may call collectives
+     */
+    public void beforeSaving(Runnable check) {
+        checks.add(check);
+    }
+
+    /**
+     * A callback that saves calls it on all ranks first.
+     *
+     * @throws HvdException on all ranks, if one of the checks does not let this state be saved
+     */
+    public void requireSavable() {
+        checks.forEach(Runnable::run);
+    }
+
     /** Why the loop was stopped on this rank, or which ranks have asked for it; null if it was not. */
     public String stopReason() {
         return reason;
@@ -159,13 +180,20 @@ public final class Training {
         batches = ofEpoch;
     }
 
-    boolean isLeaving() {
+    /** Whether the epoch under way is left, or was left, before its end. */
+    public boolean isLeaving() {
         return leaving;
     }
 
     void endBatch() {
         batch++;
         steps++;
+    }
+
+    /** All ranks have as many steps as the one with most. */
+    void joined() {
+        steps += batches - batch;
+        batch = batches;
     }
 
     void average() {

@@ -5,7 +5,7 @@ import io.hvd.data.EpochBatches;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.Optimizer;
-import io.hvd.tensor.Tensor;
+import io.hvd.tensor.JoinDivisor;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.Iterator;
@@ -13,7 +13,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
-import java.util.stream.IntStream;
 
 /**
  * Runs epochs with callbacks, on all ranks in step: the metrics of an epoch are averaged over the ranks before a callback sees
@@ -29,15 +28,13 @@ import java.util.stream.IntStream;
  * }</pre>
  */
 public final class TrainingLoop {
-    private static final String WHY_EVEN =
-            "A TrainingLoop does not make UnevenSteps.JOIN of a loader, because its callbacks meet"
-                    + " all ranks: choose UnevenSteps.PAD or DROP, or write a loop of your own that ends with optimizer.join(...)";
-
     private final ProcessSet ranks;
     private final Optimizer optimizer;
     private final List<Callback> callbacks = new ArrayList<>();
     private Evaluation evaluation = training -> {};
     private int firstEpoch;
+    /** Null if all ranks have as many batches. */
+    private JoinDivisor divisor;
 
     private TrainingLoop(ProcessSet ranks, Optimizer optimizer) {
         this.ranks = Objects.requireNonNull(ranks, "ranks");
@@ -86,6 +83,21 @@ public final class TrainingLoop {
     }
 
     /**
+     * Lets the ranks have different numbers of batches in an epoch: each makes its own, and joins the others' steps until the last
+     * one has made its last; then all have the parameters, the optimizer's state and the number of steps of the rank that was
+     * last. The epoch ends as ever, with all ranks. {@link Training#batches} is the largest number, so that schedules are the
+     * same on all ranks.
+     *
+     * <p>While ranks have joined, callbacks must not call collectives, which {@link Callback#meetsInBatches} says of them.
+     *
+     * @param by what averages are divided by while ranks have joined, as in {@code DistributedOptimizer.join}
+     */
+    public TrainingLoop join(JoinDivisor by) {
+        this.divisor = Objects.requireNonNull(by, "divisor");
+        return this;
+    }
+
+    /**
      * Trains. A collective: every rank of the set calls it.
      *
      * @param epochs their number, including those before the first one
@@ -93,20 +105,22 @@ public final class TrainingLoop {
      * @param batches their number, the same on every rank, because steps average gradients, which takes all ranks. A loader says
      *     it anew in each epoch, after its {@code evenSteps} if it has any, and what is given here holds before the first one
      * @throws HvdException on all ranks, if they differ in epochs, batches or callbacks, or the epochs of loaders in batches, as
-     *     with {@link UnevenSteps#JOIN}
+     *     with {@link UnevenSteps#JOIN}, without {@link #join}; with it, if a callback calls collectives in batches
      * @throws CallbackException if a step, the evaluation or a callback throws on this rank
      */
     public <B> Training run(int epochs, Iterable<B> data, int batches, Step<B> step) {
-        if (firstEpoch < 0 || epochs < firstEpoch || batches < 1) {
+        if (firstEpoch < 0 || epochs < firstEpoch || batches < (divisor == null ? 1 : 0)) {
             throw new HvdException(
                     ErrorId.BAD_ARGUMENT,
                     "a loop from epoch " + firstEpoch + " to " + epochs + " with " + batches
                             + " batches: expected a first epoch of at least 0, no fewer epochs, and at least 1 batch");
         }
+        EpochMeeting meeting = new EpochMeeting(ranks, optimizer, divisor);
+        meeting.requireJoinable(callbacks);
         Training training = new Training(ranks, optimizer, epochs, batches);
         requireSame(training, !(data instanceof EpochBatches<?>));
         try {
-            runEpochs(training, data, step);
+            runEpochs(training, meeting, data, step);
         } catch (RuntimeException | Error e) {
             failed(training, e);
             throw e;
@@ -114,12 +128,14 @@ public final class TrainingLoop {
         return training;
     }
 
-    private <B> void runEpochs(Training training, Iterable<B> data, Step<B> step) {
+    private <B> void runEpochs(Training training, EpochMeeting meeting, Iterable<B> data, Step<B> step) {
         training.beginEpoch(firstEpoch);
         tell("before the first batch", training, Callback::trainingBegins);
+        int given = training.batches();
         int epoch = training.epoch();
         while (epoch < training.epochs() && training.stopReason() == null) {
-            runEpoch(training, epoch, data, step);
+            training.beginEpoch(epoch);
+            runEpoch(training, meeting, given, data, step);
             epoch += training.isLeaving() ? 0 : 1;
         }
         training.end(epoch);
@@ -141,8 +157,9 @@ public final class TrainingLoop {
     private void requireSame(Training training, boolean andBatches) {
         Map<String, String> same = new TreeMap<>();
         same.put("first epoch", String.valueOf(firstEpoch));
+        same.put("join", String.valueOf(divisor));
         same.put("number of epochs", String.valueOf(training.epochs()));
-        if (andBatches) {
+        if (andBatches && divisor == null) {
             same.put("number of batches", String.valueOf(training.batches()));
         }
         same.put(
@@ -150,57 +167,44 @@ public final class TrainingLoop {
         ranks.requireSame(same);
     }
 
-    private <B> void runEpoch(Training training, int epoch, Iterable<B> data, Step<B> step) {
-        training.beginEpoch(epoch);
+    private <B> void runEpoch(Training training, EpochMeeting meeting, int given, Iterable<B> data, Step<B> step) {
         tell("at the beginning", training, Callback::epochBegins);
         Iterator<B> rest = data.iterator();
-        if (rest instanceof EpochBatches.Pass<B> pass) {
-            StepCounts.gather(ranks, pass.batches(), 0).requireEven(WHY_EVEN);
-            training.batches(pass.batches());
-        }
-        while (training.batch() < training.batches() && !training.isLeaving()) {
+        int batches = meeting.agreeOnBatches(training, rest, given);
+        while (training.batch() < batches && !training.isLeaving()) {
             if (!rest.hasNext()) {
-                throw wrongNumber(training, "only " + training.batch());
+                throw wrongNumber(training, "only " + training.batch(), batches);
             }
-            B batch = rest.next();
-            tell("before a batch", training, Callback::batchBegins);
-            call("the step", "in batch " + training.batch(), training, () -> step.run(batch, training));
-            training.endBatch();
-            tell("after a batch", training, Callback::batchEnds);
+            runBatch(training, rest.next(), step);
         }
-        if (training.isLeaving()) {
-            return;
+        if (!training.isLeaving() && rest.hasNext()) {
+            throw wrongNumber(training, "more", batches);
         }
-        if (rest.hasNext()) {
-            throw wrongNumber(training, "more");
+        meeting.join(training);
+        if (!training.isLeaving()) {
+            endEpoch(training, meeting);
         }
-        endEpoch(training);
     }
 
-    private void endEpoch(Training training) {
+    private <B> void runBatch(Training training, B batch, Step<B> step) {
+        tell("before a batch", training, Callback::batchBegins);
+        call("the step", "in batch " + training.batch(), training, () -> step.run(batch, training));
+        training.endBatch();
+        tell("after a batch", training, Callback::batchEnds);
+    }
+
+    private void endEpoch(Training training, EpochMeeting meeting) {
         call("the evaluation", "at the end", training, () -> evaluation.run(training));
         training.average();
         tell("at the end", training, Callback::epochEnds);
-        stopTogether(training);
+        meeting.stopTogether(training);
     }
 
-    private HvdException wrongNumber(Training training, String found) {
+    private HvdException wrongNumber(Training training, String found, int expected) {
         return new HvdException(
                 ErrorId.BAD_ARGUMENT,
                 "epoch " + training.epoch() + " on rank " + training.globalRank() + ": the data gave " + found
-                        + " batches, expected " + training.batches() + ", as the loop was told on every rank");
-    }
-
-    private void stopTogether(Training training) {
-        int[] asks = {training.stopReason() == null ? 0 : 1};
-        int[] all = (int[]) ranks.allgather("training.stop", Tensor.of(asks)).toArray();
-        List<Integer> asking = IntStream.range(0, all.length)
-                .filter(place -> all[place] > 0)
-                .mapToObj(place -> ranks.ranks().get(place))
-                .toList();
-        if (!asking.isEmpty() && training.stopReason() == null) {
-            training.stop("ranks " + asking + " have asked for it");
-        }
+                        + " batches, expected " + expected + ", as the loop was told on every rank");
     }
 
     private interface Event {
@@ -237,7 +241,7 @@ public final class TrainingLoop {
         }
     }
 
-    private static String name(Callback callback) {
+    static String name(Callback callback) {
         String simple = callback.getClass().getSimpleName();
         return simple.isEmpty() || callback.getClass().isHidden() ? "of the program" : simple;
     }

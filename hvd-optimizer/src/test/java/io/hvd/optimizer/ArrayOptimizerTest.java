@@ -21,6 +21,9 @@ class ArrayOptimizerTest {
         Function<TinyNet, Optimizer> adam = net -> new Adam(net.parameters, 0.01);
         Function<TinyNet, Optimizer> nesterov = net -> Sgd.nesterov(net.parameters, 0.05, 0.9, 0.01);
         Function<TinyNet, Optimizer> adamW = net -> new AdamW(net.parameters, 0.01);
+        Function<TinyNet, Optimizer> rmsProp = net -> new RmsProp(net.parameters, 0.01, 0.99, 1e-8, 0.5, 0);
+        Function<TinyNet, Optimizer> adagrad = net -> new Adagrad(net.parameters, 0.1, 0.1, 0, 1e-10);
+        Function<TinyNet, Optimizer> adadelta = net -> new Adadelta(net.parameters, 1);
         Function<TinyNet, Optimizer> lars = net -> new Lars(net.parameters, 2);
         Function<TinyNet, Optimizer> lamb = net -> new Lamb(net.parameters, 0.01);
         return List.of(
@@ -29,6 +32,9 @@ class ArrayOptimizerTest {
                 Arguments.of(Named.of("Adam", adam)),
                 Arguments.of(Named.of("Nesterov", nesterov)),
                 Arguments.of(Named.of("AdamW", adamW)),
+                Arguments.of(Named.of("RMSprop", rmsProp)),
+                Arguments.of(Named.of("Adagrad", adagrad)),
+                Arguments.of(Named.of("Adadelta", adadelta)),
                 Arguments.of(Named.of("LARS", lars)),
                 Arguments.of(Named.of("LAMB", lamb)));
     }

@@ -129,6 +129,30 @@ class LayerwiseOptimizerTest {
         }
     }
 
+    /** LibTorch has no Adadelta to compare with. Algorithm 1 of the paper, with torch's weight decay and factor. */
+    @ParameterizedTest
+    @ValueSource(doubles = {0, 0.25})
+    void adadeltaTakesTheStepsOfThePaper(double decay) {
+        float[][] found = trained(parameters -> new Adadelta(parameters, 0.5, 0.875, 1e-3, decay));
+
+        for (int layer = 0; layer < LENGTHS.length; layer++) {
+            double[] w = doubles(start()[layer]);
+            double[] squares = new double[w.length];
+            double[] steps = new double[w.length];
+            for (int step = 1; step <= STEPS; step++) {
+                double[] g = sum(doubles(gradient(layer, step)), decay, w);
+                double[] delta = new double[w.length];
+                for (int i = 0; i < w.length; i++) {
+                    squares[i] = 0.875 * squares[i] + 0.125 * g[i] * g[i];
+                    delta[i] = -Math.sqrt(steps[i] + 1e-3) / Math.sqrt(squares[i] + 1e-3) * g[i];
+                    steps[i] = 0.875 * steps[i] + 0.125 * delta[i] * delta[i];
+                }
+                w = sum(w, 0.5, delta);
+            }
+            assertSame(found, layer, w);
+        }
+    }
+
     /** A ratio of norms would hold them at zero for ever, or make of a zero gradient a NaN. */
     @Test
     void valuesOfZeroMoveAndGradientsOfZeroDoNotHurt() {
@@ -152,6 +176,9 @@ class LayerwiseOptimizerTest {
 
         assertRefused(() -> Sgd.nesterov(parameters, 0.1, 0, 0), "Sgd.nesterov: momentum is 0.0, expected more than 0");
         assertRefused(() -> new AdamW(parameters, 0.1, 0.9, 1, 1e-8, 0), "AdamW: beta2 is 1.0, expected at least 0");
+        assertRefused(() -> new RmsProp(parameters, 0.1, 1, 1e-8, 0, 0), "RmsProp: alpha is 1.0, expected at least 0");
+        assertRefused(() -> new Adagrad(parameters, 0.1, -1, 0, 1e-10), "Adagrad: rate decay is -1.0, expected");
+        assertRefused(() -> new Adadelta(parameters, 1, 0.9, 0, 0), "Adadelta: epsilon is 0.0, expected more than 0");
         assertRefused(
                 () -> new Lars(parameters, 0.1, 0.9, -1, 0.1, name -> true), "Lars: weight decay is -1.0, expected");
         assertRefused(() -> new Lars(parameters, 0.1, 0.9, 0, 0, name -> true), "Lars: trust is 0.0, expected more");

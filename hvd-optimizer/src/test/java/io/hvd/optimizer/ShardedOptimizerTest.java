@@ -33,6 +33,9 @@ class ShardedOptimizerTest {
                 kind("SGD with momentum", parameters -> new Sgd(parameters, 0.05, 0.9, 0.01)),
                 kind("SGD with Nesterov's momentum", parameters -> Sgd.nesterov(parameters, 0.05, 0.9, 0.01)),
                 kind("AdamW", parameters -> new AdamW(parameters, 0.05)),
+                kind("RMSprop", parameters -> new RmsProp(parameters, 0.05, 0.99, 1e-8, 0.5, 0)),
+                kind("Adagrad", parameters -> new Adagrad(parameters, 0.05)),
+                kind("Adadelta", parameters -> new Adadelta(parameters, 1)),
                 kind("LARS", parameters -> new Lars(parameters, 2)),
                 kind("LAMB", parameters -> new Lamb(parameters, 0.05)),
                 kind("SGD", parameters -> new Sgd(parameters, 0.05)));

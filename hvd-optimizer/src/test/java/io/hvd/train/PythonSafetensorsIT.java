@@ -84,6 +84,8 @@ class PythonSafetensorsIT {
 
     @Test
     void everyTypeComesToPythonAndBack() throws Exception {
+        assumeTrue(
+                python("import torch; torch.uint16").waitFor() == 0, "this torch is older than 2.3: it has no uint16");
         TreeMap<String, Tensor> tensors = new TreeMap<>();
         for (DType type : DType.values()) {
             tensors.put(type.toString(), someElements(type));

@@ -16,6 +16,7 @@ import io.hvd.error.HvdException;
 import io.hvd.optimizer.ArrayParameters;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.Sgd;
+import io.hvd.tensor.JoinDivisor;
 import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.List;
@@ -167,7 +168,7 @@ class UnevenStepsTest {
     }
 
     @Test
-    void aTrainingLoopRefusesToJoinByNameOnAllRanks() {
+    void aTrainingLoopThatIsNotToldToJoinRefusesOnAllRanks() {
         Hvd.spawn(3, hvd -> {
             try (var loader = loader(Own.ofRank(hvd))
                     .evenSteps(UnevenSteps.JOIN.among(hvd))
@@ -176,8 +177,133 @@ class UnevenStepsTest {
                         .isInstanceOfSatisfying(
                                 HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.UNEVEN_STEPS))
                         .hasMessageContainingAll(
-                                "1 on ranks [2]", "4 on ranks [0]", "TrainingLoop", "UnevenSteps.JOIN", "PAD or DROP");
+                                "1 on ranks [2]",
+                                "4 on ranks [0]",
+                                "TrainingLoop",
+                                "join(JoinDivisor.ACTIVE)",
+                                "PAD or DROP");
             }
+            return null;
+        });
+    }
+
+    private static final class Ends implements Callback {
+        final List<String> seen = new ArrayList<>();
+
+        @Override
+        public void batchBegins(Training training) {
+            seen.add("rate at " + training.progress());
+        }
+
+        @Override
+        public void epochEnds(Training training) {
+            seen.add("epoch " + training.epoch() + " of " + training.steps() + " steps, seen "
+                    + training.result("loss").samples());
+        }
+    }
+
+    private static DistributedOptimizer ofOneWeight(float[] weight, float[] gradient) {
+        return DistributedOptimizer.wrap(new Sgd(new ArrayParameters().add("w", weight, gradient), 0.1))
+                .weightByBatchSize()
+                .build();
+    }
+
+    /** Trains as one rank does whose batches are those of all ranks together, with callbacks that meet after each epoch. */
+    @Test
+    void aTrainingLoopThatJoinsSeesEverySampleOnceAndTellsItsCallbacksOnAllRanks() {
+        record End(float weight, long steps, List<String> seen) {}
+        List<End> ends = Hvd.spawn(3, hvd -> {
+            float[] weight = {0};
+            float[] gradient = {0};
+            var optimizer = ofOneWeight(weight, gradient);
+            Ends callback = new Ends();
+            EarlyStop stop = new EarlyStop(Goal.smallest("loss"), 5);
+            try (var loader = loader(Own.ofRank(hvd))
+                    .evenSteps(UnevenSteps.JOIN.among(hvd))
+                    .build()) {
+                Training training = TrainingLoop.of(hvd, optimizer)
+                        .join(JoinDivisor.ACTIVE)
+                        .with(callback)
+                        .with(stop)
+                        .run(2, loader, loader.batches(), (batch, now) -> {
+                            optimizer.zeroGradients();
+                            optimizer.batchSize(batch.size());
+                            double mean = batch.stream()
+                                    .mapToInt(one -> one)
+                                    .average()
+                                    .orElseThrow();
+                            gradient[0] += (float) (weight[0] - mean);
+                            now.metrics().add("loss", mean, batch.size());
+                            optimizer.step();
+                        });
+                return new End(weight[0], training.steps(), callback.seen);
+            }
+        });
+
+        assertThat(ends).extracting(End::steps).containsOnly(8L);
+        assertThat(ends).extracting(End::weight).containsOnly(oneRankWithAllBatches());
+        assertThat(ends.get(0).seen)
+                .containsExactly(
+                        "rate at 0.0",
+                        "rate at 0.25",
+                        "rate at 0.5",
+                        "rate at 0.75",
+                        "epoch 0 of 4 steps, seen 20",
+                        "rate at 1.0",
+                        "rate at 1.25",
+                        "rate at 1.5",
+                        "rate at 1.75",
+                        "epoch 1 of 8 steps, seen 20");
+        assertThat(ends.get(2).seen)
+                .containsExactly(
+                        "rate at 0.0", "epoch 0 of 4 steps, seen 20", "rate at 1.0", "epoch 1 of 8 steps, seen 20");
+    }
+
+    private static float oneRankWithAllBatches() {
+        float weight = 0;
+        for (int step = 0; step < 8; step++) {
+            int from = step % 4 * 3;
+            double sum = 0;
+            int samples = 0;
+            for (int length : new int[] {10, 7, 3}) {
+                for (int sample = from; sample < Math.min(from + 3, length); sample++) {
+                    sum += sample;
+                    samples++;
+                }
+            }
+            weight -= 0.1f * (float) (weight - sum / samples);
+        }
+        return weight;
+    }
+
+    @Test
+    void aRankThatLeavesInTheMiddleOfAnEpochTakesThoseAlongThatHaveJoined() {
+        Hvd.spawn(3, hvd -> {
+            var optimizer = ofOneWeight(new float[1], new float[1]);
+            Training training = TrainingLoop.of(hvd, optimizer)
+                    .join(JoinDivisor.ACTIVE)
+                    .run(5, List.of(1, 2, 3, 4).subList(0, hvd.rank() + 1), hvd.rank() + 1, (batch, now) -> {
+                        optimizer.zeroGradients();
+                        optimizer.batchSize(1);
+                        optimizer.step();
+                        if (now.epoch() == 1 && batch == 3) {
+                            now.leave("enough");
+                        }
+                    });
+            assertThat(training.epoch()).isEqualTo(1);
+            assertThat(training.stopReason()).isEqualTo(hvd.rank() == 2 ? "enough" : "ranks [2] have left the epoch");
+            return null;
+        });
+    }
+
+    @Test
+    void callbacksThatMeetInEachBatchAreRefusedByNameBesideJoin() {
+        Hvd.spawn(2, hvd -> {
+            TrainingLoop loop = TrainingLoop.of(hvd, ofOneWeight(new float[1], new float[1]))
+                    .join(JoinDivisor.ACTIVE)
+                    .with(new DivergenceCheck(3));
+            assertThatThrownBy(() -> loop.run(1, List.of(1), 1, (batch, training) -> {}))
+                    .hasMessageContainingAll("HVD-309", "join(ACTIVE)", "[DivergenceCheck]", "PAD or DROP");
             return null;
         });
     }

@@ -5,6 +5,7 @@ import io.hvd.doctor.HvdDoctor;
 import io.hvd.launch.Horovodrun;
 import io.hvd.launch.setup.Setup;
 import io.hvd.report.HvdReport;
+import io.hvd.top.HvdMonitor;
 import io.hvd.top.HvdTop;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -19,7 +20,7 @@ import org.apache.commons.cli.Options;
 import org.apache.commons.cli.ParseException;
 
 /**
- * Main class of hvd-launch's jar of everything, and of the scripts horovodrun, hvd-doctor, hvd-top and hvd-report: hands the
+ * Main class of hvd-launch's jar of everything, and of the scripts horovodrun, hvd-doctor, hvd-top, hvd-monitor and hvd-report: hands the
  * words behind the name of a program on to that program. Without such a name it ends with exit code 2.
  */
 public final class HvdCommand {
@@ -47,6 +48,9 @@ public final class HvdCommand {
                 "Look for whatever keeps a job from starting or from running well. This is hvd-doctor.",
                 HvdDoctor::main),
         TOP("Show what the ranks of this host are doing, once a second. This is hvd-top.", HvdTop::main),
+        MONITOR(
+                "Write load and memory of GPUs or ranks over the time, and a plot. This is hvd-monitor.",
+                HvdMonitor::main),
         REPORT("Make a page of the records of runs. This is hvd-report.", HvdReport::main),
         SETUP("Make mpi.jar for the Open MPI of this machine.", Setup::main);
 

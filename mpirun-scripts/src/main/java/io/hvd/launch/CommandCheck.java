@@ -18,34 +18,19 @@ import java.util.stream.Stream;
  */
 record CommandCheck(List<String> command, Map<String, String> environment, Path directory) {
 
-    /** Flags of java with a value in a word of its own. */
-    private static final Set<String> WITH_VALUE = Set.of(
-            "-cp",
-            "-classpath",
-            "--class-path",
-            "-p",
-            "--module-path",
-            "--upgrade-module-path",
-            "--add-modules",
-            "--limit-modules",
-            "--add-reads",
-            "--add-exports",
-            "--add-opens",
-            "--patch-module",
-            "--enable-native-access",
-            "--source");
-
     /** Arguments of mpirun's that change where it looks. */
     private static final Set<String> ELSEWHERE =
             Set.of("wdir", "wd", "path", "set-cwd-to-session-dir", "preload-binary", "prefix", "s");
 
     static CommandCheck of(LaunchSettings settings, MpiInstall install, LaunchEnvironment around) {
-        boolean elsewhere = settings.words().more().stream()
-                .anyMatch(word -> word.startsWith("PATH=") || ELSEWHERE.contains(word.replaceFirst("^--?", "")));
         return new CommandCheck(
-                elsewhere ? List.of() : settings.command(),
-                install.environment(),
-                around.directory().orElse(Path.of("")).toAbsolutePath());
+                isElsewhere(settings) ? List.of() : settings.command(), install.environment(), around.folder());
+    }
+
+    /** Whether the user has mpirun look for the command in places of its own. */
+    static boolean isElsewhere(LaunchSettings settings) {
+        return settings.words().more().stream()
+                .anyMatch(word -> word.startsWith("PATH=") || ELSEWHERE.contains(word.replaceFirst("^--?", "")));
     }
 
     /** Why the command cannot be started on this machine; empty if nothing speaks against it. */
@@ -97,25 +82,12 @@ record CommandCheck(List<String> command, Map<String, String> environment, Path 
 
     /** The jar that a java is to start. */
     private Optional<UsageException> jar() {
-        return jarWord()
+        return JavaLine.of(command, environment)
+                .flatMap(JavaLine::jar)
                 .filter(jar -> !Files.isRegularFile(directory.resolve(jar)))
                 .flatMap(jar -> refusal(
                         "no-such-jar",
                         "java -jar " + jar + ": there is no file " + directory.resolve(jar) + near(jar)));
-    }
-
-    private Optional<String> jarWord() {
-        if (!Path.of(command.get(0)).endsWith("java")) {
-            return Optional.empty();
-        }
-        int i = 1;
-        while (i < command.size() && command.get(i).startsWith("-")) {
-            if (command.get(i).equals("-jar")) {
-                return command.stream().skip(i + 1L).findFirst();
-            }
-            i += WITH_VALUE.contains(command.get(i)) ? 2 : 1;
-        }
-        return Optional.empty();
     }
 
     /** A file beside the one that is missing. */

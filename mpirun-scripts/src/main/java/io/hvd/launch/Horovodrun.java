@@ -4,6 +4,7 @@ import io.hvd.config.Setting;
 import io.hvd.error.HvdException;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
 
@@ -66,7 +67,10 @@ public final class Horovodrun {
         MpiInstall install = MpiInstall.find(environment);
         Machine machine = Launch.machine(settings, install);
         var hosts = new OtherHosts(settings, machine);
-        out.print(Launch.line(settings, install, machine, hosts.known()).explained());
+        ClassArchive archive =
+                Launch.archive(settings, install, machine, Path.of("").toAbsolutePath(), false);
+        out.print(
+                Launch.line(settings, install, machine, hosts.known(), archive).explained());
         MpiVersion version = install.version();
         version.obstacle()
                 .ifPresent(why -> err.println("horovodrun: nothing is started under " + version.text() + ": " + why

@@ -73,7 +73,7 @@ public final class HvdLauncher {
         return new HvdLauncher(joined(flags, more), javaFlags, variables, directory, limit);
     }
 
-    /** Words for the ranks' JVM, such as {@code -Xmx4g}; it has no others. */
+    /** Words for the ranks' JVM, such as {@code -Xmx4g}; those that horovodrun adds stand before them. */
     public HvdLauncher java(String... more) {
         return new HvdLauncher(flags, joined(javaFlags, more), variables, directory, limit);
     }

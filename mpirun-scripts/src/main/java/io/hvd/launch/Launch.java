@@ -1,5 +1,6 @@
 package io.hvd.launch;
 
+import io.hvd.config.HvdConfig.ArchiveChoice;
 import io.hvd.error.FailureRecord;
 import io.hvd.net.LauncherAddress;
 import java.io.IOException;
@@ -9,6 +10,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.IntConsumer;
 
 /**
  * One job from its settings to its end: looks at the machine and at the hosts, runs mpirun, and knows afterwards what
@@ -19,11 +21,13 @@ final class Launch implements AutoCloseable {
     private final FailureDirectory folder;
     private final Optional<LauncherServer> server;
     private final MpiJob job;
+    private final IntConsumer afterwards;
 
-    private Launch(FailureDirectory folder, Optional<LauncherServer> server, MpiJob job) {
+    private Launch(FailureDirectory folder, Optional<LauncherServer> server, MpiJob job, IntConsumer afterwards) {
         this.folder = folder;
         this.server = server;
         this.job = job;
+        this.afterwards = afterwards;
     }
 
     /**
@@ -49,7 +53,8 @@ final class Launch implements AutoCloseable {
         var hosts = new OtherHosts(settings, machine);
         Map<String, Set<String>> others = hosts.checked();
         hosts.checkInterfaces(others);
-        MpirunLine line = line(settings, install, machine, others);
+        ClassArchive archive = archive(settings, install, machine, around.folder(), true);
+        MpirunLine line = line(settings, install, machine, others, archive);
         if (settings.verbose()) {
             err.print(install.version().text() + ", " + install.mpirun() + "\n" + line.explained());
         }
@@ -58,7 +63,12 @@ final class Launch implements AutoCloseable {
             Optional<LauncherServer> server =
                     allHere ? Optional.empty() : Optional.of(server(folder, settings, around));
             Map<String, String> environment = environment(install, folder, server);
-            return new Launch(folder, server, new MpiJob(line.words(), environment, folder.path(), around));
+            boolean waits = settings.java().archive() == ArchiveChoice.WAIT;
+            return new Launch(
+                    folder,
+                    server,
+                    new MpiJob(line.words(), environment, folder.path(), around),
+                    exitCode -> archive.after(exitCode, install.environment(), waits));
         } catch (IOException e) {
             folder.close();
             throw e;
@@ -92,6 +102,7 @@ final class Launch implements AutoCloseable {
 
     Outcome run() throws IOException, InterruptedException {
         int exitCode = job.run();
+        afterwards.accept(exitCode);
         if (exitCode == 0 || job.ending()) {
             return new Outcome(exitCode, Optional.empty());
         }
@@ -140,8 +151,25 @@ final class Launch implements AutoCloseable {
         return new MachineSurvey(Path.of("/"), install.environment()).survey(settings.hosts());
     }
 
+    /** @param starts whether ranks are going to be started with it */
+    static ClassArchive archive(
+            LaunchSettings settings, MpiInstall install, Machine machine, Path directory, boolean starts) {
+        return JavaLine.of(settings.command(), machine.environment())
+                .map(java -> ClassArchive.look(
+                        new Job(settings, machine, install.version(), Map.of()),
+                        java,
+                        ArchiveFolder.of(machine.environment()),
+                        directory,
+                        starts))
+                .orElse(ClassArchive.none(""));
+    }
+
     static MpirunLine line(
-            LaunchSettings settings, MpiInstall install, Machine machine, Map<String, Set<String>> others) {
-        return MpirunLine.of(install.command(), new Job(settings, machine, install.version(), others));
+            LaunchSettings settings,
+            MpiInstall install,
+            Machine machine,
+            Map<String, Set<String>> others,
+            ClassArchive archive) {
+        return MpirunLine.of(install.command(), new Job(settings, machine, install.version(), others), archive);
     }
 }

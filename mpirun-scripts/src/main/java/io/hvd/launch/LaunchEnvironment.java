@@ -15,6 +15,11 @@ import java.util.Optional;
 record LaunchEnvironment(
         Map<String, String> environment, Optional<Path> directory, boolean reads, boolean takesResults) {
 
+    /** The folder in which the ranks start, an absolute path. */
+    Path folder() {
+        return directory.orElse(Path.of("")).toAbsolutePath();
+    }
+
     /** The surroundings of a launcher that does nothing else. */
     static LaunchEnvironment of(Map<String, String> environment) {
         return new LaunchEnvironment(environment, Optional.empty(), true, false);

@@ -1,5 +1,7 @@
 package io.hvd.launch;
 
+import io.hvd.config.HvdConfig;
+import io.hvd.config.HvdConfig.ArchiveChoice;
 import io.hvd.config.Setting;
 import io.hvd.launch.LaunchSettings.Action;
 import java.nio.file.Path;
@@ -55,6 +57,7 @@ final class LaunchOptions {
                 new LaunchSettings.Words(
                         value(Flag.BINDING_ARGS).map(text -> ShellWords.split("--binding-args", text)),
                         ShellWords.split("--mpi-args", value(Flag.MPI_ARGS).orElse(""))),
+                new LaunchSettings.Java(archive(), !has(Flag.NO_JVM_FLAGS)),
                 Assignment.of(given),
                 notes(),
                 has(Flag.VERBOSE),
@@ -168,6 +171,14 @@ final class LaunchOptions {
                         .map(text -> new FlagValue(Flag.START_TIMEOUT, text.strip(), variable)))
                 .map(one -> one.number(1, LONGEST_LIMIT))
                 .orElse(Integer.parseInt(Setting.START_TIMEOUT.defaultValue()));
+    }
+
+    private ArchiveChoice archive() {
+        String variable = Setting.CLASS_ARCHIVE.variable();
+        return has(Flag.NO_CLASS_ARCHIVE)
+                ? ArchiveChoice.OFF
+                : HvdConfig.from(Map.of(variable, environment.getOrDefault(variable, "")))
+                        .classArchive();
     }
 
     private Optional<String> interfaces() {

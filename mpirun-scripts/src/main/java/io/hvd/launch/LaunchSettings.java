@@ -1,5 +1,6 @@
 package io.hvd.launch;
 
+import io.hvd.config.HvdConfig.ArchiveChoice;
 import java.util.List;
 import java.util.Optional;
 
@@ -13,6 +14,7 @@ import java.util.Optional;
  * @param network what may carry data
  * @param output where the ranks' output goes besides
  * @param words the words for mpirun
+ * @param java what horovodrun adds to a java
  * @param assignments the variables that flags set for the ranks
  * @param notes remarks on flags that have no effect
  * @param command the program and the arguments of every rank
@@ -26,6 +28,7 @@ record LaunchSettings(
         Network network,
         Output output,
         Words words,
+        Java java,
         List<Assignment> assignments,
         List<String> notes,
         boolean verbose,
@@ -53,6 +56,9 @@ record LaunchSettings(
      * @param prefixed whether time, rank and stream stand before each line
      */
     record Output(Optional<String> directory, boolean prefixed) {}
+
+    /** @param flags whether JVMs that share cores get flags */
+    record Java(ArchiveChoice archive, boolean flags) {}
 
     /**
      * @param binding instead of ours

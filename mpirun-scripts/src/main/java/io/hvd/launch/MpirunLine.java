@@ -15,19 +15,19 @@ record MpirunLine(String mpirun, List<Argument> arguments, List<String> command)
     private static final int MANY_HOSTS = 64;
 
     /** @throws UsageException if the job cannot be started like this */
-    static MpirunLine of(String mpirun, Job job) {
+    static MpirunLine of(String mpirun, Job job, ClassArchive archive) {
         RankLimit.require(job);
         List<Argument> arguments =
                 new ArrayList<>(job.version().startsWithHydra() ? new HydraArguments(job).arguments() : openMpi(job));
         if (!job.settings().words().more().isEmpty()) {
             arguments.add(new Argument(job.settings().words().more(), "--mpi-args"));
         }
-        return command(job, arguments, mpirun);
+        return command(job, arguments, mpirun, archive);
     }
 
     /** The command as it is started, which a note explains where it is not the one that was given. */
-    private static MpirunLine command(Job job, List<Argument> arguments, String mpirun) {
-        List<String> command = job.settings().command();
+    private static MpirunLine command(Job job, List<Argument> arguments, String mpirun, ClassArchive archive) {
+        List<String> command = withJvmFlags(job, arguments, archive);
         Optional<String> output = job.settings().output().directory();
         if (output.isPresent()) {
             arguments.add(Argument.note("the command is started by a script that copies its output to " + output.get()
@@ -38,6 +38,25 @@ record MpirunLine(String mpirun, List<Argument> arguments, List<String> command)
             command = JavaCommand.untouched(command);
         }
         return new MpirunLine(mpirun, List.copyOf(arguments), command);
+    }
+
+    /** The command with flags for its JVM, which are explained where they are not yet part of mpirun's own words. */
+    private static List<String> withJvmFlags(Job job, List<Argument> arguments, ClassArchive archive) {
+        Optional<JavaLine> java =
+                JavaLine.of(job.settings().command(), job.machine().environment());
+        if (java.isEmpty()) {
+            return job.settings().command();
+        }
+        List<String> flags = new ArrayList<>();
+        for (Argument flag : JvmFlags.of(job, java.get())) {
+            flags.addAll(flag.words());
+            arguments.add(Argument.note("java gets " + String.join(" ", flag.words()) + ": " + flag.reason()));
+        }
+        flags.addAll(archive.flags());
+        if (!archive.why().isEmpty()) {
+            arguments.add(Argument.note(archive.why()));
+        }
+        return java.get().with(flags);
     }
 
     private static List<Argument> openMpi(Job job) {

@@ -24,7 +24,7 @@ record Card(
         List<String> warnings) {
     static final int FORMAT = 1;
 
-    /** @param state running, finished or failed @param error an error's code, or the class of an exception; null without one */
+    /** @param state running, finished, stopped or failed @param error an error's code, or the class of an exception; null without one */
     record Exit(String state, String error, String message) {}
 
     record Setting(String name, String value, String source) {}

@@ -63,6 +63,7 @@ record RunFolder(String name, Card card, List<Curve> curves) {
     String state() {
         return switch (card.exit().state()) {
             case "finished" -> "finished";
+            case "stopped" -> "stopped, to go on later";
             case "failed" -> "failed";
             case "running" -> "running, or killed";
             default -> card.exit().state();

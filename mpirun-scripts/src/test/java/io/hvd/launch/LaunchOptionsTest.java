@@ -3,6 +3,7 @@ package io.hvd.launch;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.hvd.config.HvdConfig.ArchiveChoice;
 import io.hvd.launch.LaunchSettings.Action;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -66,6 +67,7 @@ final class LaunchOptionsTest {
                         new LaunchSettings.Words(
                                 Optional.of(List.of("--bind-to", "core")),
                                 List.of("--mca", "btl", "self,tcp", "-x", "A=b c")),
+                        new LaunchSettings.Java(ArchiveChoice.AUTO, true),
                         List.of(
                                 new Assignment("NCCL_IB_DISABLE", "1", "--tcp"),
                                 new Assignment("HOROVOD_START_TIMEOUT", "20", "--start-timeout")),

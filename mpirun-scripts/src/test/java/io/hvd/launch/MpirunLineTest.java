@@ -44,7 +44,7 @@ final class MpirunLineTest {
                 .isEqualTo("mpirun --allow-run-as-root -np 8 --bind-to none --map-by slot --oversubscribe"
                         + " --mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl self,vader"
                         + " --mca btl_vader_single_copy_mechanism none --mca opal_signal 31"
-                        + " -x UCX_ERROR_SIGNALS= -x HVD_FAILURE_DIR env java -jar 'a b.jar'");
+                        + " -x UCX_ERROR_SIGNALS= -x HVD_FAILURE_DIR env java -XX:+UseSerialGC -jar 'a b.jar'");
     }
 
     @Test
@@ -53,7 +53,7 @@ final class MpirunLineTest {
                 .isEqualTo("mpirun --allow-run-as-root -np 8 --bind-to none --map-by slot:OVERSUBSCRIBE"
                         + " --mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl self,sm"
                         + " --mca smsc ^cma --pmixmca ptl_base_if_include lo --mca opal_signal 31"
-                        + " -x UCX_ERROR_SIGNALS= -x HVD_FAILURE_DIR env java -jar 'a b.jar'");
+                        + " -x UCX_ERROR_SIGNALS= -x HVD_FAILURE_DIR env java -XX:+UseSerialGC -jar 'a b.jar'");
     }
 
     @Test
@@ -329,10 +329,10 @@ final class MpirunLineTest {
     @Test
     void aJavaIsKeptOutOfMpirunsSightAndItIsSaid() {
         for (String java : List.of("java", "/opt/jdk/bin/java", "./java")) {
-            String[] args = {"-np", "2", java, "-Dorg.bytedeco.javacpp.cachedir=/x", "-jar", "t.jar"};
+            String[] args = {"-np", "2", "--no-jvm-flags", java, "-Dorg.bytedeco.javacpp.cachedir=/x", "-jar", "t.jar"};
             for (MpiVersion version : List.of(V4, V5, SPECTRUM)) {
                 assertThat(line(version, PLAIN, args))
-                        .endsWith(" env " + String.join(" ", List.of(args).subList(2, 6)));
+                        .endsWith(" env " + String.join(" ", List.of(args).subList(3, 7)));
                 assertThat(explained(version, PLAIN, args)).contains("# java is started by env, as mpirun rewrites");
             }
             assertThat(line(MPICH, PLAIN, args)).doesNotContain(" env ");
@@ -342,7 +342,7 @@ final class MpirunLineTest {
                     .endsWith(" " + other + " cp x")
                     .doesNotContain(" env ");
         }
-        assertThat(build(V4, PLAIN, "-np", "2", "/opt/a=b/bin/java", "-version").command())
+        assertThat(build(V4, PLAIN, "-np", "1", "/opt/a=b/bin/java", "-version").command())
                 .containsExactly("sh", "-c", "exec \"$@\"", "sh", "/opt/a=b/bin/java", "-version");
     }
 
@@ -359,7 +359,7 @@ final class MpirunLineTest {
 
             assertThat(line.command())
                     .startsWith("sh", "-c")
-                    .endsWith("horovodrun-output", "/o ut", "2", "java", "-jar", "a b");
+                    .endsWith("horovodrun-output", "/o ut", "2", "java", "-XX:+UseSerialGC", "-jar", "a b");
             assertThat(ShellWords.join(line.words())).doesNotContain("--output");
             assertThat(line.explained()).contains("/o ut/rank.N/stdout");
         }
@@ -590,7 +590,7 @@ final class MpirunLineTest {
     private static MpirunLine build(
             MpiVersion version, Machine machine, Map<String, Set<String>> others, String... args) {
         LaunchSettings settings = LaunchOptions.parse(machine.environment(), args);
-        return MpirunLine.of("mpirun", new Job(settings, machine, version, others));
+        return MpirunLine.of("mpirun", new Job(settings, machine, version, others), ClassArchive.none(""));
     }
 
     private static Machine root(Machine m) {

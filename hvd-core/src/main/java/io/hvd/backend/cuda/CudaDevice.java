@@ -1,5 +1,6 @@
 package io.hvd.backend.cuda;
 
+import io.hvd.buffer.BufferLedger.Owner;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 
@@ -55,9 +56,14 @@ public final class CudaDevice implements AutoCloseable {
         return kernels;
     }
 
-    /** Allocates memory of the GPU, which is not cleared. */
+    /** Allocates memory of the GPU for the program, which is not cleared. */
     public DeviceStage allocate(long bytes) {
-        return new DeviceStage(cuda, bytes);
+        return allocate(Owner.PROGRAM, bytes);
+    }
+
+    /** Allocates memory of the GPU, which is not cleared. @param owner in hvd's record of its memory */
+    public DeviceStage allocate(Owner owner, long bytes) {
+        return new DeviceStage(cuda, owner, bytes);
     }
 
     /** Queues the writing of zeros. */
@@ -77,7 +83,12 @@ public final class CudaDevice implements AutoCloseable {
 
     /** Allocates memory of the host that the GPU reads and writes by itself. */
     public PinnedStage allocatePinned(int bytes) {
-        return new PinnedStage(cuda, bytes);
+        return allocatePinned(Owner.PROGRAM, bytes);
+    }
+
+    /** Does the same. @param owner in hvd's record of its memory */
+    public PinnedStage allocatePinned(Owner owner, int bytes) {
+        return new PinnedStage(cuda, owner, bytes);
     }
 
     /** Records an event by a function of CUDA that JCuda does not have. */

@@ -33,6 +33,8 @@ import static jcuda.driver.JCudaDriver.cuStreamDestroy;
 import static jcuda.driver.JCudaDriver.cuStreamSynchronize;
 import static jcuda.driver.JCudaDriver.cuStreamWaitEvent;
 
+import io.hvd.buffer.BufferLedger;
+import io.hvd.buffer.BufferLedger.Owner;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
@@ -58,7 +60,7 @@ final class InstalledCuda implements CudaCalls {
     private final CUcontext context;
     private final int multiprocessors;
     /** The arguments of a launch, each at a multiple of 8 bytes; the driver copies them before a launch returns. */
-    private final ByteBuffer arguments = ByteBuffer.allocateDirect(5 * 8).order(ByteOrder.nativeOrder());
+    private final ByteBuffer arguments = BufferLedger.PROCESS.direct(Owner.GPU_BATCHES, 5 * 8);
 
     private final Pointer argumentPointers = Pointer.to(Arrays.stream(new int[] {0, 8, 16, 24, 32})
             .mapToObj(at -> Pointer.to(arguments).withByteOffset(at))

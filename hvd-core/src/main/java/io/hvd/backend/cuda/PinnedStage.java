@@ -1,5 +1,9 @@
 package io.hvd.backend.cuda;
 
+import io.hvd.buffer.BufferLedger;
+import io.hvd.buffer.BufferLedger.Kind;
+import io.hvd.buffer.BufferLedger.Lease;
+import io.hvd.buffer.BufferLedger.Owner;
 import java.nio.ByteBuffer;
 
 /**
@@ -9,10 +13,12 @@ import java.nio.ByteBuffer;
 public final class PinnedStage implements AutoCloseable {
     private final CudaCalls cuda;
     private final ByteBuffer buffer;
+    private final Lease lease;
 
-    PinnedStage(CudaCalls cuda, int bytes) {
+    PinnedStage(CudaCalls cuda, Owner owner, int bytes) {
         this.cuda = cuda;
-        this.buffer = cuda.allocatePinned(bytes);
+        this.lease = BufferLedger.PROCESS.lease(owner, Kind.PINNED, bytes);
+        this.buffer = lease.unlessFailing(() -> cuda.allocatePinned(bytes));
     }
 
     /**
@@ -36,5 +42,6 @@ public final class PinnedStage implements AutoCloseable {
     @Override
     public void close() {
         cuda.freePinned(buffer);
+        lease.giveBack();
     }
 }

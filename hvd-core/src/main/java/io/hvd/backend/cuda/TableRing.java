@@ -1,5 +1,6 @@
 package io.hvd.backend.cuda;
 
+import io.hvd.buffer.BufferLedger.Owner;
 import java.nio.ByteBuffer;
 
 /**
@@ -59,8 +60,8 @@ final class TableRing {
     /** One slot of the ring. */
     final class Slot {
         private final long event;
-        private ByteBuffer host;
-        private long device;
+        private PinnedStage host;
+        private DeviceStage device;
         private boolean inUse;
 
         private Slot(long event) {
@@ -68,16 +69,16 @@ final class TableRing {
         }
 
         ByteBuffer host() {
-            return host;
+            return host.buffer();
         }
 
         long device() {
-            return device;
+            return device.address();
         }
 
         /** Queues the copy to the device. */
         void send(int bytes, long stream) {
-            cuda.copyToDevice(device, host, 0, bytes, stream);
+            host.copyToDevice(0, device.address(), bytes, stream);
         }
 
         /** Keeps the slot in use until the work that is now queued on the stream is done; called after every send. */
@@ -94,7 +95,7 @@ final class TableRing {
         }
 
         private boolean hasRoom(int bytes) {
-            return host != null && host.capacity() >= bytes;
+            return host != null && host.buffer().capacity() >= bytes;
         }
 
         private void makeRoom(int bytes) {
@@ -103,14 +104,14 @@ final class TableRing {
             }
             release();
             int room = Math.max(FIRST_BYTES, Integer.highestOneBit(Math.max(1, bytes - 1)) << 1);
-            host = cuda.allocatePinned(room);
-            device = cuda.allocate(room);
+            host = new PinnedStage(cuda, Owner.GPU_BATCHES, room);
+            device = new DeviceStage(cuda, Owner.GPU_BATCHES, room);
         }
 
         private void release() {
             if (host != null) {
-                cuda.freePinned(host);
-                cuda.free(device);
+                host.close();
+                device.close();
                 host = null;
             }
         }

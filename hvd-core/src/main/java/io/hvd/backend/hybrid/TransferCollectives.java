@@ -1,6 +1,8 @@
 package io.hvd.backend.hybrid;
 
 import io.hvd.backend.hybrid.BackendThread.TransferHalf;
+import io.hvd.buffer.BufferLedger;
+import io.hvd.buffer.BufferLedger.Owner;
 import io.hvd.spi.Activities;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.Pieces;
@@ -60,7 +62,7 @@ final class TransferCollectives implements Collectives {
     }
 
     private ByteBuffer stage() {
-        return ByteBuffer.allocateDirect(stageBytes + spare()).order(ByteOrder.nativeOrder());
+        return BufferLedger.PROCESS.direct(Owner.TRANSFERS, stageBytes + spare());
     }
 
     /** Slices differ by one element, and lie side by side at the length of the longest. */

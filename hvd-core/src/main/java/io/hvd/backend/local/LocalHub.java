@@ -3,6 +3,8 @@ package io.hvd.backend.local;
 import io.hvd.backend.memory.Layout;
 import io.hvd.backend.memory.MemoryGroup;
 import io.hvd.backend.memory.Segment;
+import io.hvd.buffer.BufferLedger;
+import io.hvd.buffer.BufferLedger.Owner;
 import io.hvd.error.ShutdownException;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
@@ -104,7 +106,8 @@ public final class LocalHub {
     }
 
     private ByteBuffer allocate() {
-        return ByteBuffer.allocateDirect(layout.bytes() + LINE)
+        return BufferLedger.PROCESS
+                .direct(Owner.THREADS, layout.bytes() + LINE)
                 .alignedSlice(LINE)
                 .slice(0, layout.bytes());
     }

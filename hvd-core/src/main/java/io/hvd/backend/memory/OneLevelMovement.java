@@ -1,6 +1,8 @@
 package io.hvd.backend.memory;
 
 import io.hvd.backend.memory.Layout.Counter;
+import io.hvd.buffer.BufferLedger;
+import io.hvd.buffer.BufferLedger.Owner;
 import io.hvd.spi.Activities;
 import io.hvd.spi.Pieces;
 import io.hvd.spi.Reduction;
@@ -11,7 +13,6 @@ import io.hvd.tensor.Reducer;
 import io.hvd.tensor.Scale;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.List;
 
@@ -162,7 +163,7 @@ final class OneLevelMovement {
 
     private ByteBuffer own() {
         if (own == null) {
-            own = ByteBuffer.allocateDirect(segment.stageBytes()).order(ByteOrder.nativeOrder());
+            own = BufferLedger.PROCESS.direct(Owner.MOVEMENT, segment.stageBytes());
         }
         return own;
     }

@@ -1,6 +1,8 @@
 package io.hvd.backend.memory;
 
 import io.hvd.backend.memory.Layout.Counter;
+import io.hvd.buffer.BufferLedger;
+import io.hvd.buffer.BufferLedger.Owner;
 import io.hvd.spi.Activities;
 import io.hvd.spi.Collectives.Completion;
 import io.hvd.spi.Pieces;
@@ -227,7 +229,7 @@ final class TwoLevelMovement {
     private ByteBuffer arrival(long round) {
         int parity = (int) (round & 1);
         if (arrivals[parity] == null) {
-            arrivals[parity] = ByteBuffer.allocateDirect(segment.stageBytes() / segment.ranks());
+            arrivals[parity] = BufferLedger.PROCESS.direct(Owner.MOVEMENT, segment.stageBytes() / segment.ranks());
         }
         return arrivals[parity];
     }

@@ -7,6 +7,7 @@ import io.hvd.backend.cuda.CudaStream;
 import io.hvd.backend.cuda.DeviceStage;
 import io.hvd.backend.cuda.PinnedStage;
 import io.hvd.backend.cuda.Segment;
+import io.hvd.buffer.BufferLedger.Owner;
 import io.hvd.config.GpuSettings;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
@@ -71,7 +72,7 @@ final class RankGpu implements AutoCloseable {
         this.stageBytes = settings.stageBytes();
         this.stream = cuda.createStream();
         this.results = new BlockPool(
-                cuda::allocate,
+                bytes -> cuda.allocate(Owner.GPU_RESULTS, bytes),
                 afterAllWork == null ? null : () -> cuda.recordEvent(afterAllWork),
                 settings.resultBytes());
         this.times = new DeviceTimes(stream, device);
@@ -104,7 +105,7 @@ final class RankGpu implements AutoCloseable {
     /** The address of a stage. @param number 0 or 1 */
     long stage(int number) {
         while (stages.size() <= number) {
-            DeviceStage stage = cuda.allocate(stageBytes);
+            DeviceStage stage = cuda.allocate(Owner.GPU_BATCHES, stageBytes);
             stage.clear(stream());
             stages.add(stage);
         }
@@ -114,7 +115,7 @@ final class RankGpu implements AutoCloseable {
     /** A stage on the host, as large as one on the device. @param number 0 or 1 */
     PinnedStage pinned(int number) {
         while (pinned.size() <= number) {
-            pinned.add(cuda.allocatePinned(stageBytes));
+            pinned.add(cuda.allocatePinned(Owner.GPU_BATCHES, stageBytes));
         }
         return pinned.get(number);
     }

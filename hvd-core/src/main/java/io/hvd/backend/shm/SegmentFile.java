@@ -1,5 +1,7 @@
 package io.hvd.backend.shm;
 
+import io.hvd.buffer.BufferLedger;
+import io.hvd.buffer.BufferLedger.Owner;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.MappedByteBuffer;
@@ -36,7 +38,7 @@ final class SegmentFile {
         var onlyMine = PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
         Path file = Files.createTempFile(folder, "hvd-", ".shm", onlyMine);
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
-            ByteBuffer zeros = ByteBuffer.allocateDirect(Math.min(BLOCK, bytes));
+            ByteBuffer zeros = BufferLedger.PROCESS.direct(Owner.CONVERSION, Math.min(BLOCK, bytes));
             for (int done = 0; done < bytes; ) {
                 zeros.clear().limit(Math.min(zeros.capacity(), bytes - done));
                 done += channel.write(zeros);
@@ -76,6 +78,6 @@ final class SegmentFile {
 
     /** The memory stays as long as the buffer is reachable, with or without a name. */
     static MappedByteBuffer map(FileChannel file) throws IOException {
-        return file.map(MapMode.READ_WRITE, 0, file.size());
+        return BufferLedger.PROCESS.map(Owner.SHARED_MEMORY, file, MapMode.READ_WRITE, 0, file.size());
     }
 }

@@ -40,19 +40,12 @@ public final class Bench {
 
     private static int run(String[] args) throws InterruptedException {
         try {
-            if (args.length > 0 && args[0].equals("report")) {
-                return report(args);
-            }
-            if (args.length > 0 && args[0].equals("aims")) {
-                return aims(args);
-            }
-            Benchmark benchmark = named(args);
-            String[] flags = Arrays.copyOfRange(args, 1, args.length);
-            CommandLine line = new DefaultParser().parse(flags(benchmark), flags);
-            if (!line.getArgList().isEmpty()) {
-                throw new ParseException("unexpected " + line.getArgList());
-            }
-            return line.hasOption("help") ? help(benchmark) : run(benchmark, line, String.join(" ", flags));
+            return switch (args.length == 0 ? "" : args[0]) {
+                case "report" -> report(args);
+                case "aims" -> aims(args);
+                case "examples" -> ExamplesBench.run(System.out, Arrays.copyOfRange(args, 1, args.length));
+                default -> measure(args);
+            };
         } catch (ParseException e) {
             System.err.println("bench: " + e.getMessage() + "; --help lists the flags");
             return BAD_USAGE;
@@ -60,6 +53,16 @@ public final class Bench {
             System.err.println("bench: " + e.getMessage());
             return FAILED;
         }
+    }
+
+    private static int measure(String[] args) throws IOException, ParseException, InterruptedException {
+        Benchmark benchmark = named(args);
+        String[] flags = Arrays.copyOfRange(args, 1, args.length);
+        CommandLine line = new DefaultParser().parse(flags(benchmark), flags);
+        if (!line.getArgList().isEmpty()) {
+            throw new ParseException("unexpected " + line.getArgList());
+        }
+        return line.hasOption("help") ? help(benchmark) : run(benchmark, line, String.join(" ", flags));
     }
 
     private static int report(String[] args) throws IOException, ParseException {
@@ -111,8 +114,8 @@ public final class Bench {
         return ALL.stream()
                 .filter(each -> args.length > 0 && each.name().equals(args[0]))
                 .findFirst()
-                .orElseThrow(() -> new ParseException(
-                        "name one of " + ALL.stream().map(Benchmark::name).toList() + " or report or aims first"));
+                .orElseThrow(() -> new ParseException("name one of "
+                        + ALL.stream().map(Benchmark::name).toList() + ", or one of report, aims and examples, first"));
     }
 
     private static Plan plan(Benchmark benchmark, CommandLine line) throws ParseException {

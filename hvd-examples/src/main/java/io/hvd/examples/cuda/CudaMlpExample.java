@@ -7,6 +7,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.examples.Example;
 import io.hvd.examples.ExampleFailure;
+import io.hvd.examples.QuickRun;
 import io.hvd.examples.data.Digits;
 import io.hvd.examples.data.ImageSets;
 import io.hvd.examples.gpu.GpuCheck;
@@ -39,6 +40,11 @@ public final class CudaMlpExample implements Example {
     @Override
     public Options flags() {
         return MlpOptions.flags();
+    }
+
+    @Override
+    public List<QuickRun> quickRuns() {
+        return List.of(QuickRun.of("").onGpus());
     }
 
     @Override

@@ -111,7 +111,7 @@ final class MlpTraining implements AutoCloseable {
         WeightCheck weights = WeightCheck.of(hvd, checksum(model.parameters()));
         say("%s", weights);
         say("%s", totals.dataWait());
-        say("%s", totals.result("cuda-mlp", hvd.size(), options.epochs(), loss, accuracy));
+        say("%s", totals.result("cuda-mlp", images.origin(), hvd.size(), options.epochs(), loss, accuracy));
         return weights.areEqual() ? 0 : WEIGHTS_DIFFER;
     }
 

@@ -86,6 +86,7 @@ public final class Cifar {
 
     private static ImageSets sets(ColourImages shape, Dataset<ImageSample> train, Dataset<ImageSample> test) {
         int classes = shape.classes().size();
-        return new ImageSets(train, test, ColourScale.CHANNELS, shape.rows(), shape.columns(), classes);
+        return new ImageSets(
+                train, test, ColourScale.CHANNELS, shape.rows(), shape.columns(), classes, DataOrigin.FILES);
     }
 }

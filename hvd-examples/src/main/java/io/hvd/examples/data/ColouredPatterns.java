@@ -27,7 +27,7 @@ public final class ColouredPatterns {
         var seeds = new SplitMix64(seed);
         var train = of(trainSize, seeds.nextLong());
         var test = of(testSize, seeds.nextLong());
-        return new ImageSets(train, test, ColourScale.CHANNELS, SIDE, SIDE, CLASSES);
+        return new ImageSets(train, test, ColourScale.CHANNELS, SIDE, SIDE, CLASSES, DataOrigin.DRAWN);
     }
 
     private static float[] draw(int label, SplitMix64 random) {

@@ -32,7 +32,7 @@ public final class Digits {
      */
     public static ImageSets load() {
         Dataset.Split<ImageSample> split = Dataset.of(read()).split(TRAIN_FRACTION, SPLIT_SEED);
-        return ImageSets.ofDigits(split.first(), split.second(), SIDE, SIDE);
+        return ImageSets.ofDigits(split.first(), split.second(), SIDE, SIDE, DataOrigin.SHIPPED);
     }
 
     private static List<ImageSample> read() {

@@ -3,30 +3,21 @@ package io.hvd.examples.data;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.Stream;
 
 /**
  * A folder of JPEG files for every class. The classes are numbered by the order of their names, and a file is decoded
  * each time its sample is read, on the thread that reads it.
  */
 final class JpegFolder implements ColourImages {
-    private final List<String> classes;
-    private final List<Path> files;
-
-    /** The label of each file. */
-    private final int[] labels;
-
+    private final ClassFolders listed;
     private final int rows;
     private final int columns;
 
-    private JpegFolder(List<String> classes, List<Path> files, List<Integer> labels) throws IOException {
-        this.classes = List.copyOf(classes);
-        this.files = List.copyOf(files);
-        this.labels = labels.stream().mapToInt(Integer::intValue).toArray();
-        JpegImage first = JpegImage.read(files.get(0));
+    private JpegFolder(ClassFolders listed) throws IOException {
+        this.listed = listed;
+        JpegImage first = JpegImage.read(listed.files().get(0));
         this.rows = first.rows();
         this.columns = first.columns();
     }
@@ -38,32 +29,13 @@ final class JpegFolder implements ColourImages {
         if (!Files.isDirectory(folder)) {
             return Optional.empty();
         }
-        List<String> classes = new ArrayList<>();
-        List<Path> files = new ArrayList<>();
-        List<Integer> labels = new ArrayList<>();
-        for (Path classFolder : sorted(folder, Files::isDirectory)) {
-            for (Path file : sorted(classFolder, JpegFolder::isJpeg)) {
-                files.add(file);
-                labels.add(classes.size());
-            }
-            classes.add(classFolder.getFileName().toString());
-        }
-        return files.isEmpty() ? Optional.empty() : Optional.of(new JpegFolder(classes, files, labels));
-    }
-
-    private static boolean isJpeg(Path file) {
-        return file.getFileName().toString().toLowerCase(java.util.Locale.ROOT).matches("[^.].*\\.jpe?g");
-    }
-
-    private static List<Path> sorted(Path folder, java.util.function.Predicate<Path> wanted) throws IOException {
-        try (Stream<Path> entries = Files.list(folder)) {
-            return entries.filter(wanted).sorted().toList();
-        }
+        ClassFolders listed = ClassFolders.list(folder, "jpe?g");
+        return listed.files().isEmpty() ? Optional.empty() : Optional.of(new JpegFolder(listed));
     }
 
     @Override
     public int size() {
-        return files.size();
+        return listed.files().size();
     }
 
     @Override
@@ -78,16 +50,17 @@ final class JpegFolder implements ColourImages {
 
     @Override
     public List<String> classes() {
-        return classes;
+        return listed.classes();
     }
 
     @Override
     public ImageSample get(int index) throws IOException {
-        JpegImage image = JpegImage.read(files.get(index));
+        Path file = listed.files().get(index);
+        JpegImage image = JpegImage.read(file);
         if (image.rows() != rows || image.columns() != columns) {
-            throw new IOException(files.get(index) + ": found " + image.columns() + "x" + image.rows()
-                    + " pixels, expected " + columns + "x" + rows + " as in " + files.get(0));
+            throw new IOException(file + ": found " + image.columns() + "x" + image.rows() + " pixels, expected "
+                    + columns + "x" + rows + " as in " + listed.files().get(0));
         }
-        return new ImageSample(image.normalised(), labels[index]);
+        return new ImageSample(image.normalised(), listed.labels()[index]);
     }
 }

@@ -1,5 +1,6 @@
 package io.hvd.examples.data;
 
+import java.awt.Graphics2D;
 import java.awt.image.BufferedImage;
 import java.awt.image.Raster;
 import java.io.IOException;
@@ -10,7 +11,7 @@ import javax.imageio.ImageReader;
 import javax.imageio.stream.ImageInputStream;
 
 /**
- * A decoded JPEG file.
+ * A decoded image file.
  *
  * @param values values from 0 to 255, pixel by pixel, with the bands of a pixel next to each other
  * @param bands 3 for colour, 1 for grey
@@ -20,7 +21,10 @@ record JpegImage(int[] values, int bands, int rows, int columns) {
 
     /** Decodes a file; several threads may call it at once. */
     static JpegImage read(Path file) throws IOException {
-        BufferedImage image = decode(file);
+        return of(file, decode(file));
+    }
+
+    private static JpegImage of(Path file, BufferedImage image) throws IOException {
         Raster raster = image.getRaster();
         int bands = raster.getNumBands();
         if (bands != 1 && bands != ColourScale.CHANNELS) {
@@ -32,11 +36,27 @@ record JpegImage(int[] values, int bands, int rows, int columns) {
         return new JpegImage(values, bands, image.getHeight(), image.getWidth());
     }
 
+    /**
+     * Decodes a JPEG or PNG file whatever its pixels are like: palettes and 16-bit channels become 8-bit colours, and what
+     * is transparent becomes black.
+     */
+    static JpegImage readAsColours(Path file) throws IOException {
+        BufferedImage image = decode(file);
+        BufferedImage colours = image;
+        if (image.getType() != BufferedImage.TYPE_3BYTE_BGR && image.getType() != BufferedImage.TYPE_BYTE_GRAY) {
+            colours = new BufferedImage(image.getWidth(), image.getHeight(), BufferedImage.TYPE_3BYTE_BGR);
+            Graphics2D into = colours.createGraphics();
+            into.drawImage(image, 0, 0, null);
+            into.dispose();
+        }
+        return of(file, colours);
+    }
+
     private static BufferedImage decode(Path file) throws IOException {
         try (ImageInputStream in = ImageIO.createImageInputStream(file.toFile())) {
             Iterator<ImageReader> readers = ImageIO.getImageReaders(in);
             if (!readers.hasNext()) {
-                throw new IOException("it is not a JPEG file");
+                throw new IOException("it is no image file of a kind that Java knows");
             }
             ImageReader reader = readers.next();
             try {

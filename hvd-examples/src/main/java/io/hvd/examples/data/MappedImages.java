@@ -27,13 +27,7 @@ public final class MappedImages implements Dataset<ImageSample> {
      */
     public static ImageSets of(HvdContext hvd, Path file, String version, ImageSets images) {
         MappedDataset records = MappedDataset.shared(hvd, file, version, writer -> writeAll(images.train(), writer));
-        return new ImageSets(
-                new MappedImages(records),
-                images.test(),
-                images.channels(),
-                images.rows(),
-                images.columns(),
-                images.classes());
+        return images.withTrain(new MappedImages(records));
     }
 
     private static void writeAll(Dataset<ImageSample> images, RecordWriter writer) throws Exception {

@@ -53,12 +53,12 @@ public final class Mnist {
             throw new IOException("the training images have " + train.rows() + "x" + train.columns()
                     + " pixels, the test images " + test.rows() + "x" + test.columns());
         }
-        return ImageSets.ofDigits(train, test, train.rows(), train.columns());
+        return ImageSets.ofDigits(train, test, train.rows(), train.columns(), DataOrigin.FILES);
     }
 
     private static ImageSets split(MnistImages whole, double trainFraction) {
         Dataset.Split<ImageSample> split = whole.split(trainFraction, SPLIT_SEED);
-        return ImageSets.ofDigits(split.first(), split.second(), whole.rows(), whole.columns());
+        return ImageSets.ofDigits(split.first(), split.second(), whole.rows(), whole.columns(), DataOrigin.FILES);
     }
 
     private static MnistImages read(Path directory, String part) throws IOException {

@@ -22,7 +22,7 @@ public final class SyntheticDigits {
         var seeds = new SplitMix64(seed);
         var train = of(trainSize, seeds.nextLong());
         var test = of(testSize, seeds.nextLong());
-        return ImageSets.ofDigits(train, test, SIDE, SIDE);
+        return ImageSets.ofDigits(train, test, SIDE, SIDE, DataOrigin.DRAWN);
     }
 
     private static float[] draw(int label, SplitMix64 random) {

@@ -8,6 +8,7 @@ import io.hvd.backend.nccl.GpuReport;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.examples.Example;
+import io.hvd.examples.QuickRun;
 import io.hvd.examples.gpu.CheckLine.Outcome;
 import java.util.ArrayList;
 import java.util.List;
@@ -67,6 +68,11 @@ public final class GpuCheck implements Example {
     }
 
     @Override
+    public List<QuickRun> quickRuns() {
+        return List.of(QuickRun.leftOut("it checks GPUs and trains nothing, see gpu-check.sh"));
+    }
+
+    @Override
     public RankBody<Integer> program(CommandLine line) throws ParseException {
         CheckChoice choice = CheckChoice.of(line.getOptionValue(ONLY));
         String form = line.getOptionValue(VERSIONS);
@@ -95,7 +101,7 @@ public final class GpuCheck implements Example {
 
     /** Allows process sets, because one of the checks makes one. */
     @Override
-    public InitOptions joining() {
+    public InitOptions joining(CommandLine line) {
         return InitOptions.standard().withDynamicProcessSets();
     }
 

@@ -1,6 +1,7 @@
 package io.hvd.examples.image;
 
 import io.hvd.train.ClassScores;
+import java.util.List;
 import org.bytedeco.pytorch.Tensor;
 
 /**
@@ -23,6 +24,12 @@ record BatchResult(double lossSum, ClassScores scores, long[] labels) {
         long[] labels = new long[Math.toIntExact(targets.numel())];
         targets.cpu().contiguous().data_ptr_long().get(labels);
         return new BatchResult(loss.item_float() * (double) labels.length, new ClassScores(scores, classes), labels);
+    }
+
+    /** The mean loss over the samples of all parts of a step. */
+    static double meanLoss(List<BatchResult> parts) {
+        return parts.stream().mapToDouble(BatchResult::lossSum).sum()
+                / parts.stream().mapToInt(BatchResult::samples).sum();
     }
 
     int samples() {

@@ -134,6 +134,7 @@ final class CallbacksTraining {
         if (hvd.rank() == 0) {
             out.accept(totals.result(
                     MnistCallbacksExample.NAME,
+                    images.origin(),
                     hvd.size(),
                     end.epoch(),
                     end.result(TEST_LOSS).mean(),

@@ -3,18 +3,20 @@ package io.hvd.examples.image;
 import io.hvd.HvdContext;
 import io.hvd.RankBody;
 import io.hvd.examples.Example;
+import io.hvd.examples.QuickRun;
 import io.hvd.examples.data.Cifar;
 import io.hvd.examples.data.ColouredPatterns;
 import io.hvd.examples.data.ImageSets;
 import io.hvd.examples.data.Lazy;
 import io.hvd.examples.data.MappedImages;
 import java.io.IOException;
+import java.util.List;
 import java.util.concurrent.Callable;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Options;
 import org.apache.commons.cli.ParseException;
 
-/** ResNet-18 on CIFAR-10, on colour images laid out like it, or on images that the program draws. */
+/** Residual nets on CIFAR-10, on colour images laid out like it, or on images that the program draws. */
 public final class CifarExample implements Example {
     private static final int DRAWN_TRAIN = 5_000;
     private static final int DRAWN_TEST = 1_000;
@@ -27,7 +29,7 @@ public final class CifarExample implements Example {
 
     @Override
     public String summary() {
-        return "ResNet-18 on CIFAR-10 (binary files or JPEG folders), or on images drawn by the program";
+        return "residual nets on CIFAR-10 (binary files or JPEG folders), or on images drawn by the program";
     }
 
     @Override
@@ -36,12 +38,19 @@ public final class CifarExample implements Example {
     }
 
     @Override
+    public List<QuickRun> quickRuns() {
+        return List.of(QuickRun.of("--preset quick --epochs 2"));
+    }
+
+    @Override
     public RankBody<Integer> program(CommandLine line) throws ParseException {
         CifarOptions options = CifarOptions.from(line);
         Callable<ImageSets> images = new Lazy<>(() -> images(options));
         return hvd -> {
             options.results().files().require(hvd);
-            new CifarTraining(hvd, options, mapped(hvd, options, images.call())).run();
+            try (CifarTraining training = new CifarTraining(hvd, options, mapped(hvd, options, images.call()))) {
+                training.run();
+            }
             return 0;
         };
     }

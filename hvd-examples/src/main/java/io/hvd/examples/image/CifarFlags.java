@@ -2,6 +2,7 @@ package io.hvd.examples.image;
 
 import static io.hvd.examples.Flags.valued;
 
+import io.hvd.examples.training.ParallelMode;
 import io.hvd.examples.training.TorchDevice;
 import org.apache.commons.cli.Options;
 
@@ -21,10 +22,14 @@ final class CifarFlags {
     }
 
     private static void net(Options all) {
-        all.addOption(valued("a", "arch", "net to train: resnet18, which is the only one and the default"))
+        all.addOption(valued(
+                        "a",
+                        "arch",
+                        "net to train: " + String.join(", ", ResNet.names()) + "; default "
+                                + ResNet.names().get(0)))
                 .addOption(valued("stem", "first layers: cifar (3x3, no pooling; default) or imagenet (7x7, pooling)"))
                 .addOption(valued("classes", "number of classes, default 10"))
-                .addOption(valued("width", "channels of the first layers, default 64 as in ResNet-18"))
+                .addOption(valued("width", "channels of the first stage's 3x3 layers, default 64 as in the paper"))
                 .addOption(null, "sync-bn", false, "batch norms over the batches of all ranks, not of each rank alone")
                 .addOption(null, "pretrained", false, "refused: there are no trained weights to load");
     }
@@ -65,8 +70,8 @@ final class CifarFlags {
                                 + "; must be a multiple of the number of ranks"))
                 .addOption(valued(
                         "images-per-pass",
-                        "largest number of images in one pass of a rank, which bounds its memory; a rank divides its part"
-                                + " of a batch into passes; default 128"));
+                        "largest number of images in one pass of a rank, or of a device with --mode dp, which bounds its"
+                                + " memory; a rank divides its part of a batch into passes; default 128"));
     }
 
     private static void sgd(Options all) {
@@ -86,6 +91,7 @@ final class CifarFlags {
                 .addOption(null, "bf16-allreduce", false, "gradients travel as bfloat16")
                 .addOption(TorchDevice.flag())
                 .addOption(valued("j", "workers", "threads per rank that decode and load batches, default 2"));
+        ParallelMode.addTo(all);
     }
 
     private static void results(Options all) {

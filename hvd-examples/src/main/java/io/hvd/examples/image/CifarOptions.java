@@ -2,9 +2,10 @@ package io.hvd.examples.image;
 
 import io.hvd.Compression;
 import io.hvd.examples.Flags;
+import io.hvd.examples.training.GlobalBatch;
+import io.hvd.examples.training.ParallelMode;
 import io.hvd.examples.training.TorchDevice;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import org.apache.commons.cli.CommandLine;
@@ -14,7 +15,7 @@ import org.apache.commons.cli.ParseException;
  * The values of the flags of the CIFAR-10 example.
  *
  * @param batchSize number of samples in a step of all ranks together
- * @param imagesPerPass the largest number of images in one pass, whose activations are in memory at the same time
+ * @param imagesPerPass the largest number of images in one pass of a device, whose activations are in memory at the same time
  */
 record CifarOptions(
         Net net,
@@ -26,31 +27,30 @@ record CifarOptions(
         Compression compression,
         int workers,
         long seed,
-        boolean cuda) {
-    private static final List<String> ARCHITECTURES = List.of("resnet18");
-
+        boolean cuda,
+        ParallelMode mode) {
     /**
      * The net.
      *
-     * @param width channels of the first layers; 64 is ResNet-18
+     * @param width channels of the first stage's 3x3 layers; 64 in the paper
      * @param syncBatchNorm whether batch norms are over the batches of all ranks
      */
-    record Net(String arch, ResNet18.Stem stem, int classes, int width, boolean syncBatchNorm) {
+    record Net(String arch, ResNet.Stem stem, int classes, int width, boolean syncBatchNorm) {
         static Net from(CommandLine line, CifarPreset preset) throws ParseException {
             if (line.hasOption("pretrained")) {
                 throw new ParseException("--pretrained: there are no trained weights to load, hvd ships none and"
                         + " downloads nothing; a file of your own is loaded by --checkpoint FILE --resume");
             }
             return new Net(
-                    Flags.oneOf(line, "arch", ARCHITECTURES),
-                    ResNet18.Stem.of(Flags.oneOf(line, "stem", ResNet18.Stem.words())),
+                    Flags.oneOf(line, "arch", ResNet.names()),
+                    ResNet.Stem.of(Flags.oneOf(line, "stem", ResNet.Stem.words())),
                     Flags.count(line, "classes", 10, 1),
                     Flags.count(line, "width", preset.width, 1),
                     line.hasOption("sync-bn"));
         }
 
-        ResNet18 build() {
-            return new ResNet18(stem, classes, width);
+        ImageClassifier build() {
+            return ResNet.named(arch, stem, classes, width);
         }
 
         @Override
@@ -145,6 +145,10 @@ record CifarOptions(
 
     static CifarOptions from(CommandLine line) throws ParseException {
         CifarPreset preset = CifarPreset.of(line);
+        ParallelMode mode = ParallelMode.of(line);
+        if (mode.isDataParallel() && line.hasOption("sync-bn")) {
+            throw new ParseException("--sync-bn beside --mode dp: it is over the batches of ranks, not of devices");
+        }
         return new CifarOptions(
                 Net.from(line, preset),
                 Data.from(line, preset),
@@ -155,16 +159,12 @@ record CifarOptions(
                 TrainingOptions.compression(line),
                 Flags.count(line, "workers", 2, 0),
                 Flags.number(line, "seed", 42, Long.MIN_VALUE),
-                TorchDevice.isCuda(line));
+                TorchDevice.isCuda(line),
+                mode);
     }
 
     /** The number of samples in a rank's part of the batch. */
     int batchPerRank(int ranks) throws ParseException {
-        if (batchSize % ranks != 0) {
-            throw new ParseException("--batch-size is that of all ranks together: " + batchSize
-                    + " cannot be dealt evenly to " + ranks + " ranks, " + Math.max(1, batchSize / ranks) * ranks
-                    + " can");
-        }
-        return batchSize / ranks;
+        return new GlobalBatch(batchSize).ofEachOf(ranks);
     }
 }

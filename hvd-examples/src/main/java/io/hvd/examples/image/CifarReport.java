@@ -1,9 +1,12 @@
 package io.hvd.examples.image;
 
 import io.hvd.HvdContext;
+import io.hvd.examples.data.DataOrigin;
 import io.hvd.examples.image.StepFigures.Figure;
 import io.hvd.examples.image.StepFigures.Reading;
+import io.hvd.examples.training.ParallelMode;
 import io.hvd.examples.training.RunTotals;
+import java.util.List;
 import java.util.Locale;
 
 /** Prints the output of the CIFAR-10 example, on rank 0 alone. */
@@ -84,11 +87,19 @@ final class CifarReport {
         print("final top-1 %.3f %%, top-5 %.3f %%", 100 * evaluation.accuracy(), 100 * evaluation.top5());
     }
 
-    void result(int epochs, Evaluation evaluation, RunTotals totals) {
+    /** Prints the seconds of an epoch and what each device holds. */
+    void spread(ParallelMode mode, List<String> memory, double secondsPerEpoch) {
+        memory.forEach(line -> print("%s", line));
+        print(
+                "mode %s over %d: %.2f s per epoch of training",
+                mode.word(), hvd.size() * mode.devices(), secondsPerEpoch);
+    }
+
+    void result(DataOrigin data, int epochs, Evaluation evaluation, RunTotals totals) {
         print("%s", totals.dataWait());
         print(
                 "RESULT example=cifar10 ranks=%d epochs=%d steps=%d loss=%.6f accuracy=%.5f top5=%.5f evaluated=%d"
-                        + " samples_per_second=%.1f overlap=%.2f exposed_ms=%.3f",
+                        + " samples_per_second=%.1f overlap=%.2f exposed_ms=%.3f data=%s",
                 hvd.size(),
                 epochs,
                 totals.steps(),
@@ -98,7 +109,8 @@ final class CifarReport {
                 evaluation.samples(),
                 totals.samplesPerSecond(hvd.size()),
                 totals.overlap(hvd.size()),
-                totals.exposedMillis(hvd.size()));
+                totals.exposedMillis(hvd.size()),
+                data);
     }
 
     private void print(String format, Object... values) {

@@ -9,7 +9,7 @@ import io.hvd.examples.data.ImageSample;
 import io.hvd.examples.data.ImageSets;
 import io.hvd.examples.training.FiniteLoss;
 import io.hvd.examples.training.RunTotals;
-import io.hvd.examples.training.SeededModule;
+import io.hvd.examples.training.SpreadModel;
 import io.hvd.examples.training.TorchDevice;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.LocalReduction;
@@ -30,8 +30,8 @@ import org.bytedeco.pytorch.SGDOptions;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 
-/** Trains a ResNet-18 on every rank's share of each batch, and evaluates it on every test image once. */
-final class CifarTraining {
+/** Trains a residual net on every rank's share of each batch, and evaluates it on every test image once. */
+final class CifarTraining implements AutoCloseable {
     private static final String BEST = "best_accuracy";
     private static final int LARGEST_TEST_BATCH = 256;
 
@@ -41,6 +41,7 @@ final class CifarTraining {
     private final ImageSets images;
     private final int batchPerRank;
     private final TorchDevice device;
+    private final SpreadModel<ImageClassifier> spread;
     private final ImageClassifier model;
     private final DistributedOptimizer optimizer;
     private final TrainingCheckpoint checkpoint;
@@ -51,7 +52,7 @@ final class CifarTraining {
     private Predictions predictions;
     private double best;
 
-    /** @throws ParseException if the batch cannot be dealt evenly to the ranks */
+    /** @throws ParseException if the batch cannot be dealt evenly to the ranks, or several devices of one process to several ranks */
     CifarTraining(HvdContext hvd, CifarOptions options, ImageSets images) throws ParseException {
         this.hvd = hvd;
         this.options = options;
@@ -59,7 +60,8 @@ final class CifarTraining {
         this.images = images;
         this.batchPerRank = options.batchPerRank(hvd.size());
         this.device = TorchDevice.of(hvd, options.cuda());
-        this.model = device.onto(SeededModule.seeded(options.seed(), options.net()::build));
+        this.spread = SpreadModel.of(hvd, options.mode(), device, options.seed(), options.net()::build);
+        this.model = spread.module();
         if (options.net().syncBatchNorm()) {
             SyncBatchNorm.convert(model, hvd);
         }
@@ -173,7 +175,10 @@ final class CifarTraining {
             double waited = secondsSince(last);
             List<BatchResult> results = step(batch);
             figures.add(results, secondsSince(last), waited);
-            record.stepEnds(batch.size(), loss(results), optimizer.lastStep().exposedNanos());
+            record.stepEnds(
+                    batch.size(),
+                    BatchResult.meanLoss(results),
+                    optimizer.lastStep().exposedNanos());
             last = System.nanoTime();
             step++;
             if (step % options.results().printFreq() == 0) {
@@ -192,7 +197,8 @@ final class CifarTraining {
 
     /** Makes one step of the optimizer, after one or several passes whose gradients add up to those of the batch. */
     private List<BatchResult> step(TorchBatch batch) {
-        List<BatchPart> parts = BatchPart.of(batch.size(), options.imagesPerPass());
+        List<BatchPart> parts = BatchPart.of(
+                batch.size(), options.imagesPerPass() * options.mode().devices());
         List<BatchResult> results = new ArrayList<>();
         optimizer.zeroGradients();
         optimizer.backwardPassesPerStep(parts.size());
@@ -205,15 +211,11 @@ final class CifarTraining {
         return results;
     }
 
-    private static double loss(List<BatchResult> results) {
-        return results.stream().mapToDouble(BatchResult::lossSum).sum()
-                / results.stream().mapToInt(BatchResult::samples).sum();
-    }
-
     private BatchResult pass(TorchBatch batch, BatchPart part) {
         double weight = (double) part.size() / batch.size();
         try (PointerScope scope = new PointerScope()) {
-            Tensor output = model.forward(part.of(batch.fields().get(ImageTensors.IMAGES)));
+            Tensor output = spread.forward(
+                    ImageClassifier::forward, part.of(batch.fields().get(ImageTensors.IMAGES)));
             Tensor targets = part.of(batch.fields().get(ImageTensors.LABELS));
             Tensor loss = nll_loss(output, targets);
             (weight == 1 ? loss : loss.mul(new Scalar(weight))).backward();
@@ -260,7 +262,13 @@ final class CifarTraining {
             Predictions.write(rows, options.results().predictions().get());
         }
         report.end(end, rows.stream().map(Predictions.Row::index).distinct().count());
-        report.result(epochs, end, totals);
+        report.spread(options.mode(), spread.memory(SpreadModel.bytesOfParameters(model)), totals.secondsPerEpoch());
+        report.result(images.origin(), epochs, end, totals);
+    }
+
+    @Override
+    public void close() {
+        spread.close();
     }
 
     private static double secondsSince(long nanos) {

@@ -2,7 +2,9 @@ package io.hvd.examples.image;
 
 import io.hvd.RankBody;
 import io.hvd.examples.Example;
+import io.hvd.examples.QuickRun;
 import io.hvd.examples.data.Digits;
+import java.util.List;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Options;
 import org.apache.commons.cli.ParseException;
@@ -29,6 +31,11 @@ public final class DigitsExample implements Example {
 
     TrainingOptions options(CommandLine line) throws ParseException {
         return TrainingOptions.from(line, DEFAULTS);
+    }
+
+    @Override
+    public List<QuickRun> quickRuns() {
+        return List.of(QuickRun.of("--epochs 5"));
     }
 
     @Override

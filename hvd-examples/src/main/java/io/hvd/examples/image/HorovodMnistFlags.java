@@ -21,7 +21,6 @@ record HorovodMnistFlags(int testBatchSize, int logInterval, double predivideFac
 
     private static final String TEST_BATCH_SIZE = "test-batch-size";
     private static final String LOG_INTERVAL = "log-interval";
-    private static final String NO_CUDA = "no-cuda";
     private static final String MIXED = "use-mixed-precision";
     private static final String PREDIVIDE = "gradient-predivide-factor";
     private static final int HOROVODS_TEST_BATCH_SIZE = 1000;
@@ -32,15 +31,17 @@ record HorovodMnistFlags(int testBatchSize, int logInterval, double predivideFac
                         "samples per rank in a batch of the evaluation, default " + HOROVODS_TEST_BATCH_SIZE))
                 .addOption(Flags.valued(
                         LOG_INTERVAL, "every rank prints its loss once in so many batches; default 0, never"))
-                .addOption(null, NO_CUDA, false, "train on the CPU, as without --device cuda")
+                .addOption(TorchDevice.noCudaFlag())
                 .addOption(null, MIXED, false, "the same as --amp fp16, on the CPU too")
                 .addOption(
                         Flags.valued(PREDIVIDE, "gradients are divided by this before they are added up, default 1"));
     }
 
     static HorovodMnistFlags of(CommandLine line) throws ParseException {
-        requireNoContradiction(line, NO_CUDA, "device", "cuda", TorchDevice.isCuda(line));
-        requireNoContradiction(line, MIXED, "amp", line.getOptionValue("amp"), line.hasOption("amp") && !isFp16(line));
+        TorchDevice.isCuda(line); // refuses a contradiction
+        if (line.hasOption(MIXED) && line.hasOption("amp") && !isFp16(line)) {
+            throw new ParseException("--" + MIXED + " and --amp " + line.getOptionValue("amp") + " exclude each other");
+        }
         double predivide = Flags.decimal(line, PREDIVIDE, 1, factor -> factor > 0, "above 0");
         for (String other : List.of("use-adasum", "checkpoint-dir")) {
             if (predivide != 1 && line.hasOption(other)) {
@@ -60,13 +61,6 @@ record HorovodMnistFlags(int testBatchSize, int logInterval, double predivideFac
 
     private static boolean isFp16(CommandLine line) {
         return "fp16".equals(line.getOptionValue("amp"));
-    }
-
-    private static void requireNoContradiction(
-            CommandLine line, String flag, String other, String value, boolean contradicts) throws ParseException {
-        if (line.hasOption(flag) && contradicts) {
-            throw new ParseException("--" + flag + " and --" + other + " " + value + " exclude each other");
-        }
     }
 
     /** Whether a batch, counted from 0 within its epoch, gets a line. */

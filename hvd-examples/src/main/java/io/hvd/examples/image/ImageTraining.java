@@ -6,6 +6,7 @@ import io.hvd.examples.ExampleFailure;
 import io.hvd.examples.Progress;
 import io.hvd.examples.data.ImageSample;
 import io.hvd.examples.data.ImageSets;
+import io.hvd.examples.training.BatchPlace;
 import io.hvd.examples.training.FiniteLoss;
 import io.hvd.examples.training.RunTotals;
 import io.hvd.examples.training.SeededModule;
@@ -62,7 +63,7 @@ final class ImageTraining {
         this.course = TrainingCourse.of(hvd, options, images.train().size(), model, optimizer);
         this.step = new TrainingStep(options, schedule, device, model, optimizer, course, totals, record);
         this.evaluator = new Evaluator(hvd, images, device, model, horovods.testBatchSize(), 0);
-        this.report = new TrainingReport(example, hvd, options, horovods, optimizer, totals);
+        this.report = new TrainingReport(example, hvd, options, horovods, optimizer, totals, images.origin());
     }
 
     /**
@@ -91,6 +92,7 @@ final class ImageTraining {
                 model.seedDropout(options.seed() + 1 + (long) epoch * hvd.size() + hvd.rank());
                 boolean complete = trainEpoch(loader, epoch);
                 if (course.isTerminated()) {
+                    record.stopped("SIGTERM has come, and a checkpoint is written");
                     return last;
                 }
                 last = evaluator.evaluate(batch -> {});

@@ -2,8 +2,10 @@ package io.hvd.examples.image;
 
 import io.hvd.RankBody;
 import io.hvd.examples.Example;
+import io.hvd.examples.QuickRun;
 import io.hvd.examples.data.ImageSets;
 import io.hvd.examples.data.Lazy;
+import java.util.List;
 import java.util.concurrent.Callable;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Options;
@@ -27,6 +29,11 @@ public final class MnistExample implements Example {
     @Override
     public Options flags() {
         return HorovodMnistFlags.addFlags(MnistData.addFlags(TrainingOptions.flags(DEFAULTS)));
+    }
+
+    @Override
+    public List<QuickRun> quickRuns() {
+        return List.of(QuickRun.of("--epochs 2"));
     }
 
     @Override

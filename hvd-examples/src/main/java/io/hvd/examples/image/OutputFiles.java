@@ -12,7 +12,7 @@ import java.util.Optional;
 import org.apache.commons.cli.ParseException;
 
 /** The files that rank 0 is going to write. It tries to write them before the training begins. */
-final class OutputFiles {
+public final class OutputFiles {
     private final List<Output> outputs = new ArrayList<>();
 
     /** @param text whether the file may also be a device */
@@ -41,13 +41,13 @@ final class OutputFiles {
     }
 
     /** Adds the file of a flag, if it is given. */
-    OutputFiles with(String flag, Optional<Path> file) {
+    public OutputFiles with(String flag, Optional<Path> file) {
         file.ifPresent(path -> outputs.add(new Output(flag, path, false)));
         return this;
     }
 
     /** Adds a text file, which may also be a device. */
-    OutputFiles withText(String flag, Optional<Path> file) {
+    public OutputFiles withText(String flag, Optional<Path> file) {
         file.ifPresent(path -> outputs.add(new Output(flag, path, true)));
         return this;
     }
@@ -57,7 +57,7 @@ final class OutputFiles {
      *
      * @throws ParseException on every rank, if a file cannot be written
      */
-    void require(HvdContext hvd) throws ParseException {
+    public void require(HvdContext hvd) throws ParseException {
         String mine = hvd.rank() == 0 ? mistake() : "";
         String mistake = hvd.broadcastObject("output_files", mine, ObjectCodec.utf8(), 0);
         if (!mistake.isEmpty()) {

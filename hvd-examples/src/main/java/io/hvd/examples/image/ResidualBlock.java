@@ -2,34 +2,76 @@ package io.hvd.examples.image;
 
 import static org.bytedeco.pytorch.global.torch.relu;
 
+import java.util.ArrayList;
+import java.util.List;
 import org.bytedeco.pytorch.BatchNorm2dImpl;
 import org.bytedeco.pytorch.Conv2dImpl;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Tensor;
 
-/** Two 3x3 convolutions whose result is added to their input. */
+/** Convolutions whose result is added to their input. */
 final class ResidualBlock extends Module {
-    private final Conv2dImpl conv1;
-    private final BatchNorm2dImpl bn1;
-    private final Conv2dImpl conv2;
-    private final BatchNorm2dImpl bn2;
+    /** Two 3x3 convolutions. */
+    static final Kind BASIC = new Kind(List.of(3, 3), 0, 1);
+
+    /**
+     * A 1x1 convolution to fewer channels, a 3x3 one, and a 1x1 one to four times as many channels. The stride is the 3x3
+     * convolution's, as in torchvision; the paper gives it to the first.
+     */
+    static final Kind BOTTLENECK = new Kind(List.of(1, 3, 1), 1, 4);
+
+    /**
+     * What the two kinds of block differ in.
+     *
+     * @param sides of the convolutions' kernels
+     * @param strided index of the convolution that has the block's stride
+     * @param expansion channels of the result for each of the inner channels
+     */
+    record Kind(List<Integer> sides, int strided, int expansion) {
+        int out(int channels) {
+            return channels * expansion;
+        }
+    }
+
+    private final List<Conv2dImpl> convolutions = new ArrayList<>();
+    private final List<BatchNorm2dImpl> norms = new ArrayList<>();
 
     /** The projection of the input; null if the input has the shape of the result. */
     private final Projection downsample;
 
-    ResidualBlock(int in, int out, int stride) {
-        conv1 = register_module("conv1", Layers.convolution(in, out, 3, stride));
-        bn1 = register_module("bn1", Layers.batchNorm(out));
-        conv2 = register_module("conv2", Layers.convolution(out, out, 3, 1));
-        bn2 = register_module("bn2", Layers.batchNorm(out));
+    /** @param channels those of all convolutions but the last of a bottleneck, which has four times as many */
+    ResidualBlock(Kind kind, int in, int channels, int stride) {
+        int out = kind.out(channels);
+        int last = kind.sides().size() - 1;
+        for (int i = 0; i <= last; i++) {
+            add(
+                    i == 0 ? in : channels,
+                    i == last ? out : channels,
+                    kind.sides().get(i),
+                    i == kind.strided() ? stride : 1);
+        }
         boolean sameShape = in == out && stride == 1;
         downsample = sameShape ? null : register_module("downsample", new Projection(in, out, stride));
     }
 
+    private void add(int in, int out, int side, int stride) {
+        int number = convolutions.size() + 1;
+        convolutions.add(register_module("conv" + number, Layers.convolution(in, out, side, stride)));
+        norms.add(register_module("bn" + number, Layers.batchNorm(out)));
+    }
+
     Tensor forward(Tensor input) {
-        Tensor x = relu(bn1.forward(conv1.forward(input)));
-        x = bn2.forward(conv2.forward(x));
+        int last = convolutions.size() - 1;
+        Tensor x = input;
+        for (int i = 0; i < last; i++) {
+            x = relu(layer(i, x));
+        }
+        x = layer(last, x);
         return relu(x.add_(downsample == null ? input : downsample.forward(input)));
+    }
+
+    private Tensor layer(int i, Tensor x) {
+        return norms.get(i).forward(convolutions.get(i).forward(x));
     }
 
     /** Gives the input the shape of the result. */

@@ -1,19 +1,28 @@
 package io.hvd.examples.image;
 
+import java.util.ArrayList;
+import java.util.List;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Tensor;
 
-/** Two residual blocks, the first of which may change the shape. */
+/** Residual blocks one after the other, the first of which may change the shape. */
 final class ResidualStage extends Module {
-    private final ResidualBlock first;
-    private final ResidualBlock second;
+    private final List<ResidualBlock> blocks = new ArrayList<>();
 
-    ResidualStage(int in, int out, int stride) {
-        first = register_module("0", new ResidualBlock(in, out, stride));
-        second = register_module("1", new ResidualBlock(out, out, 1));
+    ResidualStage(ResidualBlock.Kind kind, int count, int in, int channels, int stride) {
+        for (int i = 0; i < count; i++) {
+            ResidualBlock block = i == 0
+                    ? new ResidualBlock(kind, in, channels, stride)
+                    : new ResidualBlock(kind, kind.out(channels), channels, 1);
+            blocks.add(register_module(String.valueOf(i), block));
+        }
     }
 
     Tensor forward(Tensor input) {
-        return second.forward(first.forward(input));
+        Tensor x = input;
+        for (ResidualBlock block : blocks) {
+            x = block.forward(x);
+        }
+        return x;
     }
 }

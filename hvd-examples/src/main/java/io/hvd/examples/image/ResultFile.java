@@ -8,10 +8,10 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
 /** Writes a text for the user: to a file, which is always complete, or to a device such as /dev/stdout. */
-final class ResultFile {
+public final class ResultFile {
     private ResultFile() {}
 
-    static void write(Path file, String text) throws IOException {
+    public static void write(Path file, String text) throws IOException {
         if (isDevice(file)) {
             writeToDevice(file, text);
         } else {

@@ -39,7 +39,8 @@ record RunFlags(Optional<Path> folder, boolean resumes, Map<String, String> give
                 given.put(option.getLongOpt(), option.hasArg() ? option.getValue() : "yes");
             }
         }
-        boolean resumes = line.hasOption("resume") || line.hasOption("checkpoint-dir");
+        boolean resumes =
+                line.hasOption("resume") || line.hasOption("checkpoint-dir") || line.hasOption("checkpoint-format");
         return new RunFlags(Flags.path(line, FOLDER), resumes, given);
     }
 

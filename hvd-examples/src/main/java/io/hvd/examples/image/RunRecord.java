@@ -46,6 +46,11 @@ final class RunRecord {
         }
     }
 
+    /** The training has ended before its end, and goes on in a later run. */
+    void stopped(String why) {
+        log.ifPresent(open -> open.stopped(why));
+    }
+
     /** Every rank calls it. @param stepsDone batches that the training has behind it */
     void begins(long stepsDone) {
         steps = stepsDone;

@@ -4,11 +4,11 @@ import io.hvd.Compression;
 import io.hvd.examples.CompressionFlags;
 import io.hvd.examples.Flags;
 import io.hvd.examples.ReducerFlags;
+import io.hvd.examples.training.AdasumFlag;
 import io.hvd.examples.training.TorchDevice;
 import io.hvd.optimizer.reduce.GradientReducer;
 import io.hvd.train.Schedule;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
 import org.apache.commons.cli.CommandLine;
@@ -76,11 +76,7 @@ record TrainingOptions(
                         "sharded-optimizer",
                         false,
                         "every rank keeps the optimizer state of its share of the parameters only")
-                .addOption(
-                        null,
-                        "use-adasum",
-                        false,
-                        "combine the ranks' steps by Adasum; the number of ranks is a power of two")
+                .addOption(AdasumFlag.flag())
                 .addOption(Flags.valued(
                         "num-groups",
                         "number of groups of parameters whose gradients travel together, default by size"))
@@ -103,16 +99,13 @@ record TrainingOptions(
 
     /** @throws ParseException if the flags do not go with this number of ranks */
     void requireRanks(int ranks) throws ParseException {
-        int below = Integer.highestOneBit(ranks);
-        if (adasum && below != ranks) {
-            throw new ParseException("--use-adasum needs a number of ranks that is a power of two: found " + ranks
-                    + " ranks, expected " + below + " or " + 2 * below);
+        if (adasum) {
+            AdasumFlag.requireRanks(ranks);
         }
     }
 
     static TrainingOptions from(CommandLine line, Defaults defaults) throws ParseException {
         requireFileToResume(line);
-        requireAdasumAlone(line);
         if (line.hasOption("no-sync") && Flags.count(line, "backward-passes-per-step", 1, 1) == 1) {
             throw new ParseException("--no-sync needs --backward-passes-per-step of 2 or more");
         }
@@ -139,26 +132,12 @@ record TrainingOptions(
                 CheckpointFlags.of(line),
                 RunFlags.of(line),
                 line.hasOption("sharded-optimizer"),
-                line.hasOption("use-adasum"),
+                AdasumFlag.of(line),
                 TorchDevice.isCuda(line));
     }
 
     static Compression compression(CommandLine line) throws ParseException {
         return CompressionFlags.of(line);
-    }
-
-    /** Adasum combines whole steps in the host's memory, so there are no gradients on the way and no shares. */
-    private static void requireAdasumAlone(CommandLine line) throws ParseException {
-        if (line.hasOption("use-adasum") && TorchDevice.isCuda(line)) {
-            throw new ParseException("--use-adasum and --device cuda exclude each other");
-        }
-        List<String> others =
-                List.of("fp16-allreduce", "bf16-allreduce", "backward-passes-per-step", "sharded-optimizer");
-        for (String other : others) {
-            if (line.hasOption("use-adasum") && line.hasOption(other)) {
-                throw new ParseException("--use-adasum and --" + other + " exclude each other");
-            }
-        }
     }
 
     static void requireFileToResume(CommandLine line) throws ParseException {

@@ -1,6 +1,8 @@
 package io.hvd.examples.image;
 
 import io.hvd.HvdContext;
+import io.hvd.examples.data.DataOrigin;
+import io.hvd.examples.training.BatchPlace;
 import io.hvd.examples.training.RunTotals;
 import io.hvd.optimizer.AmpOptimizer;
 import io.hvd.tensor.Tensor;
@@ -16,6 +18,7 @@ final class TrainingReport {
     private final HorovodMnistFlags horovods;
     private final TrainingOptimizer optimizer;
     private final RunTotals totals;
+    private final DataOrigin data;
 
     TrainingReport(
             String example,
@@ -23,13 +26,15 @@ final class TrainingReport {
             TrainingOptions options,
             HorovodMnistFlags horovods,
             TrainingOptimizer optimizer,
-            RunTotals totals) {
+            RunTotals totals,
+            DataOrigin data) {
         this.example = example;
         this.hvd = hvd;
         this.options = options;
         this.horovods = horovods;
         this.optimizer = optimizer;
         this.totals = totals;
+        this.data = data;
     }
 
     /** Whether a batch gets a line. */
@@ -85,7 +90,8 @@ final class TrainingReport {
                     totals.sent(),
                     Arrays.toString(peaks),
                     totals.dataWait());
-            System.out.println(totals.result(example, hvd.size(), epochs, evaluation.loss(), evaluation.accuracy()));
+            System.out.println(
+                    totals.result(example, data, hvd.size(), epochs, evaluation.loss(), evaluation.accuracy()));
         }
     }
 

@@ -2,6 +2,7 @@ package io.hvd.examples.image;
 
 import static org.bytedeco.pytorch.global.torch.nll_loss;
 
+import io.hvd.examples.training.BatchPlace;
 import io.hvd.examples.training.RunTotals;
 import io.hvd.examples.training.TorchDevice;
 import io.hvd.optimizer.AmpOptimizer;

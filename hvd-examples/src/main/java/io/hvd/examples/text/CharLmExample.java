@@ -2,6 +2,8 @@ package io.hvd.examples.text;
 
 import io.hvd.RankBody;
 import io.hvd.examples.Example;
+import io.hvd.examples.QuickRun;
+import java.util.List;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Options;
 import org.apache.commons.cli.ParseException;
@@ -15,12 +17,18 @@ public final class CharLmExample implements Example {
 
     @Override
     public String summary() {
-        return "an LSTM that learns to write, on a text file or on sums in words that the program writes";
+        return "an LSTM or a transformer that learns to write, on a text file or on sums in words that the program writes";
     }
 
     @Override
     public Options flags() {
         return CharOptions.flags();
+    }
+
+    @Override
+    public List<QuickRun> quickRuns() {
+        return List.of(
+                QuickRun.of("--preset quick --sample 0"), QuickRun.of("--preset quick --model transformer --sample 0"));
     }
 
     @Override

@@ -2,55 +2,45 @@ package io.hvd.examples.text;
 
 import static org.bytedeco.pytorch.global.torch.log_softmax;
 
-import org.bytedeco.pytorch.EmbeddingImpl;
-import org.bytedeco.pytorch.LSTMImpl;
-import org.bytedeco.pytorch.LSTMOptions;
-import org.bytedeco.pytorch.LinearImpl;
+import io.hvd.examples.training.TorchDevice;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Stream;
 import org.bytedeco.pytorch.Module;
-import org.bytedeco.pytorch.T_TensorT_TensorTensor_T_T;
-import org.bytedeco.pytorch.T_TensorTensor_T;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch.ScalarType;
 
-/** A language model of characters: an embedding, LSTM layers, and a dense layer for the next character's probabilities. */
-final class CharModel extends Module {
-    private final int letters;
-    private final EmbeddingImpl embedding;
-    private final LSTMImpl lstm;
-    private final LinearImpl dense;
+/** A language model of characters, which reads from the left to the right. */
+abstract class CharModel extends Module {
+    /** The nets that there are. */
+    enum Kind {
+        LSTM,
+        TRANSFORMER;
 
-    /** @param letters number of different characters */
-    CharModel(int letters, int hidden, int layers) {
-        this.letters = letters;
-        this.embedding = register_module("embedding", new EmbeddingImpl(letters, Math.min(letters, hidden)));
-        LSTMOptions options = new LSTMOptions(Math.min(letters, hidden), hidden);
-        options.num_layers().put(layers);
-        options.batch_first().put(true);
-        this.lstm = register_module("lstm", new LSTMImpl(options));
-        this.dense = register_module("dense", new LinearImpl(hidden, letters));
+        String word() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+
+        static Kind of(String word) {
+            return valueOf(word.toUpperCase(Locale.ROOT));
+        }
+
+        static List<String> words() {
+            return Stream.of(values()).map(Kind::word).toList();
+        }
     }
 
     /**
      * @param characters (batch, width)
-     * @return log-probabilities of the next characters (batch * width, letters)
+     * @return log-probabilities of the next characters in float32 (batch * width, letters)
      */
-    Tensor forward(Tensor characters) {
-        return scores(lstm.forward(embedding.forward(characters)).get0());
-    }
+    abstract Tensor forward(Tensor characters);
 
-    /** Reads some characters after those that have led to a state; null for none. */
-    Read read(Tensor characters, T_TensorTensor_T state) {
-        if (state != null && state.isNull()) {
-            throw new IllegalArgumentException("the state is closed, and LSTM would take that for none");
-        }
-        Tensor embedded = embedding.forward(characters);
-        T_TensorT_TensorTensor_T_T out = state == null ? lstm.forward(embedded) : lstm.forward(embedded, state);
-        return new Read(scores(out.get0()), out.get1());
-    }
+    /** Begins to read without any character before. @param device on which the model is */
+    abstract CharReader reader(TorchDevice device);
 
-    /** Log-probabilities of what follows each character, and the state after the last one. */
-    record Read(Tensor scores, T_TensorTensor_T state) {}
-
-    private Tensor scores(Tensor hidden) {
-        return log_softmax(dense.forward(hidden).reshape(-1, letters), 1);
+    /** The log-probabilities of scores, also of those that autocast has computed in 16 bits. */
+    static Tensor logarithms(Tensor scores) {
+        return log_softmax(scores.reshape(-1, scores.size(scores.dim() - 1)).to(ScalarType.Float), 1);
     }
 }

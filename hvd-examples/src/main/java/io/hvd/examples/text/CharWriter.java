@@ -2,10 +2,6 @@ package io.hvd.examples.text;
 
 import io.hvd.examples.training.TorchDevice;
 import java.util.Random;
-import org.bytedeco.javacpp.PointerScope;
-import org.bytedeco.pytorch.NoGradGuard;
-import org.bytedeco.pytorch.T_TensorTensor_T;
-import org.bytedeco.pytorch.Tensor;
 
 /** Has a model write: each character is drawn by the probabilities that the model gives after those before it. */
 final class CharWriter {
@@ -16,7 +12,6 @@ final class CharWriter {
     private final TorchDevice device;
     private final Text text;
     private final Random random;
-    private T_TensorTensor_T state;
 
     CharWriter(CharModel model, TorchDevice device, Text text, long seed) {
         this.model = model;
@@ -29,33 +24,13 @@ final class CharWriter {
     String write(int characters) {
         int[] written = new int[characters];
         int last = text.places()[0];
-        for (int i = 0; i < characters; i++) {
-            last = draw(scoresAfter(last));
-            written[i] = last;
-        }
-        state.close();
-        state = null;
-        return text.decode(written);
-    }
-
-    /** Log-probabilities of what follows this character and all those before it. */
-    float[] scoresAfter(int character) {
-        try (PointerScope scope = new PointerScope();
-                NoGradGuard guard = new NoGradGuard()) {
-            CharModel.Read read = model.read(device.onto(Tensor.create(new long[] {character}, 1, 1)), state);
-            // A pair of our own, since the model's belongs to what it has returned and ends with the scope. One
-            // reference
-            // more lets it outlive the scope; detaching it from the scope would free it.
-            T_TensorTensor_T next =
-                    new T_TensorTensor_T(read.state().get0(), read.state().get1()).retainReference();
-            if (state != null) {
-                state.close();
+        try (CharReader reader = model.reader(device)) {
+            for (int i = 0; i < characters; i++) {
+                last = draw(reader.scoresAfter(last));
+                written[i] = last;
             }
-            state = next;
-            float[] scores = new float[text.alphabet().length()];
-            read.scores().cpu().contiguous().data_ptr_float().get(scores);
-            return scores;
         }
+        return text.decode(written);
     }
 
     private int draw(float[] scores) {

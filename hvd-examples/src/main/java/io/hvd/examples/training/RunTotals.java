@@ -1,5 +1,6 @@
 package io.hvd.examples.training;
 
+import io.hvd.examples.data.DataOrigin;
 import io.hvd.optimizer.StepStats;
 import java.util.ArrayList;
 import java.util.List;
@@ -11,6 +12,7 @@ public final class RunTotals {
     private final List<StepStats> steps = new ArrayList<>();
     private long samples;
     private double trainingSeconds;
+    private int epochs;
     private long waitNanos;
 
     public void stepped(StepStats step) {
@@ -21,8 +23,15 @@ public final class RunTotals {
         samples += moreSamples;
     }
 
+    /** Called once for each epoch. @param seconds of the epoch without its evaluation */
     public void trained(double seconds) {
         trainingSeconds += seconds;
+        epochs++;
+    }
+
+    /** Seconds of training, without evaluations, of an epoch of this run; 0 if there was none. */
+    public double secondsPerEpoch() {
+        return epochs > 0 ? trainingSeconds / epochs : 0;
     }
 
     /** @param nanos what the loader of the training has counted so far */
@@ -78,11 +87,11 @@ public final class RunTotals {
     }
 
     /** The result line at the end of an example. @param loss exact over all ranks, like the accuracy */
-    public String result(String example, int ranks, int epochs, double loss, double accuracy) {
+    public String result(String example, DataOrigin data, int ranks, int epochs, double loss, double accuracy) {
         return String.format(
                 Locale.ROOT,
                 "RESULT example=%s ranks=%d epochs=%d steps=%d loss=%.6f accuracy=%.4f samples_per_second=%.1f"
-                        + " overlap=%.2f exposed_ms=%.3f",
+                        + " overlap=%.2f exposed_ms=%.3f data=%s",
                 example,
                 ranks,
                 epochs,
@@ -91,6 +100,7 @@ public final class RunTotals {
                 accuracy,
                 samplesPerSecond(ranks),
                 overlap(ranks),
-                exposedMillis(ranks));
+                exposedMillis(ranks),
+                data);
     }
 }

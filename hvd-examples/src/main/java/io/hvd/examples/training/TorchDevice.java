@@ -21,15 +21,28 @@ import org.bytedeco.pytorch.global.torch;
  */
 public record TorchDevice(Device device) {
     private static final String FLAG = "device";
+    private static final String NO_CUDA = "no-cuda";
     private static final String CUDA = "cuda";
 
     public static Option flag() {
         return Flags.valued(FLAG, "cpu (default), or cuda for this rank's GPU, which needs LibTorch's build for GPUs");
     }
 
-    /** Whether the flag asks for GPUs. */
+    /** The flag by which Horovod's examples are kept from GPUs. It only says what is the default here. */
+    public static Option noCudaFlag() {
+        return Option.builder()
+                .longOpt(NO_CUDA)
+                .desc("train on the CPU, as without --device cuda")
+                .get();
+    }
+
+    /** Whether the flag asks for GPUs. @throws ParseException also if {@link #noCudaFlag} asks for the contrary */
     public static boolean isCuda(CommandLine line) throws ParseException {
-        return Flags.oneOf(line, FLAG, List.of("cpu", CUDA)).equals(CUDA);
+        boolean cuda = Flags.oneOf(line, FLAG, List.of("cpu", CUDA)).equals(CUDA);
+        if (cuda && line.hasOption(NO_CUDA)) {
+            throw new ParseException("--" + NO_CUDA + " and --" + FLAG + " " + CUDA + " exclude each other");
+        }
+        return cuda;
     }
 
     /**

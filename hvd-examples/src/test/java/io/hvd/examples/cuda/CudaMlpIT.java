@@ -42,6 +42,7 @@ class CudaMlpIT {
         assertThat(result.ranks()).isEqualTo(2);
         assertThat(result.steps()).isEqualTo(EPOCHS * 23);
         assertThat(result.accuracy()).isBetween(LEARNED, 1.0);
+        assertThat(result.data()).isEqualTo("shipped");
         assertThat(onTwoRanks.lines("weights of all ranks are equal, crc32 ")).hasSize(1);
         assertThat(onTwoRanks.lines("host GPU: ")).isEmpty();
     }
@@ -116,6 +117,7 @@ class CudaMlpIT {
                 "3");
 
         assertThat(ResultLine.of(job).steps()).isEqualTo(3 * 4);
+        assertThat(ResultLine.of(job).data()).isEqualTo("files");
         assertThat(losses(job)).hasSize(3).doesNotHaveDuplicates();
         assertThat(job.lines("weights of all ranks are equal, crc32 ")).hasSize(1);
     }

@@ -138,6 +138,7 @@ class CifarTest {
         CifarFiles.writeBatch(folder.resolve("test_batch.bin"), 1, 2, 3);
 
         ImageSets some = Cifar.open(folder, NO_FRACTION).atMost(20, 100, 1);
+        assertThat(some.origin()).isEqualTo(DataOrigin.FILES);
 
         assertThat(some.train().size()).isEqualTo(20);
         assertThat(some.test().size()).isEqualTo(3);

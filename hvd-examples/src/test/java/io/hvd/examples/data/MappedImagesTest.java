@@ -34,7 +34,7 @@ class MappedImagesTest {
                 return drawn.train().get(index);
             }
         };
-        ImageSets source = new ImageSets(counted, drawn.test(), 3, drawn.rows(), drawn.columns(), drawn.classes());
+        ImageSets source = drawn.withTrain(counted);
         Path file = folder.resolve("images.hvd");
         for (int job = 0; job < 2; job++) {
             List<ImageSets> all = Hvd.spawn(3, hvd -> MappedImages.of(hvd, file, "drawn with seed 3", source));
@@ -42,6 +42,7 @@ class MappedImagesTest {
             for (ImageSets images : all) {
                 assertThat(images.train().size()).isEqualTo(40);
                 assertThat(images.test()).isSameAs(drawn.test());
+                assertThat(images.origin()).isEqualTo(DataOrigin.DRAWN);
                 for (int index : IntStream.range(0, 40).toArray()) {
                     ImageSample found = images.train().get(index);
                     ImageSample expected = drawn.train().get(index);

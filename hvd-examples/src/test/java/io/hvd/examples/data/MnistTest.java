@@ -26,6 +26,7 @@ class MnistTest {
         IdxFiles.write(directory, "t10k", 3);
 
         ImageSets mnist = Mnist.open(directory);
+        assertThat(mnist.origin()).isEqualTo(DataOrigin.FILES);
 
         assertThat(mnist.train().size()).isEqualTo(7);
         assertThat(mnist.test().size()).isEqualTo(3);
@@ -91,6 +92,7 @@ class MnistTest {
     void withoutTrainingFilesTheTestFilesAreSplitAlwaysAlike() throws Exception {
         IdxFiles.write(directory, "t10k", 10);
         ImageSets mnist = Mnist.open(directory, 0.7);
+        assertThat(mnist.origin()).isEqualTo(DataOrigin.FILES);
 
         List<Integer> train = labels(mnist.train());
         List<Integer> test = labels(mnist.test());

@@ -20,7 +20,7 @@ class CifarOptionsTest {
 
         assertThat(options.batchSize()).isEqualTo(3200);
         assertThat(options.net().arch()).isEqualTo("resnet18");
-        assertThat(options.net().stem()).isEqualTo(ResNet18.Stem.CIFAR);
+        assertThat(options.net().stem()).isEqualTo(ResNet.Stem.CIFAR);
         assertThat(options.net().classes()).isEqualTo(10);
         assertThat(options.net().width()).isEqualTo(64);
         assertThat(options.schedule().epochs()).isEqualTo(10);
@@ -42,7 +42,7 @@ class CifarOptionsTest {
 
     @Test
     void theOriginalsFlagsAreUnderstood() throws ParseException {
-        CifarOptions options = parse("-a resnet18 -j 4 -b 64 -p 5 -e --start-epoch 3 --wd 0.001 --seed 7"
+        CifarOptions options = parse("-a resnet50 -j 4 -b 64 -p 5 -e --start-epoch 3 --wd 0.001 --seed 7"
                 + " --checkpoint here.ckpt --stem imagenet --classes 1000 --fp16-allreduce");
 
         assertThat(options.workers()).isEqualTo(4);
@@ -53,7 +53,8 @@ class CifarOptionsTest {
         assertThat(options.schedule().firstEpoch()).isEqualTo(3);
         assertThat(options.schedule().weightDecay()).isEqualTo(0.001);
         assertThat(options.seed()).isEqualTo(7);
-        assertThat(options.net().stem()).isEqualTo(ResNet18.Stem.IMAGENET);
+        assertThat(options.net().arch()).isEqualTo("resnet50");
+        assertThat(options.net().stem()).isEqualTo(ResNet.Stem.IMAGENET);
         assertThat(options.net().classes()).isEqualTo(1000);
         assertThat(options.compression()).isEqualTo(Compression.FP16);
     }
@@ -93,7 +94,7 @@ class CifarOptionsTest {
     @ParameterizedTest(name = "{0}")
     @CsvSource({
         "--pretrained, no trained weights",
-        "-a resnet101, [resnet18]",
+        "-a resnet152, [resnet18; resnet34; resnet50; resnet101]",
         "--stem tiny, [cifar; imagenet]",
         "--preset slow, [quick]",
         "--epochs 0, --epochs",
@@ -107,6 +108,8 @@ class CifarOptionsTest {
         "--train-fraction 0.5, --data-dir",
         "--data-dir x --train-fraction 1, --train-fraction",
         "--resume, --checkpoint",
+        "--devices 2, --devices needs --mode dp",
+        "--mode dp --sync-bn, --sync-bn beside --mode dp",
         "--fp16-allreduce --bf16-allreduce, --fp16-allreduce",
     })
     void aMistakeIsNamed(String flags, String named) {

@@ -9,6 +9,7 @@ import io.hvd.train.Checkpoint;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
+import org.apache.commons.cli.ParseException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -69,6 +70,33 @@ class CifarTrainingTest {
 
         assertThat(firstVariances("synced")).usingComparatorWithPrecision(1e-5f).containsExactly(firstVariances("one"));
         assertThat(firstVariances("plain")).usingComparatorWithPrecision(1e-5f).isNotEqualTo(firstVariances("one"));
+    }
+
+    @Test
+    void oneDeviceOfAProcessTrainsAsOneRankDoesBitByBit() throws Exception {
+        String flags = "--width 2 -b 8 --train-images 24 --test-images 9 --workers 0 --epochs 1 --checkpoint ";
+        train(flags + folder.resolve("rank"), 1);
+        train("--mode dp --devices 1 " + flags + folder.resolve("device"), 1);
+
+        assertThat(folder.resolve("device")).hasSameBinaryContentAs(folder.resolve("rank"));
+    }
+
+    /** A batch norm sees the part of its device, so the weights are not those of one rank. */
+    @Test
+    void threeDevicesOfAProcessTrainToo() throws Exception {
+        Evaluation end =
+                train("--mode dp --devices 3 --width 4 -b 32 --epochs 2 --train-images 320 --test-images 100", 1);
+
+        assertThat(end.top5()).isGreaterThan(0.75);
+        assertThat(end.samples()).isEqualTo(100);
+    }
+
+    @Test
+    void severalDevicesOfEachRankAreRefused() {
+        assertThatThrownBy(() -> trainOnTwoRanks("--mode dp"))
+                .rootCause()
+                .isInstanceOf(ParseException.class)
+                .hasMessageContainingAll("--mode dp", "needs one rank, found 2 ranks");
     }
 
     private float[] firstVariances(String file) throws Exception {

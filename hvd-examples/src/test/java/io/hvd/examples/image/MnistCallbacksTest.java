@@ -105,7 +105,9 @@ class MnistCallbacksTest {
                 .singleElement()
                 .asString()
                 .contains("test accuracy ", "test loss ", "seconds per step ", "learning rate ");
-        assertThat(lines.get(lines.size() - 1)).startsWith("RESULT example=mnist-callbacks ranks=2 epochs=5 steps=15 ");
+        assertThat(lines.get(lines.size() - 1))
+                .startsWith("RESULT example=mnist-callbacks ranks=2 epochs=5 steps=15 ")
+                .endsWith(" data=drawn");
         assertThat(Checkpoint.read(file).metadata()).containsEntry("epochs", "5");
         assertThat(Checkpoint.read(file).tensors()).containsKeys("model.conv1.weight", "optimizer");
     }

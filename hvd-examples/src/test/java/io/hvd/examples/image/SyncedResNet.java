@@ -41,7 +41,7 @@ final class SyncedResNet {
     }
 
     static void train(HvdContext hvd, Path file) throws IOException {
-        ImageClassifier net = SeededModule.seeded(3, () -> new ResNet18(ResNet18.Stem.CIFAR, 10, WIDTH));
+        ImageClassifier net = SeededModule.seeded(3, () -> ResNet.named("resnet18", ResNet.Stem.CIFAR, 10, WIDTH));
         net.to(ScalarType.Double, false);
         if (hvd.size() > 1) {
             SyncBatchNorm.convert(net, hvd);

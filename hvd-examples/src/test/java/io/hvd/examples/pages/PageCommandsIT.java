@@ -131,7 +131,11 @@ class PageCommandsIT {
         assertThat(table("| flag of `digits` and `mnist` |")).isEqualTo(flagsInHelp("digits", "mnist"));
         assertThat(table("| flag of `cifar10` |")).isEqualTo(flagsInHelp("cifar10"));
         assertThat(table("| flag of `char-lm` |")).isEqualTo(flagsInHelp("char-lm"));
+        assertThat(table("| flag of `unet3d` and `unet3d-eval` |")).isEqualTo(flagsInHelp("unet3d", "unet3d-eval"));
         assertThat(table("| flag of `cuda-mlp` |")).isEqualTo(flagsInHelp("cuda-mlp"));
+        assertThat(table("| flag of `toy` |")).isEqualTo(flagsInHelp("toy"));
+        assertThat(table("| flag of `sampler-demo`, "))
+                .isEqualTo(flagsInHelp("sampler-demo", "uneven-data", "hang-demo", "adasum-demo", "distributed-eval"));
     }
 
     private static Set<String> table(String start) {

@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /** The README and the pages in docs, and their fenced blocks. */
@@ -19,6 +20,11 @@ final class Pages {
     /** The pages whose command lines a reader can type on one machine, after a build. */
     private static final List<String> WITH_COMMANDS =
             List.of("README.md", "docs/tutorial.md", "docs/running.md", "docs/examples.md", "docs/timeline.md");
+
+    /** A page that has its command lines in tables too, beside those of PyTorch. */
+    private static final String WITH_COMMANDS_IN_TABLES = "docs/from-pytorch.md";
+
+    private static final Pattern COMMAND_IN_TEXT = Pattern.compile("`((?:mpirun-scripts/|java -jar )[^`]+)`");
 
     private static final String FENCE = "```";
 
@@ -61,12 +67,18 @@ final class Pages {
         return all().stream().flatMap(page -> blocks(page, word).stream()).toList();
     }
 
-    /** Every line of the shell blocks as words, without its comment. */
+    /** Every line of the shell blocks and of tables with commands as words, without its comment. */
     static List<List<String>> commands() {
-        return WITH_COMMANDS.stream()
+        Stream<String> inBlocks = WITH_COMMANDS.stream()
                 .flatMap(page -> blocks(ROOT.resolve(page), "sh").stream())
                 .flatMap(String::lines)
-                .map(line -> line.replaceFirst("\\s+#.*", ""))
+                .map(line -> line.replaceFirst("\\s+#.*", ""));
+        Stream<String> inText = COMMAND_IN_TEXT
+                .matcher(read(ROOT.resolve(WITH_COMMANDS_IN_TABLES)))
+                .results()
+                .map(command -> command.group(1))
+                .filter(command -> !command.contains(" NAME "));
+        return Stream.concat(inBlocks, inText)
                 .map(line -> Arrays.asList(line.split(" +")))
                 .toList();
     }

@@ -4,6 +4,7 @@ import io.hvd.backend.cuda.CudaDevice;
 import io.hvd.backend.cuda.CudaEvent;
 import io.hvd.backend.cuda.CudaStream;
 import io.hvd.backend.cuda.DeviceStage;
+import io.hvd.buffer.BufferLedger.Owner;
 import io.hvd.tensor.Device;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -30,7 +31,7 @@ final class CopyQueue implements AutoCloseable {
         this.device = device;
         this.user = user;
         this.stream = cuda.createStream();
-        this.targets = List.of(cuda.allocate(offsets.bytes()), cuda.allocate(offsets.bytes()));
+        this.targets = List.of(cuda.allocate(Owner.DATA, offsets.bytes()), cuda.allocate(Owner.DATA, offsets.bytes()));
     }
 
     private record Copy(PinnedBatches.Filled from, CudaEvent done) {}

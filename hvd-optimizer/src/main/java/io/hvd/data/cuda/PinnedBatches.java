@@ -2,6 +2,7 @@ package io.hvd.data.cuda;
 
 import io.hvd.backend.cuda.CudaDevice;
 import io.hvd.backend.cuda.PinnedStage;
+import io.hvd.buffer.BufferLedger.Owner;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,7 +20,7 @@ final class PinnedBatches<S> implements AutoCloseable {
         this.offsets = offsets;
         this.layout = layout;
         for (int i = 0; i < count; i++) {
-            all.add(cuda.allocatePinned(offsets.bytes()));
+            all.add(cuda.allocatePinned(Owner.DATA, offsets.bytes()));
         }
         free.addAll(all);
     }

@@ -1,5 +1,7 @@
 package io.hvd.data.mapped;
 
+import io.hvd.buffer.BufferLedger;
+import io.hvd.buffer.BufferLedger.Owner;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -21,7 +23,8 @@ final class MappedBytes {
         this.segmentBytes = segmentBytes;
         for (long at = 0; at < bytes; at += segmentBytes) {
             long length = Math.min(bytes - at, segmentBytes + longest);
-            segments.add(channel.map(FileChannel.MapMode.READ_ONLY, from + at, length)
+            segments.add(BufferLedger.PROCESS
+                    .map(Owner.DATA, channel, FileChannel.MapMode.READ_ONLY, from + at, length)
                     .order(ByteOrder.LITTLE_ENDIAN));
         }
     }

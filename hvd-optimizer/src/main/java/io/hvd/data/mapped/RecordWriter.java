@@ -1,5 +1,7 @@
 package io.hvd.data.mapped;
 
+import io.hvd.buffer.BufferLedger;
+import io.hvd.buffer.BufferLedger.Owner;
 import io.hvd.file.WholeFile;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -16,7 +18,8 @@ public final class RecordWriter {
     private static final int PIECE_BYTES = 1 << 20;
 
     private final FileChannel channel;
-    private final ByteBuffer piece = ByteBuffer.allocateDirect(PIECE_BYTES).order(ByteOrder.LITTLE_ENDIAN);
+    private final ByteBuffer piece =
+            BufferLedger.PROCESS.direct(Owner.DATA, PIECE_BYTES).order(ByteOrder.LITTLE_ENDIAN);
     private final CRC32C sum = new CRC32C();
     private int[] lengths = new int[1024];
     private int count;

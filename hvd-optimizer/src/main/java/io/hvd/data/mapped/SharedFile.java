@@ -3,6 +3,8 @@ package io.hvd.data.mapped;
 import io.hvd.HvdContext;
 import io.hvd.ObjectCodec;
 import io.hvd.Phase;
+import io.hvd.buffer.BufferLedger;
+import io.hvd.buffer.BufferLedger.Owner;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.file.WholeFile;
@@ -84,7 +86,7 @@ final class SharedFile {
 
     private static void requireSum(FileChannel channel, RecordHeader header) throws IOException {
         CRC32C sum = new CRC32C();
-        ByteBuffer piece = ByteBuffer.allocateDirect(PIECE_BYTES);
+        ByteBuffer piece = BufferLedger.PROCESS.direct(Owner.DATA, PIECE_BYTES);
         channel.position(RecordHeader.BYTES);
         while (channel.read(piece.clear()) >= 0) {
             sum.update(piece.flip());

@@ -31,7 +31,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class TorchRuntime {
     private static final Logger LOG = LoggerFactory.getLogger(TorchRuntime.class);
-    private static final List<String> LIBRARIES = List.of("javacpp", "openblas", "pytorch");
+    static final List<String> LIBRARIES = List.of("javacpp", "openblas", "pytorch");
     /** Read by JavaCPP when it is first used; without it, what JavaCPP remarks goes to the standard error of every rank. */
     private static final String LOGGER = "org.bytedeco.javacpp.logger";
     /** What follows the platform in the folders of the builds for GPUs. */
@@ -55,6 +55,7 @@ public final class TorchRuntime {
         try {
             Path cache = Loader.getCacheDir().toPath();
             prepare(cache);
+            LibrarySearch.shorten();
             prepared = true;
         } catch (IOException e) {
             throw failed("JavaCPP has no folder for it", e);
@@ -129,9 +130,10 @@ public final class TorchRuntime {
      * Gives LibTorch and OpenBLAS this rank's share of the host's cores, but for one that the rank's
      * communication and loading need: OpenMP's threads spin while they wait for each other, and one
      * that has to share its core holds up all of them. OMP_NUM_THREADS, if set, is left to decide.
-     * Rank 0 says so.
+     * Rank 0 says so. A {@link TorchOptimizer} does it; a program without one, such as an evaluation, calls it before its first
+     * computation.
      */
-    static void shareCores() {
+    public static void shareCores() {
         requireAlone();
         if (System.getenv("OMP_NUM_THREADS") != null) {
             return;

@@ -65,6 +65,12 @@ public final class AutoResume implements Callback {
         return Place.RESUME;
     }
 
+    /** The ranks agree on SIGTERM in each batch. */
+    @Override
+    public boolean meetsInBatches() {
+        return true;
+    }
+
     @Override
     public void trainingBegins(Training training) throws IOException {
         Optional<Manifest> found = checkpoints.resumeLatest();
@@ -78,9 +84,11 @@ public final class AutoResume implements Callback {
         boolean end = vote.afterStep();
         if (end) {
             terminated = true;
+            training.requireSavable();
             checkpoints.saveAndWait(training.steps(), training.epoch());
             training.leave("SIGTERM has come, and the checkpoint of step " + training.steps() + " is written");
         } else if (isDue(training) && training.batch() < training.batches()) {
+            training.requireSavable();
             checkpoints.save(training.steps(), training.epoch());
         }
     }

@@ -4,14 +4,18 @@ import io.hvd.ProcessSet;
 import io.hvd.data.Stateful;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.AmpOptimizer;
+import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.tensor.Tensor;
 import io.hvd.train.Checkpoint;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
@@ -104,9 +108,27 @@ public final class CheckpointsBuilder {
         return this;
     }
 
-    /** Makes it; reads and writes nothing yet. */
+    /**
+     * Makes it; reads and writes nothing yet.
+     *
+     * @throws HvdException if the optimizer has local parameters, of which the folder would have the first rank's only
+     */
     public Checkpoints build() {
+        requireSharedState();
         return new Checkpoints(this);
+    }
+
+    private void requireSharedState() {
+        Set<String> local = optimizer instanceof AmpOptimizer amp
+                ? amp.localParameters()
+                : optimizer instanceof DistributedOptimizer distributed ? distributed.localParameters() : Set.of();
+        if (!local.isEmpty()) {
+            throw new HvdException(
+                    ErrorId.OPTIMIZER_MISUSE,
+                    "checkpoints in " + folder + " of an optimizer with localParameters(...) " + new TreeSet<>(local)
+                            + ": their values and state are each rank's own, and the folder would have the first rank's only. Save"
+                            + " them on each rank by Checkpoint.write and optimizer.saveState()");
+        }
     }
 
     ProcessSet ranks() {

@@ -1,5 +1,7 @@
 package io.hvd.train.checkpoint;
 
+import io.hvd.buffer.BufferLedger;
+import io.hvd.buffer.BufferLedger.Owner;
 import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Shape;
@@ -30,7 +32,7 @@ final class Snapshot {
             List<ByteBuffer> buffers = new ArrayList<>();
             for (long from = 0; from < tensor.bytes(); from += LONGEST_BUFFER) {
                 int bytes = (int) Math.min(LONGEST_BUFFER, tensor.bytes() - from);
-                buffers.add(ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder()));
+                buffers.add(BufferLedger.PROCESS.direct(Owner.CHECKPOINTS, bytes));
             }
             return new Room(tensor.dtype(), tensor.shape(), buffers);
         }

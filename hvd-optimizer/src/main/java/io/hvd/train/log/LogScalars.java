@@ -45,6 +45,14 @@ public final class LogScalars implements Callback {
         return optimizer instanceof AmpOptimizer amp ? amp.lastStep().exposedNanos() : 0;
     }
 
+    /** A loop that leaves in the middle of an epoch goes on in a later run. */
+    @Override
+    public void trainingEnds(Training training) {
+        if (training.isLeaving()) {
+            log.stopped(training.stopReason());
+        }
+    }
+
     @Override
     public void epochEnds(Training training) {
         Map<String, Double> metrics = new TreeMap<>();

@@ -27,7 +27,7 @@ record RunCard(
         List<String> warnings) {
     static final int FORMAT = 1;
 
-    /** @param state running, finished or failed @param error an error's code, or the class of an exception; null without one */
+    /** @param state running, finished, stopped or failed @param error an error's code, or the class of an exception; null without one */
     record Exit(String state, String error, String message) {
         static final Exit RUNNING = new Exit("running", null, null);
         static final Exit FINISHED = new Exit("finished", null, null);

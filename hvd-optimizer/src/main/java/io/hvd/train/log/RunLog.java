@@ -187,9 +187,17 @@ public final class RunLog implements AutoCloseable {
         }
     }
 
-    /** Notes that the run has come to its end. */
+    /** Notes that the run has come to its end, unless it was {@link #stopped}. */
     public void finished() {
-        exit = Exit.FINISHED;
+        if (exit == Exit.RUNNING) {
+            exit = Exit.FINISHED;
+            slowData();
+        }
+    }
+
+    /** Notes that the run has ended before its end as it was asked to, and goes on later. @param why such as a signal */
+    public void stopped(String why) {
+        exit = new Exit("stopped", null, why);
         slowData();
     }
 

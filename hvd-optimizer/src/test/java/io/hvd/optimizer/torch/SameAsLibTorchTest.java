@@ -2,17 +2,22 @@ package io.hvd.optimizer.torch;
 
 import static io.hvd.optimizer.Closeness.assertClose;
 
+import io.hvd.optimizer.Adagrad;
 import io.hvd.optimizer.ArrayParameters;
+import io.hvd.optimizer.RmsProp;
 import io.hvd.optimizer.Sgd;
 import java.util.List;
 import java.util.Random;
 import java.util.function.Function;
+import org.bytedeco.pytorch.AdagradOptions;
 import org.bytedeco.pytorch.Adam;
 import org.bytedeco.pytorch.AdamOptions;
 import org.bytedeco.pytorch.AdamW;
 import org.bytedeco.pytorch.AdamWOptions;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Optimizer;
+import org.bytedeco.pytorch.RMSprop;
+import org.bytedeco.pytorch.RMSpropOptions;
 import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.SGDOptions;
 import org.bytedeco.pytorch.Tensor;
@@ -52,6 +57,19 @@ class SameAsLibTorchTest {
                         "AdamW with other settings",
                         p -> new io.hvd.optimizer.AdamW(p, 0.01, 0.75, 0.75, 1e-3, 0.5),
                         m -> new AdamW(m.parameters(), adamW(0.75, 1e-3, 0.5))),
+                pair("RMSprop", p -> new RmsProp(p, 0.01), m -> new RMSprop(m.parameters(), new RMSpropOptions(0.01))),
+                pair(
+                        "RMSprop with other settings",
+                        p -> new RmsProp(p, 0.01, 0.75, 1e-3, 0.5, 0.125),
+                        m -> new RMSprop(m.parameters(), rmsProp())),
+                pair(
+                        "Adagrad",
+                        p -> new Adagrad(p, 0.1),
+                        m -> new org.bytedeco.pytorch.Adagrad(m.parameters(), new AdagradOptions(0.1))),
+                pair(
+                        "Adagrad with other settings",
+                        p -> new Adagrad(p, 0.1, 0.25, 0.125, 1e-3),
+                        m -> new org.bytedeco.pytorch.Adagrad(m.parameters(), adagrad())),
                 pair(
                         "Adam",
                         p -> new io.hvd.optimizer.Adam(p, 0.01),
@@ -103,6 +121,23 @@ class SameAsLibTorchTest {
         AdamOptions options = new AdamOptions(0.01);
         options.betas().put(0, bothBetas).put(1, bothBetas);
         options.eps().put(epsilon);
+        return options;
+    }
+
+    private static RMSpropOptions rmsProp() {
+        RMSpropOptions options = new RMSpropOptions(0.01);
+        options.alpha().put(0.75);
+        options.eps().put(1e-3);
+        options.momentum().put(0.5);
+        options.weight_decay().put(0.125);
+        return options;
+    }
+
+    private static AdagradOptions adagrad() {
+        AdagradOptions options = new AdagradOptions(0.1);
+        options.lr_decay().put(0.25);
+        options.weight_decay().put(0.125);
+        options.eps().put(1e-3);
         return options;
     }
 

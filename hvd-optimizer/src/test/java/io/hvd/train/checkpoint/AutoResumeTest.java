@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import io.hvd.Hvd;
 import io.hvd.train.Checkpoint;
+import io.hvd.train.DivergenceCheck;
 import io.hvd.train.EarlyStop;
 import io.hvd.train.Goal;
 import io.hvd.train.SaveCheckpoint;
@@ -119,6 +120,25 @@ class AutoResumeTest {
         List<LineFit.Seen> all = new ArrayList<>(seen(ended));
         all.addAll(seen(run(3, folder)));
         assertEverySampleOnceInEachEpoch(all);
+    }
+
+    @Test
+    void aModelThatHasSeenANumberThatIsNotFiniteIsNotSavedBetweenTwoQuestionsEither() throws IOException {
+        Hvd.spawn(2, hvd -> {
+            LineFit fit = new LineFit(hvd);
+            try (Checkpoints checkpoints = fit.checkpoints(folder).build()) {
+                assertThatThrownBy(() -> fit.train(
+                                EPOCHS,
+                                EVERY,
+                                checkpoints,
+                                now -> now.metrics()
+                                        .add("loss", hvd.rank() == 1 && now.steps() >= 6 ? Double.NaN : 1, 1),
+                                new DivergenceCheck(1_000)))
+                        .hasMessageContainingAll("HVD-404", "on rank 1 \"loss\" in batch 6");
+            }
+            return null;
+        });
+        assertThat(names()).containsExactly("step-0000000005.safetensors");
     }
 
     @Test

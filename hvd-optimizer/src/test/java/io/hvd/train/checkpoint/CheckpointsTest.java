@@ -310,6 +310,24 @@ class CheckpointsTest {
     }
 
     @Test
+    void parametersThatEachRankHasForItselfAreRefusedBeforeAnythingIsTrained() {
+        Hvd.spawn(2, hvd -> {
+            var parameters = new ArrayParameters()
+                    .add("shared", new float[2], new float[2])
+                    .add("own", new float[1], new float[1]);
+            var optimizer = DistributedOptimizer.wrap(new Sgd(parameters, 0.1))
+                    .localParameters(List.of("own"))
+                    .build();
+            assertThatThrownBy(() -> Checkpoints.in(folder, hvd, optimizer).build())
+                    .isInstanceOfSatisfying(
+                            HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.OPTIMIZER_MISUSE))
+                    .hasMessageContainingAll(folder.toString(), "localParameters(...) [own]", "first rank's only");
+            return null;
+        });
+        assertThat(folder).isEmptyDirectory();
+    }
+
+    @Test
     void aFailureOfTheLastOneShowsWhenTheSeriesIsClosed() {
         Hvd.spawn(1, hvd -> {
             Model model = new Model(

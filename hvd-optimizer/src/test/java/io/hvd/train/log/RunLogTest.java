@@ -71,6 +71,27 @@ class RunLogTest {
     }
 
     @Test
+    void aLoopThatLeavesInTheMiddleOfAnEpochIsStoppedOnTheCardAndNotFinished() throws Exception {
+        Hvd.spawn(2, hvd -> {
+            try (RunLog log = RunLog.open(hvd, folder, MINE)) {
+                return log.during(() -> {
+                    var optimizer = DistributedOptimizer.wrap(
+                                    new Sgd(new ArrayParameters().add("w", new float[] {0}, new float[1]), 0.5))
+                            .build();
+                    return TrainingLoop.of(hvd, optimizer)
+                            .with(new LogScalars(log, 8))
+                            .run(2, List.of(1, 2, 3), 3, (batch, training) -> {
+                                if (batch == 2) {
+                                    training.leave("the time is over");
+                                }
+                            });
+                });
+            }
+        });
+        assertThat(card().exit()).isEqualTo(new RunCard.Exit("stopped", null, "the time is over"));
+    }
+
+    @Test
     void aResumedRunKeepsTheEpochsOfItsCheckpointAndBothStarts() throws Exception {
         Hvd.spawn(2, hvd -> {
             RunLog killed = RunLog.open(hvd, folder, MINE);

@@ -1,7 +1,8 @@
 package io.hvd.backend.mpi.bindings;
 
+import io.hvd.buffer.BufferLedger;
+import io.hvd.buffer.BufferLedger.Owner;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.ArrayDeque;
 import java.util.Deque;
 
@@ -15,7 +16,7 @@ final class BufferPool {
     }
 
     ByteBuffer take() {
-        return free.isEmpty() ? ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder()) : free.pop();
+        return free.isEmpty() ? BufferLedger.PROCESS.direct(Owner.MPI, bytes) : free.pop();
     }
 
     void give(ByteBuffer buffer) {

@@ -1,5 +1,7 @@
 package io.hvd.backend.mpi.bindings;
 
+import io.hvd.buffer.BufferLedger;
+import io.hvd.buffer.BufferLedger.Owner;
 import io.hvd.spi.Collectives.Completion;
 import io.hvd.spi.Transfers.Transfer;
 import java.nio.ByteBuffer;
@@ -62,6 +64,6 @@ final class ChainBroadcast implements Completion {
 
     /** The message that all data has arrived. */
     private static ByteBuffer word() {
-        return ByteBuffer.allocateDirect(1);
+        return BufferLedger.PROCESS.direct(Owner.MPI, 1);
     }
 }

@@ -1,11 +1,12 @@
 package io.hvd.backend.mpi.bindings;
 
 import io.hvd.backend.mpi.bindings.Operators.Operator;
+import io.hvd.buffer.BufferLedger;
+import io.hvd.buffer.BufferLedger.Owner;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceKernel;
 import io.hvd.tensor.ReduceOp;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 
 /**
  * Reduces with MPI_Reduce_local, for which Open MPI has loops for AVX2 and AVX-512. Any thread that carries out an
@@ -18,8 +19,7 @@ final class LocalReduction implements ReduceKernel {
 
     private final Operators operators;
     private final MpiOperator mpi = new MpiOperator();
-    private final ByteBuffer factors =
-            ByteBuffer.allocateDirect(RUN * Double.BYTES).order(ByteOrder.nativeOrder());
+    private final ByteBuffer factors = BufferLedger.PROCESS.direct(Owner.MPI, RUN * Double.BYTES);
     private DType ofType;
     private double factor;
 

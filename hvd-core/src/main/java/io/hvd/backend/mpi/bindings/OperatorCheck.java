@@ -1,10 +1,11 @@
 package io.hvd.backend.mpi.bindings;
 
 import io.hvd.backend.mpi.bindings.Operators.Operator;
+import io.hvd.buffer.BufferLedger;
+import io.hvd.buffer.BufferLedger.Owner;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Reducer;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -139,6 +140,6 @@ final class OperatorCheck implements Operators.Checker {
     }
 
     private static ByteBuffer direct(int bytes) {
-        return ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
+        return BufferLedger.PROCESS.direct(Owner.MPI, bytes);
     }
 }

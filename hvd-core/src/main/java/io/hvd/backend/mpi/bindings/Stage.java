@@ -1,5 +1,7 @@
 package io.hvd.backend.mpi.bindings;
 
+import io.hvd.buffer.BufferLedger;
+import io.hvd.buffer.BufferLedger.Owner;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.spi.Activities;
@@ -63,7 +65,7 @@ final class Stage {
     }
 
     private static ByteBuffer direct(int bytes) {
-        return ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
+        return BufferLedger.PROCESS.direct(Owner.MPI, bytes);
     }
 
     void call(String name, Call call) {

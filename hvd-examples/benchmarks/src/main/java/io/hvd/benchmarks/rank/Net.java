@@ -6,7 +6,7 @@ import static org.bytedeco.pytorch.global.torch.zeros;
 
 import io.hvd.examples.image.ImageClassifier;
 import io.hvd.examples.image.MnistNet;
-import io.hvd.examples.image.ResNet18;
+import io.hvd.examples.image.ResNet;
 import io.hvd.examples.training.SeededModule;
 import java.util.function.Supplier;
 import org.bytedeco.pytorch.Tensor;
@@ -18,7 +18,7 @@ public enum Net {
     /** The net of the example {@code mnist}. */
     MNIST(MnistNet::new, 21_840, 64, 1, 28),
     /** ResNet-18 with a quarter of the paper's channels. */
-    RESNET(() -> new ResNet18(ResNet18.Stem.CIFAR, 10, 16), 701_466, 16, 3, 32);
+    RESNET(() -> ResNet.named("resnet18", ResNet.Stem.CIFAR, 10, 16), 701_466, 16, 3, 32);
 
     private static final long SEED = 42;
 

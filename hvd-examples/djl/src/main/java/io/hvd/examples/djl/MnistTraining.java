@@ -15,6 +15,7 @@ import ai.djl.training.loss.Loss;
 import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
 import io.hvd.HvdContext;
+import io.hvd.examples.data.DataOrigin;
 import io.hvd.examples.data.ImageSets;
 import io.hvd.optimizer.djl.DistributedTrainer;
 import io.hvd.optimizer.djl.RankSampler;
@@ -49,7 +50,7 @@ final class MnistTraining {
             int done = load(model);
             order.setEpoch(done);
             try (Trainer trainer = trainer(model, config(done))) {
-                train(trainer, done, train, test);
+                train(trainer, done, train, test, images.origin());
                 save(trainer);
             }
         }
@@ -72,7 +73,8 @@ final class MnistTraining {
         return flags.alone() ? model.newTrainer(config) : DistributedTrainer.of(hvd, model, config);
     }
 
-    private void train(Trainer trainer, int done, ArrayDataset train, ArrayDataset test) throws Exception {
+    private void train(Trainer trainer, int done, ArrayDataset train, ArrayDataset test, DataOrigin data)
+            throws Exception {
         trainer.initialize(DigitBlock.IMAGES);
         if (done > 0 && trainer instanceof DistributedTrainer distributed) {
             distributed.loadOptimizerState(hvd.rank() == 0 ? Files.readAllBytes(optimizerFile()) : null);
@@ -81,15 +83,15 @@ final class MnistTraining {
         EasyTrain.fit(trainer, flags.epochs() - done, train, test);
         double seconds = (System.nanoTime() - begin) / 1e9;
         if (hvd.rank() == 0) {
-            print(trainer.getTrainingResult(), (flags.epochs() - done) * train.size() / seconds);
+            print(trainer.getTrainingResult(), (flags.epochs() - done) * train.size() / seconds, data);
         }
     }
 
-    private void print(TrainingResult result, double imagesPerSecond) {
+    private void print(TrainingResult result, double imagesPerSecond, DataOrigin data) {
         System.out.println(String.format(
                 Locale.ROOT,
                 "RESULT example=%s ranks=%d trainer=%s epochs=%d loss=%.6f test_loss=%.6f accuracy=%.4f"
-                        + " samples_per_second=%.1f",
+                        + " samples_per_second=%.1f data=%s",
                 MODEL,
                 hvd.size(),
                 flags.alone() ? "djl" : "hvd",
@@ -97,7 +99,8 @@ final class MnistTraining {
                 result.getTrainLoss(),
                 result.getValidateLoss(),
                 result.getValidateEvaluation("Accuracy"),
-                imagesPerSecond));
+                imagesPerSecond,
+                data));
     }
 
     /** Rank 0's model comes to all ranks when the trainer begins; the number of epochs is asked of it here. */

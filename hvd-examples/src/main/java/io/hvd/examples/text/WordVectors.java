@@ -1,0 +1,83 @@
+package io.hvd.examples.text;
+
+import io.hvd.config.Numerals;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.charset.CharacterCodingException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.commons.cli.ParseException;
+
+/**
+ * Vectors of words in word2vec's text format: a first line with the numbers of words and of dimensions, then a line per word with
+ * its dimensions, all between blanks.
+ *
+ * @param vectors of the words that were asked for and found
+ */
+record WordVectors(int dimensions, Map<String, float[]> vectors) {
+    /** @throws ParseException that names the file and the line that is wrong */
+    static WordVectors of(Path file, List<String> wanted) throws ParseException {
+        String flag = "--vectors " + file;
+        try (BufferedReader lines = Files.newBufferedReader(file)) {
+            return read(flag, lines, wanted);
+        } catch (CharacterCodingException e) {
+            throw new ParseException(flag + " is not a text in UTF-8: " + e);
+        } catch (IOException e) {
+            throw new ParseException(flag + " cannot be read: " + e);
+        }
+    }
+
+    private static WordVectors read(String flag, BufferedReader lines, List<String> wanted)
+            throws IOException, ParseException {
+        String header = String.valueOf(lines.readLine());
+        if (!header.strip().matches("[1-9]\\d{0,8} [1-9]\\d{0,5}")) {
+            throw new ParseException(
+                    flag + ", line 1: found \"" + header + "\", expected the numbers of words and of dimensions");
+        }
+        long words = Long.parseLong(header.strip().split(" ")[0]);
+        int dimensions = Integer.parseInt(header.strip().split(" ")[1]);
+        Map<String, float[]> all = new HashMap<>();
+        wanted.forEach(word -> all.put(word, null));
+        long number = 0;
+        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+            String[] parts = line.strip().split(" ");
+            number++;
+            if (parts.length != dimensions + 1) {
+                throw new ParseException(flag + ", line " + (number + 1) + ": found " + (parts.length - 1)
+                        + " numbers behind the word \"" + parts[0] + "\", expected " + dimensions);
+            }
+            if (all.containsKey(parts[0])) {
+                all.put(parts[0], vector(flag, number + 1, parts));
+            }
+        }
+        if (number != words) {
+            throw new ParseException(
+                    flag + " has vectors of " + number + " words, expected " + words + " by its first line");
+        }
+        all.values().removeIf(vector -> vector == null);
+        return new WordVectors(dimensions, all);
+    }
+
+    private static float[] vector(String flag, long line, String[] parts) throws ParseException {
+        float[] vector = new float[parts.length - 1];
+        for (int i = 0; i < vector.length; i++) {
+            try {
+                vector[i] = (float) Numerals.decimal(parts[i + 1]);
+            } catch (NumberFormatException e) {
+                throw new ParseException(
+                        flag + ", line " + line + ": found \"" + parts[i + 1] + "\", expected a number");
+            }
+        }
+        return vector;
+    }
+
+    long checksum() {
+        return vectors.entrySet().stream()
+                .mapToLong(entry -> entry.getKey().hashCode() * 31L + Arrays.hashCode(entry.getValue()))
+                .sum();
+    }
+}

@@ -1,0 +1,67 @@
+package io.hvd.examples;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.testing.Job;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The loop of docs/from-horovod.md, as it stands there, around a job of which a rank is killed when it has a checkpoint. */
+@Tag("long")
+class RestartIT {
+    private static final Pattern LOOP = Pattern.compile("```sh\n(for ranks in .*?)```", Pattern.DOTALL);
+
+    @TempDir
+    Path folder;
+
+    @Test
+    void theLoopOfThePageGoesOnWithFewerRanksWhenOneOfFourIsKilled() throws IOException {
+        Path root = Path.of("..").toAbsolutePath().normalize();
+        Matcher loop = LOOP.matcher(Files.readString(root.resolve("docs/from-horovod.md")));
+        assertThat(loop.find()).as("the loop on the page").isTrue();
+        Path series = folder.resolve("run1");
+        String commands = loop.group(1).replace("--checkpoint-dir run1", "--checkpoint-dir " + series);
+        Path java = folder.resolve("java");
+        Files.writeString(java, killingRankOneOnce(series));
+        assertThat(java.toFile().setExecutable(true)).isTrue();
+
+        Job job = Job.run(
+                List.of("bash", "-c", "cd '" + root + "' && " + commands),
+                Map.of("PATH", folder + ":" + System.getenv("PATH"), "HVD_THREADS_PER_RANK", "1"));
+
+        assertThat(job.output())
+                .contains("horovodrun: first failure: rank 1")
+                .containsPattern("going on from .*, which 4 ranks");
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(ResultLine.of(job).ranks()).isEqualTo(3);
+        assertThat(ResultLine.of(job).accuracy())
+                .as("of an uninterrupted run of 8 epochs: 0.97")
+                .isGreaterThan(0.9);
+    }
+
+    /** Stands before the JDK's on the path. */
+    private String killingRankOneOnce(Path series) {
+        return String.join(
+                "\n",
+                "#!/bin/bash",
+                "java='" + Path.of(System.getProperty("java.home"), "bin", "java") + "'",
+                "if [[ ${OMPI_COMM_WORLD_RANK:-} == 1 && ! -e '" + folder + "/killed' ]]; then",
+                "    \"$java\" \"$@\" &",
+                "    until compgen -G '" + series + "/step-*.safetensors' >/dev/null; do sleep 0.05; done",
+                "    touch '" + folder + "/killed'",
+                "    kill -9 $!",
+                "    wait $!",
+                "    exit $?",
+                "fi",
+                "exec \"$java\" \"$@\"",
+                "");
+    }
+}

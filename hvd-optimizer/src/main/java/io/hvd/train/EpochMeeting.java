@@ -1,0 +1,102 @@
+package io.hvd.train;
+
+import io.hvd.ProcessSet;
+import io.hvd.data.EpochBatches;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.optimizer.AmpOptimizer;
+import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.Optimizer;
+import io.hvd.tensor.JoinDivisor;
+import io.hvd.tensor.Tensor;
+import java.util.Iterator;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/**
+ * What the ranks of a {@link TrainingLoop} agree on when an epoch begins and ends.
+ *
+ * @param divisor null if all ranks have as many batches
+ */
+record EpochMeeting(ProcessSet ranks, Optimizer optimizer, JoinDivisor divisor) {
+    private static final String WHY_EVEN =
+            "A TrainingLoop lets its ranks have different numbers of batches if it is told so:"
+                    + " call join(JoinDivisor.ACTIVE), or choose UnevenSteps.PAD or DROP";
+
+    /** Refuses what cannot go on without ranks that have joined. */
+    void requireJoinable(List<Callback> callbacks) {
+        List<String> meeting = callbacks.stream()
+                .filter(Callback::meetsInBatches)
+                .map(TrainingLoop::name)
+                .toList();
+        if (divisor != null && !meeting.isEmpty()) {
+            throw new HvdException(
+                    ErrorId.UNEVEN_STEPS,
+                    "a TrainingLoop with join(" + divisor + ") has the callbacks " + meeting
+                            + ", which meet all ranks after each batch, and ranks that have joined do not come. Leave them out, or"
+                            + " give all ranks as many batches by UnevenSteps.PAD or DROP. SaveCheckpoint saves after epochs");
+        }
+        if (divisor != null && !(optimizer instanceof AmpOptimizer || optimizer instanceof DistributedOptimizer)) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT,
+                    "a TrainingLoop with join(" + divisor
+                            + ") needs a DistributedOptimizer or an AmpOptimizer, found "
+                            + optimizer.getClass().getName());
+        }
+    }
+
+    /**
+     * A collective if the data is a loader's, or ranks may join.
+     *
+     * @param given what the loop was told, for data that does not know its number
+     * @return the number of this rank's batches
+     */
+    int agreeOnBatches(Training training, Iterator<?> epoch, int given) {
+        boolean known = epoch instanceof EpochBatches.Pass<?>;
+        int mine = known ? ((EpochBatches.Pass<?>) epoch).batches() : given;
+        if (!known && divisor == null) {
+            return mine;
+        }
+        StepCounts counts = StepCounts.gather(ranks, mine, 0);
+        if (divisor == null) {
+            counts.requireEven(WHY_EVEN);
+        }
+        training.batches(counts.most());
+        return mine;
+    }
+
+    /** After this rank's last batch: waits for the ranks that have more, and leaves with those that leave. */
+    void join(Training training) {
+        if (divisor == null) {
+            return;
+        }
+        if (optimizer instanceof AmpOptimizer amp) {
+            amp.join(divisor);
+        } else {
+            ((DistributedOptimizer) optimizer).join(divisor);
+        }
+        List<Integer> leaving = asking("training.leave", training.isLeaving());
+        if (leaving.isEmpty()) {
+            training.joined();
+        } else if (!training.isLeaving()) {
+            training.leave("ranks " + leaving + " have left the epoch");
+        }
+    }
+
+    /** If one rank has asked for an end, all of them end. */
+    void stopTogether(Training training) {
+        List<Integer> asking = asking("training.stop", training.stopReason() != null);
+        if (!asking.isEmpty() && training.stopReason() == null) {
+            training.stop("ranks " + asking + " have asked for it");
+        }
+    }
+
+    private List<Integer> asking(String name, boolean mine) {
+        int[] all = (int[])
+                ranks.allgather(name, Tensor.of(new int[] {mine ? 1 : 0})).toArray();
+        return IntStream.range(0, all.length)
+                .filter(place -> all[place] > 0)
+                .mapToObj(place -> ranks.ranks().get(place))
+                .toList();
+    }
+}

@@ -1,0 +1,167 @@
+package io.hvd.launch;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Clock;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+/**
+ * Makes a program's archive of the lists of classes that a job's ranks have left. The JVM only reads the classes from their
+ * jars; it runs nothing of the program. A process of its own does this when the job is over, at the lowest priority, and
+ * nobody waits for it. Of several at a time one goes on, and its end, however it comes, leaves no lock.
+ */
+final class ArchiveMaker {
+
+    /** The time in which the JVM makes an archive; one that takes longer is ended. */
+    static final Duration LIMIT = Duration.ofMinutes(3);
+
+    private static final File NOTHING = new File("/dev/null");
+    private static final int FIRST_FLAG = 5;
+
+    private final ArchiveFolder folder;
+    private final ArchivedProgram program;
+
+    ArchiveMaker(ArchiveFolder folder, ArchivedProgram program) {
+        this.folder = folder;
+        this.program = program;
+    }
+
+    /** Folder, recording, subcommand, java, class path, and the flags. */
+    public static void main(String[] args) throws IOException, InterruptedException {
+        var folder = new ArchiveFolder(Path.of(args[0]), Clock.systemUTC());
+        List<String> jars = List.of(args[4].split(File.pathSeparator));
+        List<String> flags = Arrays.asList(args).subList(FIRST_FLAG, args.length);
+        var program = new ArchivedProgram(Path.of(args[3]), List.copyOf(flags), jars);
+        new ArchiveMaker(folder, program).make(Path.of(args[1]), args[2]);
+    }
+
+    static List<String> arguments(Path folder, Path recording, String subcommand, ArchivedProgram program) {
+        List<String> words = new ArrayList<>(List.of(
+                folder.toString(),
+                recording.toString(),
+                subcommand,
+                program.java().toString(),
+                program.classPath()));
+        words.addAll(program.flags());
+        return words;
+    }
+
+    /** Makes the archive unless another process does, or has done it meanwhile. The recording is gone afterwards. */
+    void make(Path recording, String subcommand) throws IOException, InterruptedException {
+        try (FileChannel channel =
+                        FileChannel.open(folder.lock(program), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+                FileLock held = channel.tryLock()) {
+            Optional<ArchiveFolder.Known> known = folder.known(program);
+            if (held != null && known.filter(one -> one.has(subcommand)).isEmpty()) {
+                make(recording, subcommand, known);
+                folder.clear();
+            }
+        } finally {
+            ArchiveFolder.delete(recording);
+        }
+    }
+
+    private void make(Path recording, String subcommand, Optional<ArchiveFolder.Known> known)
+            throws IOException, InterruptedException {
+        Set<String> subcommands = new TreeSet<>(Set.of(subcommand));
+        Set<String> classes = new LinkedHashSet<>();
+        if (known.isPresent()) {
+            subcommands.addAll(known.get().subcommands());
+            classes.addAll(lines(folder.classes(program)));
+        }
+        classes.addAll(lines(longest(recording)));
+        Files.write(folder.classes(program), classes);
+        Path archive = folder.newArchive(program);
+        boolean made = dump(archive) && isAccepted(archive);
+        if (made) {
+            force(archive);
+        } else {
+            Files.deleteIfExists(archive);
+        }
+        folder.write(program, made ? Optional.of(archive) : Optional.empty(), subcommands);
+    }
+
+    /** The list of the rank that has loaded most; all are alike, and the last line of one that was killed may be torn. */
+    private static Path longest(Path recording) throws IOException {
+        Path longest = recording;
+        long most = -1;
+        try (DirectoryStream<Path> lists = Files.newDirectoryStream(recording)) {
+            for (Path list : lists) {
+                if (Files.size(list) > most) {
+                    most = Files.size(list);
+                    longest = list;
+                }
+            }
+        }
+        return longest;
+    }
+
+    /**
+     * Lines as they can be put together with those of other lists: without numbers, and without what class loaders of the
+     * program's own have loaded, which lines refer to by such numbers.
+     */
+    private static List<String> lines(Path list) throws IOException {
+        if (!Files.isRegularFile(list)) {
+            return List.of();
+        }
+        try (Stream<String> lines = Files.lines(list, StandardCharsets.UTF_8)) {
+            return lines.filter(line -> !line.startsWith("#") && !line.contains(" source: "))
+                    .map(line -> line.replaceFirst(" id: \\d*$", ""))
+                    .toList();
+        }
+    }
+
+    private boolean dump(Path archive) throws IOException, InterruptedException {
+        return java(List.of(
+                "-Xshare:dump",
+                "-XX:SharedClassListFile=" + folder.classes(program),
+                "-XX:SharedArchiveFile=" + archive));
+    }
+
+    /** Whether a JVM takes the archive; with this flag one that does not ends. */
+    private boolean isAccepted(Path archive) throws IOException, InterruptedException {
+        return Files.isRegularFile(archive)
+                && java(List.of("-Xshare:on", "-XX:SharedArchiveFile=" + archive, "-version"));
+    }
+
+    private boolean java(List<String> words) throws IOException, InterruptedException {
+        List<String> command = new ArrayList<>(List.of(program.java().toString()));
+        command.addAll(program.flags());
+        command.addAll(List.of("-cp", program.classPath()));
+        command.addAll(words);
+        var builder = new ProcessBuilder(command)
+                .redirectInput(NOTHING)
+                .redirectErrorStream(true)
+                .redirectOutput(ProcessBuilder.Redirect.DISCARD);
+        builder.environment().keySet().removeAll(JavaLine.VARIABLES);
+        Process process = builder.start();
+        try {
+            return process.waitFor(LIMIT.toMillis(), TimeUnit.MILLISECONDS) && process.exitValue() == 0;
+        } finally {
+            process.destroyForcibly();
+        }
+    }
+
+    /** A record on the disk must not be there before its archive is. */
+    private static void force(Path archive) throws IOException {
+        try (FileChannel channel = FileChannel.open(archive, StandardOpenOption.READ)) {
+            channel.force(true);
+        }
+    }
+}

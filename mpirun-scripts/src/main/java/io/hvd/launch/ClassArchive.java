@@ -1,0 +1,140 @@
+package io.hvd.launch;
+
+import io.hvd.config.HvdConfig.ArchiveChoice;
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+/**
+ * What a start does about the class-data archive of its program: it uses the one that is there, and has the ranks write down
+ * what classes they load if there is none, or none with this subcommand's. After the job a process of its own makes it.
+ * Whatever fails here costs time and nothing else.
+ *
+ * @param why in words, for the dry run
+ * @param archive what the ranks' JVMs map
+ * @param recording where they write lists of classes
+ */
+record ClassArchive(
+        String why,
+        Optional<Path> archive,
+        Optional<Path> recording,
+        Optional<ArchivedProgram> program,
+        String subcommand) {
+
+    private static final String USE = "-XX:SharedArchiveFile=";
+    private static final String RECORD = "-XX:DumpLoadedClassList=";
+
+    /** One list per process; the JVM puts its number there. */
+    private static final String LIST = "%p.txt";
+
+    private static final File NOTHING = new File("/dev/null");
+
+    static ClassArchive none(String why) {
+        return new ClassArchive(why, Optional.empty(), Optional.empty(), Optional.empty(), "");
+    }
+
+    /**
+     * Looks at what there is.
+     *
+     * @param starts whether ranks are going to be started; a dry run makes no folder
+     */
+    static ClassArchive look(Job job, JavaLine line, ArchiveFolder folder, Path directory, boolean starts) {
+        if (job.settings().java().archive() == ArchiveChoice.OFF) {
+            return none("no class-data archive: turned off");
+        }
+        if (!job.allRanksHere() || CommandCheck.isElsewhere(job.settings())) {
+            return none("no class-data archive: ranks run on other hosts or from another folder");
+        }
+        ArchivedProgram.Answer answer = ArchivedProgram.of(line, job.machine().environment(), directory);
+        if (answer.program().isEmpty()) {
+            return none("no class-data archive: " + answer.why());
+        }
+        return look(answer.program().get(), line.subcommand(), folder, starts);
+    }
+
+    private static ClassArchive look(ArchivedProgram program, String subcommand, ArchiveFolder folder, boolean starts) {
+        Optional<ArchiveFolder.Known> known = folder.known(program);
+        Optional<Path> archive = known.flatMap(ArchiveFolder.Known::file);
+        if (known.isPresent() && known.get().has(subcommand)) {
+            if (starts) {
+                folder.touch(program);
+            }
+            return archive.isPresent()
+                    ? new ClassArchive(
+                            "java gets the class-data archive that an earlier start has made",
+                            archive,
+                            Optional.empty(),
+                            Optional.empty(),
+                            "")
+                    : none("no class-data archive: the JVM has refused to make one of this class path");
+        }
+        Optional<Path> recording = starts ? folder.newRecording() : Optional.empty();
+        String why = starts && recording.isEmpty()
+                ? "no class-data archive is made: its folder cannot be written, or others can write there"
+                : "java lists the classes that it loads; after the job a class-data archive is made of them for the next starts";
+        return new ClassArchive(why, archive, recording, Optional.of(program), subcommand);
+    }
+
+    /** Words for java. */
+    List<String> flags() {
+        return Stream.concat(
+                        archive.map(file -> USE + file).stream(),
+                        recording.map(folder -> RECORD + folder.resolve(LIST)).stream())
+                .toList();
+    }
+
+    /**
+     * The job is over. If it has ended well, the archive is made by a process in a session of its own, which outlives this
+     * one. The lists of a job that has failed may lack most classes.
+     *
+     * @param waits whether this returns only when the archive is there
+     */
+    void after(int exitCode, Map<String, String> environment, boolean waits) {
+        if (recording.isEmpty() || program.isEmpty()) {
+            return;
+        }
+        try {
+            if (exitCode != 0 || classPath().isEmpty()) {
+                ArchiveFolder.delete(recording.get());
+                return;
+            }
+            Process maker = new ProcessBuilder(words(environment))
+                    .redirectInput(NOTHING)
+                    .redirectErrorStream(true)
+                    .redirectOutput(NOTHING)
+                    .start();
+            if (waits) {
+                maker.waitFor(2 * ArchiveMaker.LIMIT.toMillis(), TimeUnit.MILLISECONDS);
+            }
+        } catch (IOException e) {
+            return; // a later start tries again
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private static String classPath() {
+        return System.getProperty("java.class.path", "");
+    }
+
+    private List<String> words(Map<String, String> environment) {
+        List<String> words = new ArrayList<>();
+        MpiInstall.onPath("setsid", environment).ifPresent(setsid -> words.add(setsid.toString()));
+        MpiInstall.onPath("nice", environment).ifPresent(nice -> words.addAll(List.of(nice.toString(), "-n", "19")));
+        words.addAll(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
+                "-cp",
+                classPath(),
+                ArchiveMaker.class.getName()));
+        words.addAll(ArchiveMaker.arguments(recording.get().getParent(), recording.get(), subcommand, program.get()));
+        return words;
+    }
+}
