@@ -1,15 +1,31 @@
 package io.hvd;
 
+import io.hvd.buffer.BufferLedger;
+import io.hvd.buffer.BufferLedger.Owner;
 import io.hvd.engine.PendingOp;
 import io.hvd.engine.Request;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
 import io.hvd.spi.OpKind;
+import io.hvd.tensor.Converter;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.ReduceOp;
+import io.hvd.tensor.Scale;
 import io.hvd.tensor.Tensor;
+import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 
-/** Builds what moves the tensors of a process set's ranks as they are: gathers, broadcasts, scatters, alltoalls and transfers. */
+/**
+ * Builds what moves the tensors of a process set's ranks as they are: gathers, broadcasts, scatters, alltoalls and
+ * transfers. Allreduces of sparse rows are among them: every rank gathers the indices and the rows of all, and nothing
+ * is added up.
+ */
 final class MovementCalls {
+    /** The number of elements that are divided at a time. */
+    private static final int PIECE = 1 << 12;
+
     private final CollectiveCalls calls;
     private final CallArguments arguments;
 
@@ -31,6 +47,34 @@ final class MovementCalls {
                 .map(input -> calls.operation(Request.allgather(group.next(), input, group.asked()), input, null))
                 .toList();
         return calls.submit(all, true);
+    }
+
+    /** @return a handle for the indices and one for the rows */
+    List<Handle> allreducingRows(String name, Tensor indices, Tensor values, ReduceOp op) {
+        arguments.requireSparse(name, indices, values, op);
+        int size = calls.ranks().size();
+        Tensor parts = op == ReduceOp.AVERAGE && size > 1 ? divided(name, values, size) : values;
+        return groupedAllgathering(name, List.of(indices, parts));
+    }
+
+    /** This rank's part of the average, in new memory. */
+    private Tensor divided(String name, Tensor values, int size) {
+        if (!values.device().isCpu()) {
+            throw new HvdException(
+                    ErrorId.UNSUPPORTED,
+                    "sparseAllreduce of \"" + name + "\": AVERAGE of " + values + " on " + values.device()
+                            + ", where hvd gathers rows and divides none: expected SUM, of values divided by " + size);
+        }
+        Tensor parts = Tensor.zeros(values.dtype(), values.shape());
+        DType wide = values.dtype() == DType.FLOAT64 ? DType.FLOAT64 : DType.FLOAT32;
+        Converter converter = new Converter();
+        ByteBuffer stage = BufferLedger.PROCESS.direct(Owner.CONVERSION, PIECE * Double.BYTES);
+        for (long from = 0; from < values.elements(); from += PIECE) {
+            int count = (int) Math.min(PIECE, values.elements() - from);
+            converter.pack(values, from, count, stage, 0, wide, 1.0 / size);
+            converter.unpack(stage, 0, wide, parts, from, count, Scale.ONE);
+        }
+        return parts;
     }
 
     Handle broadcasting(String name, Tensor input, Tensor output, int root, boolean hurry) {
