@@ -5,6 +5,8 @@ import io.hvd.spi.ControlChannel;
 import io.hvd.spi.DataPlane;
 import io.hvd.spi.Progress;
 import io.hvd.spi.Topology;
+import io.hvd.spi.Transfers;
+import io.hvd.tensor.ReduceKernel;
 import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -43,6 +45,11 @@ record CountedBackend(Backend inner, Seen seen) implements Backend, ControlChann
     public void send(int rank, ByteBuffer message) {
         seen.messages.incrementAndGet();
         inner.control().send(rank, message);
+    }
+
+    @Override
+    public boolean isFlushed() {
+        return inner.control().isFlushed();
     }
 
     @Override
@@ -124,6 +131,16 @@ record CountedBackend(Backend inner, Seen seen) implements Backend, ControlChann
     @Override
     public List<byte[]> exchange(byte[] mine) {
         return inner.exchange(mine);
+    }
+
+    @Override
+    public Transfers transfers() {
+        return inner.transfers();
+    }
+
+    @Override
+    public ReduceKernel kernel() {
+        return inner.kernel();
     }
 
     @Override
