@@ -7,8 +7,10 @@ import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 
 /** Checks what a rank asks of a process set, before anything is submitted; a call that fails here counts on no rank. */
 final class CallArguments {
@@ -63,6 +65,20 @@ final class CallArguments {
             input.dtype().refusesScaling().ifPresent(why -> {
                 throw bad(kind, name, why);
             });
+        }
+    }
+
+    /** @throws HvdException if these cannot be the names of a prepared collective's tensors */
+    void requirePrepares(OpKind kind, List<String> names, List<Tensor> tensors) {
+        if (names.size() != tensors.size()) {
+            throw bad(kind, null, names.size() + " names are given for " + tensors.size() + " tensors");
+        }
+        Set<String> distinct = new HashSet<>();
+        for (int i = 0; i < names.size(); i++) {
+            Objects.requireNonNull(tensors.get(i), "tensor");
+            if (!distinct.add(Objects.requireNonNull(names.get(i), "name"))) {
+                throw bad(kind, names.get(i), "it is to be prepared twice in one group");
+            }
         }
     }
 

@@ -13,9 +13,11 @@ import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Scale;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import java.util.stream.IntStream;
 
 /**
  * Builds what moves the tensors of a process set's ranks as they are: gathers, broadcasts, scatters, alltoalls and
@@ -81,6 +83,28 @@ final class MovementCalls {
         int place = arguments.requireRoot(OpKind.BROADCAST, name, root);
         Request request = Request.broadcast(calls.nameOr(name, "broadcast"), input, place);
         return calls.submit(calls.operation(request, input, output), hurry);
+    }
+
+    PreparedCollective preparingBroadcasts(List<String> names, List<Tensor> tensors, int root) {
+        calls.requireMember(() -> "a prepared broadcast of " + names);
+        arguments.requirePrepares(OpKind.BROADCAST, names, tensors);
+        int place = arguments.requireRoot(OpKind.BROADCAST, names.toString(), root);
+        List<Request> requests = IntStream.range(0, names.size())
+                .mapToObj(i -> Request.broadcast(names.get(i), tensors.get(i), place))
+                .toList();
+        return new PreparedCollective(OpKind.BROADCAST, calls, calls.engine(), calls.prepared(requests, tensors, true));
+    }
+
+    PreparedCollective preparingGathers(List<String> names, List<Tensor> tensors) {
+        calls.requireMember(() -> "a prepared allgather of " + names);
+        arguments.requirePrepares(OpKind.ALLGATHER, names, tensors);
+        List<Request> requests = new ArrayList<>();
+        for (int i = 0; i < names.size(); i++) {
+            arguments.requireRows(names.get(i), OpKind.ALLGATHER, tensors.get(i));
+            requests.add(Request.allgather(names.get(i), tensors.get(i), Request.Group.NONE));
+        }
+        return new PreparedCollective(
+                OpKind.ALLGATHER, calls, calls.engine(), calls.prepared(requests, tensors, false));
     }
 
     Handle exchanging(String name, Tensor input, long[] splits) {

@@ -170,6 +170,37 @@ public class ProcessSet {
     }
 
     /**
+     * Prepares a broadcast of tensors that the root sends again and again, such as the buffers of a model. Each start
+     * overwrites the other ranks' tensors with the root's.
+     *
+     * @param names one distinct name for each tensor; a tensor has one name on all ranks
+     * @param root global rank of the root
+     */
+    public PreparedCollective prepareBroadcast(List<String> names, List<Tensor> tensors, int root) {
+        return movements.preparingBroadcasts(names, tensors, root);
+    }
+
+    /**
+     * Prepares an allgather of tensors. Each start reads them and makes new tensors of what all ranks have, which {@link
+     * PreparedCollective#results()} returns.
+     *
+     * @param names one distinct name for each tensor
+     */
+    public PreparedCollective prepareAllgather(List<String> names, List<Tensor> tensors) {
+        return movements.preparingGathers(names, tensors);
+    }
+
+    /**
+     * Prepares a reducescatter of tensors. Each start reads them and makes new tensors of this rank's rows of the sums
+     * or averages, which {@link PreparedCollective#results()} returns.
+     *
+     * @param names one distinct name for each tensor
+     */
+    public PreparedCollective prepareReducescatter(List<String> names, List<Tensor> tensors, AllreduceOptions options) {
+        return reductions.preparingScatters(names, tensors, options);
+    }
+
+    /**
      * Reduces tensors that belong together. They travel as one when all ranks have submitted all of them. If one of
      * them is refused, all are.
      *
