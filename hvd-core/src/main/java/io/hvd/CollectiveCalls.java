@@ -85,7 +85,7 @@ final class CollectiveCalls {
         }
     }
 
-    /** Those that are over. */
+    /** The number of joins that are over. */
     int joins() {
         return joins.get();
     }

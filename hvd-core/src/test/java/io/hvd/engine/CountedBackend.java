@@ -20,10 +20,10 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 
 /** A back end that tells what goes through it. */
-record CountedBackend(Backend inner, Seen seen) implements Backend, ControlChannel {
+record CountedBackend(Backend inner, Counts seen) implements Backend, ControlChannel {
     static final String LATE_CALLER = "late-caller";
 
-    static final class Seen {
+    static final class Counts {
         final AtomicInteger messages = new AtomicInteger();
         /** Carried out by a static plan, counted on every rank. */
         final AtomicInteger batches = new AtomicInteger();
