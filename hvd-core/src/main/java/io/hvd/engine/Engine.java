@@ -129,10 +129,11 @@ public final class Engine {
         return new PreparedOps();
     }
 
-    /** Adds an in-place operation to those that are being prepared; its parameters are those of {@link #operation}. */
-    public void prepare(PreparedOps prepared, int set, List<Integer> members, Request request, Tensor tensor) {
+    /** Adds an operation to those that are being prepared; its parameters are those of {@link #operation}. */
+    public void prepare(
+            PreparedOps prepared, int set, List<Integer> members, Request request, Tensor input, Tensor output) {
         Slot slot = queue.keep(set, request.name());
-        prepared.add(new PendingOp(slot, slot.ask(request, members, strict), tensor, tensor, recorder, prepared));
+        prepared.add(new PendingOp(slot, slot.ask(request, members, strict), input, output, recorder, prepared));
     }
 
     /** Gives up the slots of prepared operations, which are not started any more. */

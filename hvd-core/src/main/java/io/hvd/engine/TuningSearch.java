@@ -12,8 +12,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The search for better settings: one setting after the other, each from the best of those before ({@link Survey}), and then a
- * comparison of what was found with the start ({@link Duel}). It keeps the start unless the comparison shows a gain. It uses no thread and
+ * The search for better settings: one setting after the other, each from the best of those before ({@link SuccessiveHalving}), and then a
+ * comparison of what was found with the start ({@link PairedComparison}). It keeps the start unless the comparison shows a gain. It uses no thread and
  * no clock: the same samples always give the same result.
  */
 final class TuningSearch {
@@ -34,13 +34,13 @@ final class TuningSearch {
 
     private int tried;
     private Tunable best;
-    private Survey survey;
-    private Duel duel;
+    private SuccessiveHalving halving;
+    private PairedComparison comparison;
 
     /**
      * @param knobs the settings that may be changed
      * @param seen a sample with the settings of the start
-     * @param samplesPerKnob the most samples for the survey of each setting
+     * @param samplesPerKnob the most samples for the search of each setting
      * @param localSize the number of ranks on each host, for which thresholds are rounded up; 1 if it differs
      */
     TuningSearch(Tunable start, List<Knob> knobs, StepSample seen, int samplesPerKnob, int localSize) {
@@ -60,42 +60,42 @@ final class TuningSearch {
 
     /** The settings for the next sample; empty when the search is over. */
     Optional<Tunable> next() {
-        if (survey != null) {
-            return Optional.of(survey.next());
+        if (halving != null) {
+            return Optional.of(halving.next());
         }
-        return duel == null || duel.isOver() ? Optional.empty() : Optional.of(duel.next());
+        return comparison == null || comparison.isOver() ? Optional.empty() : Optional.of(comparison.next());
     }
 
     /** What the samples are taken for, for the log. */
     String phase() {
-        return survey != null ? "search" : "comparison";
+        return halving != null ? "search" : "comparison";
     }
 
     /** The next sample has been taken. */
     void sampled(StepSample sample) {
         samples.computeIfAbsent(next().orElseThrow(), each -> new ArrayList<>()).add(sample);
-        if (survey == null) {
-            duel.sampled(sample);
+        if (halving == null) {
+            comparison.sampled(sample);
             return;
         }
-        survey.scored(sample.bytesPerMicro());
-        if (survey.isOver()) {
-            best = survey.best();
-            survey = null;
+        halving.scored(sample.bytesPerMicro());
+        if (halving.isOver()) {
+            best = halving.best();
+            halving = null;
             goOn();
         }
     }
 
     private void goOn() {
-        while (survey == null && !knobs.isEmpty()) {
-            Survey next = new Survey(candidates(knobs.remove()), samplesPerKnob);
+        while (halving == null && !knobs.isEmpty()) {
+            SuccessiveHalving next = new SuccessiveHalving(candidates(knobs.remove()), samplesPerKnob);
             if (!next.isOver()) {
                 tried += next.size() - 1;
-                survey = next;
+                halving = next;
             }
         }
-        if (survey == null && !best.equals(start)) {
-            duel = new Duel(start, best);
+        if (halving == null && !best.equals(start)) {
+            comparison = new PairedComparison(start, best);
             samples.clear();
         }
     }
@@ -149,27 +149,27 @@ final class TuningSearch {
 
     /** The settings to keep, once the search is over. */
     Tunable chosen() {
-        return duel != null && duel.ratio().isGain() ? best : start;
+        return comparison != null && comparison.ratio().isGain() ? best : start;
     }
 
     /** What has been chosen, what it gains and how sure that is, once the search is over. */
     String result() {
-        if (duel == null) {
+        if (comparison == null) {
             return "keeps " + start + ": "
                     + (tried == 0
                             ? nothingToTry()
                             : "none of the " + tried + " other settings that were tried was faster.")
                     + notTuned();
         }
-        Duel.Ratio ratio = duel.ratio();
+        PairedComparison.Ratio ratio = comparison.ratio();
         String measured = text(
                 "The median step takes %.3f ms, with the settings of the start %.3f ms. In %d comparisons in turn it is"
                         + " %.2f times as fast, with %s certainty %.2f to %.2f times.",
-                duel.challengerMicros() / 1e3,
-                duel.startMicros() / 1e3,
-                Duel.PAIRS,
+                comparison.challengerMicros() / 1e3,
+                comparison.startMicros() / 1e3,
+                PairedComparison.PAIRS,
                 ratio.median(),
-                Duel.CERTAINTY,
+                PairedComparison.CERTAINTY,
                 ratio.low(),
                 ratio.high());
         return ratio.isGain()

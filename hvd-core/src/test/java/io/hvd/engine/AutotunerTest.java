@@ -103,7 +103,7 @@ class AutotunerTest {
                         + "cycle_time_ms,tensor_fusion_threshold,score,");
         assertThat(lines.get(1)).isEqualTo("0,0,1,1,1.0,128.0,104.858,10.000,1048576,1,warmup");
         assertThat(lines.get(lines.size() - 1)).isEqualTo("0,0,1,1,1.0,0.25,209.715,5.000,1048576,1,best");
-        assertThat(lines.stream().filter(line -> line.endsWith("comparison"))).hasSize(2 * Duel.PAIRS);
+        assertThat(lines.stream().filter(line -> line.endsWith("comparison"))).hasSize(2 * PairedComparison.PAIRS);
     }
 
     @Test

@@ -35,7 +35,7 @@ class EngineCacheTest {
     private static final int STEPS = 150;
     private static final List<String> NAMES = List.of("a", "b", "c", "d", "e", "f");
 
-    private final CountedBackend.Seen seen = new CountedBackend.Seen();
+    private final CountedBackend.Counts seen = new CountedBackend.Counts();
     private final List<Engine> engines = new ArrayList<>();
     private final ConcurrentLinkedQueue<String> failures = new ConcurrentLinkedQueue<>();
 

@@ -34,7 +34,7 @@ class EngineStepsTest {
     private static final int SIZE = 3;
     private static final int SETTLES_AFTER = 4;
 
-    private final CountedBackend.Seen seen = new CountedBackend.Seen();
+    private final CountedBackend.Counts seen = new CountedBackend.Counts();
     private final List<Engine> engines = new ArrayList<>();
     private final ConcurrentLinkedQueue<String> failures = new ConcurrentLinkedQueue<>();
 

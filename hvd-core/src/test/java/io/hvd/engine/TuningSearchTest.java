@@ -126,7 +126,7 @@ class TuningSearchTest {
         over(List.of(Knob.FUSION_THRESHOLD), true, TuningSearchTest::valley, 1, 0);
         Tunable best = new Tunable(16 << 20, START.cycleNanos());
 
-        assertThat(tried).hasSizeLessThanOrEqualTo(20 + 2 * Duel.PAIRS);
+        assertThat(tried).hasSizeLessThanOrEqualTo(20 + 2 * PairedComparison.PAIRS);
         assertThat(tried.subList(tried.size() - 8, tried.size()))
                 .containsExactly(START, best, best, START, START, best, best, START);
     }

@@ -64,7 +64,7 @@ final class OptimizerParts {
         return asked.set;
     }
 
-    /** Those that all ranks have in common. */
+    /** The parameters that all ranks have in common. */
     List<Parameter> shared(List<Parameter> parameters) {
         asked.local.requireKnown(parameters);
         if (asked.inner instanceof ShardedOptimizer) {

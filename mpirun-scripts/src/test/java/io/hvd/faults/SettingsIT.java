@@ -26,9 +26,9 @@ class SettingsIT {
         Job job = Job.run(command, Map.of());
 
         assertThat(job.exitCode()).isEqualTo(1);
-        assertThat(job.lines("HOROVOD_CACHE_CAPACITY: not set on ranks {0}; \"0\" on ranks {1}")
+        assertThat(job.lines("HOROVOD_CACHE_CAPACITY: absent on ranks {0}; \"0\" on ranks {1}")
                                 .isEmpty()
-                        && job.lines("HOROVOD_CACHE_CAPACITY: \"0\" on ranks {1}; not set on ranks {0}")
+                        && job.lines("HOROVOD_CACHE_CAPACITY: \"0\" on ranks {1}; absent on ranks {0}")
                                 .isEmpty())
                 .as(job.output())
                 .isFalse();
