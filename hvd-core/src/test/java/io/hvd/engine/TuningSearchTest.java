@@ -13,7 +13,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** The search on made-up scores. */
 class TuningSearchTest {
-    private static final Tunable START = new Tunable(128 << 20, 1_000_000);
+    private static final Tunable START = new Tunable(128 << 20, 1_000_000, 0, 0);
     private static final List<Knob> BOTH = List.of(Knob.values());
     private static final double STEP_BYTES = 100e6;
 
@@ -48,7 +48,7 @@ class TuningSearchTest {
     void theBestOfBothSettingsIsFound() {
         TuningSearch search = over(BOTH, false, TuningSearchTest::valley, 1, 0);
 
-        assertThat(search.chosen()).isEqualTo(new Tunable(16 << 20, 2_500_000));
+        assertThat(search.chosen()).isEqualTo(new Tunable(16 << 20, 2_500_000, 0, 0));
         assertThat(search.result())
                 .contains(
                         "HOROVOD_FUSION_THRESHOLD=16777216 instead of 134217728",
@@ -124,7 +124,7 @@ class TuningSearchTest {
     @Test
     void theBestIsComparedWithTheStartInTurn() {
         over(List.of(Knob.FUSION_THRESHOLD), true, TuningSearchTest::valley, 1, 0);
-        Tunable best = new Tunable(16 << 20, START.cycleNanos());
+        Tunable best = new Tunable(16 << 20, START.cycleNanos(), 0, 0);
 
         assertThat(tried).hasSizeLessThanOrEqualTo(20 + 2 * Duel.PAIRS);
         assertThat(tried.subList(tried.size() - 8, tried.size()))
