@@ -123,24 +123,27 @@ final class GradientExchange implements GradientSource.Listener {
         if (range != null && ended == null) {
             range.undo(); // what has left and not arrived
         }
-        regroup();
-        for (int bucket = 0; bucket < buckets.count(); bucket++) {
-            missing[bucket] = buckets.members(bucket).size();
-        }
+        expectAll();
         if (weights != null && ended == null) {
             weights.startOver();
         }
     }
 
-    private void regroup() {
-        if (ended != null || prepared.isEmpty()) {
-            return; // nothing is sent any more, or ever
+    private void expectAll() {
+        for (int bucket = 0; bucket < buckets.count(); bucket++) {
+            missing[bucket] = buckets.members(bucket).size();
         }
+    }
+
+    /** The gradients of a step have come; those of the next one may be in other buckets. */
+    synchronized void endStep() {
+        startOver();
         Buckets next = grouping.get();
         if (next != buckets) {
             buckets = next;
             missing = new int[next.count()];
             prepare(passesPerStep);
+            expectAll();
         }
     }
 
