@@ -201,6 +201,19 @@ class HvdConfigTest {
         assertThat(with("HOROVOD_FUSION_THRESHOLD", " ").autotune().fixed()).isEmpty();
     }
 
+    /** By itself, an allreduce adds inside each host first. */
+    @Test
+    void noHierarchicalAllreduceIsSomethingElseThanNothingSaid() {
+        assertThat(HvdConfig.from(Map.of()).engine().levels()).isEqualTo(2);
+        assertThat(with("HOROVOD_HIERARCHICAL_ALLREDUCE", "1").engine().levels())
+                .isEqualTo(2);
+        HvdConfig off = with("HOROVOD_HIERARCHICAL_ALLREDUCE", "off");
+        assertThat(off.engine().levels()).isEqualTo(1);
+        assertThat(off.gpu().across()).isEqualTo(GpuSettings.AcrossNodes.FLAT);
+        assertThat(off.notes()).isEmpty();
+        assertThat(with("HVD_BUCKET_BYTES", "4096").engine().bucketBytes()).isEqualTo(4096);
+    }
+
     @Test
     void everySettingArrivesInItsOwnPlace() {
         HvdConfig config = HvdConfig.from(Map.ofEntries(
