@@ -563,6 +563,18 @@ public class ProcessSet {
         return membership.config().divergenceSteps();
     }
 
+    /**
+     * Bytes at which an optimizer closes a group of gradients, 0 for its own choice: as {@code HVD_BUCKET_BYTES} says or, for all
+     * ranks, as autotuning does.
+     *
+     * @param follows whether the optimizer asks again before each step, so that autotuning may look for a better value
+     */
+    public final long bucketBytes(boolean follows) {
+        return id == 0
+                ? membership.engine().bucketBytes(follows)
+                : membership.config().engine().bucketBytes();
+    }
+
     /** Whether optimizers refuse steps by gradients that are not finite, as {@code HVD_REFUSE_NON_FINITE} says. */
     public final boolean refusesNonFinite() {
         return membership.config().refusesNonFinite();

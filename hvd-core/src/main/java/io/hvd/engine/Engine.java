@@ -82,6 +82,15 @@ public final class Engine {
         return Optional.of(loop.tuning().result()).filter(result -> !result.isEmpty());
     }
 
+    /**
+     * The bytes at which an optimizer of all ranks closes a group of gradients, 0 for its own choice; any thread.
+     *
+     * @param regroups whether the optimizer asks between its steps, so that tuning is worth while
+     */
+    public long bucketBytes(boolean regroups) {
+        return loop.bucketBytes(regroups);
+    }
+
     /** The slot of a name in a process set. */
     public Slot slot(int set, String name) {
         return queue.slot(set, name);

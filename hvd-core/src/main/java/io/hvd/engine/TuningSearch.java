@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * The search for better settings: one setting after the other, each from the best of those before ({@link SuccessiveHalving}), and then a
@@ -23,12 +24,15 @@ final class TuningSearch {
     private static final int THRESHOLDS = 6;
 
     private static final long SMALLEST_THRESHOLD = 4096;
+    /** Sizes of buckets that are tried, each a quarter of the one before. */
+    private static final int BUCKETS = 4;
 
     private final Tunable start;
     private final StepSample seen;
     private final int samplesPerKnob;
     private final int localSize;
     private final Deque<Knob> knobs;
+    private final boolean tunesThreshold;
     /** The samples of the part of the search that is under way. */
     private final Map<Tunable, List<StepSample>> samples = new HashMap<>();
 
@@ -49,13 +53,14 @@ final class TuningSearch {
         this.best = start;
         this.seen = seen;
         this.samplesPerKnob = samplesPerKnob;
+        this.tunesThreshold = knobs.contains(Knob.FUSION_THRESHOLD);
         this.knobs = new ArrayDeque<>(knobs.stream().filter(this::hasEffect).toList());
         goOn();
     }
 
     /** Nothing waits for a cycle to end where the ranks do not negotiate. */
     private boolean hasEffect(Knob knob) {
-        return knob == Knob.FUSION_THRESHOLD || !seen.inPlan();
+        return knob != Knob.CYCLE_TIME || !seen.inPlan();
     }
 
     /** The settings for the next sample; empty when the search is over. */
@@ -101,21 +106,37 @@ final class TuningSearch {
     }
 
     private List<Tunable> candidates(Knob knob) {
-        List<Tunable> all = new ArrayList<>(List.of(best));
-        List<Long> values =
+        Stream<Tunable> others =
                 switch (knob) {
                     case FUSION_THRESHOLD ->
                         thresholds(Math.round(seen.bytes()), best.fusionThresholdBytes()).stream()
-                                .map(bytes -> EngineSettings.roundedUp(bytes, localSize))
-                                .toList();
-                    case CYCLE_TIME ->
-                        CYCLES.stream().map(millis -> Math.round(millis * 1e6)).toList();
+                                .map(bytes -> withThreshold(best, bytes));
+                    case BUCKET_BYTES ->
+                        buckets(Math.round(seen.bytes())).stream().flatMap(this::withBuckets);
+                    case LEVELS -> Stream.of(best.with(knob, 3 - best.levels()));
+                    case CYCLE_TIME -> CYCLES.stream().map(millis -> best.with(knob, Math.round(millis * 1e6)));
                 };
-        values.stream()
-                .map(value -> best.with(knob, value))
-                .filter(each -> !each.equals(best))
-                .forEach(all::add);
-        return all;
+        return Stream.concat(Stream.of(best), others).distinct().toList();
+    }
+
+    private Tunable withThreshold(Tunable settings, long bytes) {
+        return settings.with(Knob.FUSION_THRESHOLD, EngineSettings.roundedUp(bytes, localSize));
+    }
+
+    /** Small buckets alone are soon complete, and leave sooner only if the batches are not larger. */
+    private Stream<Tunable> withBuckets(long bytes) {
+        Tunable regrouped = best.with(Knob.BUCKET_BYTES, bytes);
+        return tunesThreshold && bytes < best.fusionThresholdBytes()
+                ? Stream.of(regrouped, withThreshold(regrouped, bytes))
+                : Stream.of(regrouped);
+    }
+
+    /** Powers of two, the largest first; a bucket of half a step leaves another one for the rest. */
+    static List<Long> buckets(long stepBytes) {
+        long half = Long.highestOneBit(Math.max(1, stepBytes - 1));
+        return Stream.iterate(half, bytes -> bytes >= SMALLEST_THRESHOLD, bytes -> bytes >> 2)
+                .limit(BUCKETS)
+                .toList();
     }
 
     /**

@@ -141,7 +141,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         if (source != null) {
             source.adopt();
         }
-        exchange.startOver();
+        exchange.endStep();
         synchronizedAlready = true;
     }
 

@@ -142,7 +142,8 @@ class SettingsIT {
         assertThat(last[last.length - 1]).isEqualTo("best");
         long threshold = Math.round(Double.parseDouble(last[5]) * (1 << 20));
         assertThat(ranks.get(0))
-                .startsWith("TUNED {HOROVOD_CYCLE_TIME=" + last[4] + ", HOROVOD_FUSION_THRESHOLD=" + threshold + "}");
+                .startsWith("TUNED {HOROVOD_CYCLE_TIME=" + last[4] + ", HOROVOD_FUSION_THRESHOLD=" + threshold
+                        + ", HVD_BUCKET_BYTES=0}");
         assertThat(lines)
                 .as("several thresholds were tried")
                 .filteredOn(line -> line.endsWith(",search"))

@@ -123,6 +123,11 @@ final class DeviceCollectives implements DataPlane {
     }
 
     @Override
+    public Optional<String> noChoiceOfLevels() {
+        return Optional.of("NCCL's communicators for it are made at init");
+    }
+
+    @Override
     public boolean takesAnyThread(Device device) {
         return device.isCpu() && host.takesAnyThread(device);
     }

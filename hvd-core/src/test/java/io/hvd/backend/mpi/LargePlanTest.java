@@ -119,7 +119,7 @@ class LargePlanTest {
             Engine engine = new Engine(
                     backend,
                     List.of(),
-                    new EngineSettings(Long.MAX_VALUE, true, TimeUnit.HOURS.toNanos(1), 1024, 10, true, false),
+                    new EngineSettings(Long.MAX_VALUE, true, TimeUnit.HOURS.toNanos(1), 1024, 10, true, false, 0, 0),
                     new FlightRecorder(16),
                     why -> {});
             engines.add(engine);

@@ -148,6 +148,11 @@ final class MpiCollectives extends HostDataPlane implements BegunCollectives {
 
     /** Always false, because only one thread uses MPI. */
     @Override
+    public Optional<String> noChoiceOfLevels() {
+        return Optional.of("no ranks share memory, or not as many of them on every host");
+    }
+
+    @Override
     public boolean takesAnyThread(Device device) {
         return false;
     }
