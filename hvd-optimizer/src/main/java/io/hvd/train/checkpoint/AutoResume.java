@@ -109,6 +109,7 @@ public final class AutoResume implements Callback {
     public void trainingEnds(Training training) throws IOException {
         vote.close();
         if (!terminated && training.steps() > stepsBefore) {
+            training.requireSavable();
             checkpoints.saveAndWait(training.steps(), training.epoch());
         }
     }

@@ -9,7 +9,10 @@ import io.hvd.train.Checkpoint;
 import io.hvd.train.DivergenceCheck;
 import io.hvd.train.EarlyStop;
 import io.hvd.train.Goal;
+import io.hvd.train.LearningRate;
+import io.hvd.train.Plateau;
 import io.hvd.train.SaveCheckpoint;
+import io.hvd.train.Schedule;
 import io.hvd.train.Training;
 import java.io.IOException;
 import java.lang.reflect.Proxy;
@@ -120,6 +123,73 @@ class AutoResumeTest {
         List<LineFit.Seen> all = new ArrayList<>(seen(ended));
         all.addAll(seen(run(3, folder)));
         assertEverySampleOnceInEachEpoch(all);
+    }
+
+    /** Two ranks have 26 steps per epoch. The resumed one has no batch left, and so no metric of its steps. */
+    @Test
+    void aRunThatEndsWithTheLastBatchOfAnEpochGoesOnWithAnEndOfThatEpochWithoutMetricsOfItsSteps() {
+        List<LineFit.Seen> all = new ArrayList<>(seen(fitWithDecisionsByTheLossOfTheSteps(25)));
+        assertThat(all).extracting(LineFit.Seen::epoch).containsOnly(0);
+        List<LineFit> resumed = fitWithDecisionsByTheLossOfTheSteps(0);
+        assertThat(resumed.get(1).losses).hasSize(EPOCHS);
+        all.addAll(seen(resumed));
+        assertEverySampleOnceInEachEpoch(all);
+    }
+
+    /** @param signalled the step in which rank 1 hears the signal; all leave after the next one */
+    private List<LineFit> fitWithDecisionsByTheLossOfTheSteps(int signalled) {
+        return Hvd.spawn(2, hvd -> {
+            LineFit fit = new LineFit(hvd);
+            EarlyStop stop = new EarlyStop(Goal.smallest("loss"), 5);
+            Plateau plateau = new Plateau(Goal.smallest("loss"), 0.5, 5, 0);
+            SaveCheckpoint best = SaveCheckpoint.best(
+                    Goal.smallest("loss"),
+                    folder.resolve("best"),
+                    training -> new Checkpoint(new TreeMap<>(), Map.of()));
+            try (Checkpoints checkpoints = fit.checkpoints(folder.resolve("series"))
+                    .with("stop", stop)
+                    .with("plateau", plateau)
+                    .with("best_model", best)
+                    .build()) {
+                fit.train(
+                        EPOCHS,
+                        1_000,
+                        checkpoints,
+                        now -> {
+                            now.metrics().add("loss", 1, 1);
+                            if (hvd.rank() == 1 && now.steps() + 1 == signalled) {
+                                fit.autoResume.signal().raise();
+                            }
+                        },
+                        stop,
+                        best,
+                        new LearningRate(Schedule.fixed(0.1)).reducedOn(plateau));
+            }
+            return fit;
+        });
+    }
+
+    @Test
+    void aModelThatHasSeenANumberThatIsNotFiniteIsNotSavedWhenTheProgramLeavesEither() throws IOException {
+        Hvd.spawn(2, hvd -> {
+            LineFit fit = new LineFit(hvd);
+            try (Checkpoints checkpoints = fit.checkpoints(folder).build()) {
+                assertThatThrownBy(() -> fit.train(
+                                EPOCHS,
+                                EVERY,
+                                checkpoints,
+                                now -> {
+                                    now.metrics().add("loss", hvd.rank() == 1 && now.steps() == 6 ? Double.NaN : 1, 1);
+                                    if (now.steps() == 7) {
+                                        now.leave("the time is over");
+                                    }
+                                },
+                                new DivergenceCheck(1_000)))
+                        .hasMessageContainingAll("HVD-404", "on rank 1 \"loss\" in batch 6", "epoch 0, after 8 steps");
+            }
+            return null;
+        });
+        assertThat(names()).containsExactly("step-0000000005.safetensors");
     }
 
     @Test
