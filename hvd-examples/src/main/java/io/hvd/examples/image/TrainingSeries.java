@@ -10,6 +10,7 @@ import io.hvd.optimizer.torch.TorchLoader;
 import io.hvd.train.PaddingMask;
 import io.hvd.train.checkpoint.Checkpoints;
 import io.hvd.train.checkpoint.Manifest;
+import io.hvd.train.checkpoint.TerminationSignal;
 import io.hvd.train.checkpoint.TerminationVote;
 import java.io.BufferedWriter;
 import java.io.IOException;
@@ -44,11 +45,11 @@ final class TrainingSeries implements TrainingCourse {
     private int place;
 
     TrainingSeries(
-            HvdContext hvd, TrainingOptions options, int images, ImageClassifier model, TrainingOptimizer optimizer)
+            RunStart start, TrainingOptions options, int images, ImageClassifier model, TrainingOptimizer optimizer)
             throws IOException {
         this.flags = options.series();
         this.seed = options.seed();
-        this.hvd = hvd;
+        this.hvd = start.hvd();
         this.model = model;
         this.sampler = ElasticSampler.builder(images, hvd.size(), hvd.rank())
                 .seed(seed)
@@ -61,7 +62,7 @@ final class TrainingSeries implements TrainingCourse {
                 .keep(flags.keep())
                 .after(optimizer::consolidate)
                 .build();
-        this.vote = new TerminationVote(hvd);
+        this.vote = new TerminationVote(hvd, start.signal().orElseGet(TerminationSignal::listen));
         Optional<Path> file = flags.samples();
         this.samples = file.isEmpty() ? null : Files.newBufferedWriter(Path.of(file.get() + "-" + hvd.rank()));
     }

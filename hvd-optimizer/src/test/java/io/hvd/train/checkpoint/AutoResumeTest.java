@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import io.hvd.Hvd;
+import io.hvd.data.Stateful;
 import io.hvd.train.Checkpoint;
 import io.hvd.train.DivergenceCheck;
 import io.hvd.train.EarlyStop;
@@ -169,6 +170,57 @@ class AutoResumeTest {
         });
     }
 
+    /** A program that began to listen before it loaded its data. */
+    @Test
+    void aSignalThatHasComeBeforeTheLoopEndsItAfterItsFirstSteps() throws IOException {
+        Hvd.spawn(3, hvd -> {
+            LineFit fit = new LineFit(hvd);
+            fit.early = TerminationSignal.listen();
+            if (hvd.rank() == 1) {
+                fit.early.raise();
+            }
+            try (Checkpoints checkpoints = fit.checkpoints(folder).build()) {
+                Training training = fit.train(EPOCHS, 1_000, checkpoints, now -> {});
+                assertThat(fit.autoResume.wasTerminated()).isTrue();
+                assertThat(training.steps()).isEqualTo(2);
+            }
+            return null;
+        });
+        assertThat(names()).containsExactly("step-0000000002.safetensors");
+    }
+
+    /** To read and to send a large model takes long. */
+    @Test
+    void theLoopListensBeforeItReadsACheckpoint() throws ReflectiveOperationException {
+        run(1, folder, fit -> {}, training -> training.leave("enough"));
+        Object own = ownHandler();
+        Object before = handleTermination(own);
+        List<Boolean> processEnds = new ArrayList<>();
+        Stateful probe = new Stateful() {
+            @Override
+            public Map<String, String> saveState() {
+                return Map.of();
+            }
+
+            @Override
+            public void loadState(Map<String, String> state) {
+                processEnds.add(handlesTermination(own));
+            }
+        };
+        try {
+            Hvd.spawn(1, hvd -> {
+                LineFit fit = new LineFit(hvd);
+                try (Checkpoints checkpoints =
+                        fit.checkpoints(folder).with("probe", probe).build()) {
+                    return fit.train(EPOCHS, EVERY, checkpoints, now -> {});
+                }
+            });
+        } finally {
+            handleTermination(before);
+        }
+        assertThat(processEnds).isNotEmpty().containsOnly(false);
+    }
+
     @Test
     void aModelThatHasSeenANumberThatIsNotFiniteIsNotSavedWhenTheProgramLeavesEither() throws IOException {
         Hvd.spawn(2, hvd -> {
@@ -307,10 +359,7 @@ class AutoResumeTest {
     /** Were it not, a process whose loop has thrown would no longer end at the signal. */
     @Test
     void aLoopThatThrowsGivesTheSignalBack() throws ReflectiveOperationException {
-        Object own = Proxy.newProxyInstance(
-                getClass().getClassLoader(),
-                new Class<?>[] {Class.forName("sun.misc.SignalHandler")},
-                (proxy, method, arguments) -> null);
+        Object own = ownHandler();
         Object before = handleTermination(own);
         try {
             assertThatThrownBy(() -> run(1, folder, fit -> {}, training -> {
@@ -323,6 +372,13 @@ class AutoResumeTest {
         } finally {
             handleTermination(before);
         }
+    }
+
+    private static Object ownHandler() throws ReflectiveOperationException {
+        return Proxy.newProxyInstance(
+                AutoResumeTest.class.getClassLoader(),
+                new Class<?>[] {Class.forName("sun.misc.SignalHandler")},
+                (proxy, method, arguments) -> null);
     }
 
     private static boolean handlesTermination(Object handler) {

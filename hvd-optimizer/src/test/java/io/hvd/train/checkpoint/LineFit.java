@@ -38,6 +38,8 @@ final class LineFit {
     private final ElasticSampler sampler;
     private PaddingMask mask;
     AutoResume autoResume;
+    /** Null if the program begins to listen with the loop. */
+    TerminationSignal early;
 
     LineFit(HvdContext hvd) {
         this.hvd = hvd;
@@ -55,6 +57,9 @@ final class LineFit {
 
     Training train(int epochs, int every, Checkpoints checkpoints, Consumer<Training> afterStep, Callback... others) {
         autoResume = AutoResume.everySteps(every, checkpoints, sampler);
+        if (early != null) {
+            autoResume.listening(early);
+        }
         Dataset<Integer> points = Dataset.of(IntStream.range(0, POINTS).boxed().toList());
         try (var loader = DataLoader.<Integer, List<Integer>>builder(points, sampler, List::copyOf)
                 .batchSize(BATCH)
