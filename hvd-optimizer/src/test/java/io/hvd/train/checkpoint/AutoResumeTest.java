@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import io.hvd.Hvd;
+import io.hvd.data.ShardRandom;
 import io.hvd.data.Stateful;
 import io.hvd.train.Checkpoint;
 import io.hvd.train.DivergenceCheck;
@@ -39,6 +40,8 @@ class AutoResumeTest {
     private static final int EVERY = 5;
     /** Four ranks with batches of two have 13 steps per epoch; this is in the middle of the second one. */
     private static final long CUT = 18;
+
+    private static final int SHARDS = 24;
 
     @TempDir
     Path folder;
@@ -168,6 +171,54 @@ class AutoResumeTest {
             }
             return fit;
         });
+    }
+
+    /** The resumed parts are made with another seed, and get that of the first. */
+    @Test
+    void fourRanksThenThreeThenEightDrawTheNumbersOfOneRunOfFour() {
+        Map<String, Long> whole = drawn(4, 7, Long.MAX_VALUE, folder.resolve("whole"));
+        Path parts = folder.resolve("parts");
+        Map<String, Long> drawn = drawn(4, 7, 10, parts);
+        drawn.putAll(drawn(3, 8, 20, parts));
+        drawn.putAll(drawn(8, 9, 24, parts));
+        assertThat(drawn).hasSize(24 * SHARDS);
+        drawn.forEach((place, number) -> assertThat(number).as(place).isEqualTo(whole.get(place)));
+    }
+
+    @Test
+    void anotherNumberOfLogicalShardsIsRefusedWithBothNumbers() {
+        drawn(2, 7, 10, folder);
+        assertThatThrownBy(() -> Hvd.spawn(3, hvd -> {
+                    LineFit fit = new LineFit(hvd);
+                    try (Checkpoints checkpoints = fit.checkpoints(folder)
+                            .with("random", new ShardRandom(7, 32))
+                            .build()) {
+                        return fit.train(EPOCHS, 1_000, checkpoints, now -> {});
+                    }
+                }))
+                .hasStackTraceContaining(
+                        "the state of a ShardRandom does not fit: its \"shards\" is \"" + SHARDS + "\", expected 32");
+    }
+
+    /** What all ranks have drawn in the steps of one run. @param last step after which it leaves */
+    private static Map<String, Long> drawn(int ranks, long seed, long last, Path folder) {
+        Map<String, Long> all = new TreeMap<>();
+        Hvd.spawn(ranks, hvd -> {
+                    LineFit fit = new LineFit(hvd);
+                    ShardRandom random = new ShardRandom(seed, SHARDS);
+                    try (Checkpoints checkpoints =
+                            fit.checkpoints(folder).with("random", random).build()) {
+                        fit.train(EPOCHS, 1_000, checkpoints, now -> {
+                            fit.draw(random, now.steps());
+                            if (now.steps() + 1 == last) {
+                                now.leave("enough");
+                            }
+                        });
+                    }
+                    return fit.drawn;
+                })
+                .forEach(all::putAll);
+        return all;
     }
 
     /** A program that began to listen before it loaded its data. */
