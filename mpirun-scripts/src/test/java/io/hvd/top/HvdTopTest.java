@@ -3,6 +3,7 @@ package io.hvd.top;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 
+import io.hvd.Hvd;
 import io.hvd.top.OpenPages.Sighting;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -15,8 +16,12 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.zip.CRC32;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -201,6 +206,39 @@ final class HvdTopTest {
         Files.delete(folder.resolve("41/stat"));
 
         assertThat(new OpenPages(folder).ranks()).isEmpty();
+    }
+
+    /** It waits for the pages, which the monitors' threads write. */
+    @Test
+    @Timeout(60)
+    void twoJobsOfOneProcessAreShownAsTwo() {
+        CountDownLatch seen = new CountDownLatch(1);
+        ExecutorService jobs = Executors.newFixedThreadPool(2);
+        try {
+            for (int job = 0; job < 2; job++) {
+                jobs.submit(() -> Hvd.spawn(2, hvd -> {
+                    seen.await();
+                    return 0;
+                }));
+            }
+            long own = ProcessHandle.current().pid();
+            List<Sighting> ranks = List.of();
+            while (ranks.size() < 4) {
+                ranks = new OpenPages(Path.of("/proc"))
+                        .ranks().stream()
+                                .filter(one -> one.process().pid() == own)
+                                .toList();
+            }
+            assertThat(Snapshot.of(ranks, List.of(), System.nanoTime()).jobs())
+                    .hasSize(2)
+                    .allSatisfy(job -> {
+                        assertThat(job.ranks()).hasSize(2);
+                        assertThat(job.name()).startsWith("this JVM:" + own + "#");
+                    });
+        } finally {
+            seen.countDown();
+            jobs.shutdown();
+        }
     }
 
     @Test
