@@ -1,6 +1,7 @@
 package io.hvd.optimizer;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.AllreduceOptions;
 import io.hvd.HvdContext;
@@ -157,7 +158,7 @@ class BucketTuningTest {
 
         /** Each rank has gradients and an order of its own. */
         private void step(DistributedOptimizer stepping, List<float[]> its, int count) {
-            stepping.zeroGradients();
+            its.forEach(gradient -> Arrays.fill(gradient, 0)); // as a program may that never calls zeroGradients()
             for (int pass = 0; pass < count; pass++) {
                 List<Integer> order =
                         new ArrayList<>(IntStream.range(0, its.size()).boxed().toList());
@@ -169,6 +170,9 @@ class BucketTuningTest {
                 Collections.shuffle(order, shuffling);
                 order.forEach(stepping::gradientReady);
             }
+            assertThatThrownBy(stepping::zeroGradients)
+                    .as("buckets have left when their last gradients were ready")
+                    .hasMessageContaining("are being averaged");
             stepping.step();
         }
     }
