@@ -38,11 +38,54 @@ public final class Converter {
         Scale by = factor(scale);
         Buffer view = views.of(to, wire);
         int index = Bulk.index(wire, at);
+        boolean atOnce = by.isOne() && convertsAtOnce(type, wire);
         for (int done = 0; done < count; done += BLOCK) {
             int run = Math.min(BLOCK, count - done);
-            Object block = block(type);
-            memory.read(type, first + done, block, run);
-            Bulk.put(view, wire, index + done, convert(block, type, wire, by, run), 0, run);
+            if (atOnce) {
+                narrow(memory, first + done, halves, 0, run);
+                Bulk.put(view, wire, index + done, halves, 0, run);
+            } else {
+                Object block = block(type);
+                memory.read(type, first + done, block, run);
+                Bulk.put(view, wire, index + done, convert(block, type, wire, by, run), 0, run);
+            }
+        }
+    }
+
+    /**
+     * Whether float16 is made of float32, and back, in so little time that ranks that share a memory gain by passing only 16 bits
+     * through it. The answer is the same on all ranks of a job.
+     */
+    public static boolean isCheap(DType half) {
+        return half == DType.FLOAT16 && JdkHalves.PRESENT;
+    }
+
+    /** Whether {@link #narrow} or {@link #widen} converts between a tensor's memory and an array of halves. */
+    private static boolean convertsAtOnce(DType wide, DType narrow) {
+        return wide == DType.FLOAT32 && isCheap(narrow);
+    }
+
+    private void narrow(HostMemory memory, long first, short[] to, int at, int count) {
+        if (memory instanceof HeapMemory heap) {
+            JdkHalves.narrow((float[]) heap.array(), heap.at(first, count), to, at, count);
+            return;
+        }
+        for (int done = 0; done < count; done += BLOCK) {
+            int run = Math.min(BLOCK, count - done);
+            memory.read(DType.FLOAT32, first + done, floats, run);
+            JdkHalves.narrow(floats, 0, to, at + done, run);
+        }
+    }
+
+    private void widen(short[] from, int at, HostMemory memory, long first, int count, float factor) {
+        if (memory instanceof HeapMemory heap) {
+            JdkHalves.widen(from, at, (float[]) heap.array(), heap.at(first, count), count, factor);
+            return;
+        }
+        for (int done = 0; done < count; done += BLOCK) {
+            int run = Math.min(BLOCK, count - done);
+            JdkHalves.widen(from, at + done, floats, 0, run, factor);
+            memory.write(DType.FLOAT32, first + done, floats, run);
         }
     }
 
@@ -59,11 +102,16 @@ public final class Converter {
         }
         Buffer view = views.of(from, wire);
         int index = Bulk.index(wire, at);
+        boolean atOnce = convertsAtOnce(type, wire);
         for (int done = 0; done < count; done += BLOCK) {
             int run = Math.min(BLOCK, count - done);
             Object block = block(wire);
             Bulk.get(view, wire, index + done, block, 0, run);
-            memory.write(type, first + done, convert(block, wire, type, scale, run), run);
+            if (atOnce) {
+                widen((short[]) block, 0, memory, first + done, run, (float) scale.asFactor());
+            } else {
+                memory.write(type, first + done, convert(block, wire, type, scale, run), run);
+            }
         }
     }
 
@@ -79,6 +127,10 @@ public final class Converter {
             return;
         }
         Scale by = factor(scale);
+        if (by.isOne() && convertsAtOnce(type, wire)) {
+            narrow(memory, first, (short[]) to, at, count);
+            return;
+        }
         for (int done = 0; done < count; done += BLOCK) {
             int run = Math.min(BLOCK, count - done);
             Object block = block(type);
@@ -101,6 +153,10 @@ public final class Converter {
             memory.write(type, first, from, at, count);
             return;
         }
+        if (convertsAtOnce(type, wire)) {
+            widen((short[]) from, at, memory, first, count, (float) scale.asFactor());
+            return;
+        }
         for (int done = 0; done < count; done += BLOCK) {
             int run = Math.min(BLOCK, count - done);
             Object block = block(wire);
@@ -114,8 +170,9 @@ public final class Converter {
      * convert again.
      */
     void packRounded(Tensor from, long first, int count, ByteBuffer to, int at, DType grid, double scale) {
-        if (grid == DType.BFLOAT16 && from.dtype() == DType.FLOAT32 && scale == 1.0) {
-            packBits(from.hostMemory(), first, count, to, at);
+        boolean byBits = grid == DType.BFLOAT16 || FloatBits.PRESENT;
+        if (byBits && from.dtype() == DType.FLOAT32 && scale == 1.0) {
+            packBits(from.hostMemory(), first, count, to, at, grid);
             return;
         }
         Buffer view = views.of(to, DType.FLOAT32);
@@ -127,8 +184,8 @@ public final class Converter {
         }
     }
 
-    /** Rounds float32 to bfloat16 by its bits, which direct memory gives and takes without a detour. */
-    private void packBits(HostMemory memory, long first, int count, ByteBuffer to, int at) {
+    /** Rounds float32 by its bits, which direct memory gives and takes without a detour. */
+    private void packBits(HostMemory memory, long first, int count, ByteBuffer to, int at, DType grid) {
         int[] bits = (int[]) block(DType.INT32);
         Buffer view = views.of(to, DType.INT32);
         int index = Bulk.index(DType.INT32, at);
@@ -143,8 +200,65 @@ public final class Converter {
             } else {
                 memory.read(DType.INT32, first + done, bits, run);
             }
-            HalfBits.roundToBfloat16(bits, run);
+            if (grid == DType.BFLOAT16) {
+                HalfBits.roundToBfloat16(bits, run);
+            } else {
+                HalfRuns.round(grid, bits, run);
+            }
             Bulk.put(view, DType.INT32, index + done, bits, 0, run);
+        }
+    }
+
+    /** As {@link #loadRounded}, but fills {@code to} with the bits of the numbers; needs {@link FloatBits}. */
+    void loadBits(Tensor from, long first, int count, int[] to, int at, DType grid, double scale) {
+        if (at == 0 && count <= BLOCK) {
+            loadBits(from, first, count, to, grid, scale);
+            return;
+        }
+        int[] bits = (int[]) block(DType.INT32);
+        for (int done = 0; done < count; done += BLOCK) {
+            int run = Math.min(BLOCK, count - done);
+            loadBits(from, first + done, run, bits, grid, scale);
+            System.arraycopy(bits, 0, to, at + done, run);
+        }
+    }
+
+    private void loadBits(Tensor from, long first, int count, int[] bits, DType grid, double scale) {
+        if (from.dtype() == DType.FLOAT32 && scale == 1.0) {
+            readBits(from.hostMemory(), first, bits, count);
+            HalfRuns.round(grid, bits, count);
+        } else {
+            loadRounded(from, first, count, floats, 0, grid, scale);
+            FloatBits.fromFloats(floats, 0, bits, count);
+        }
+    }
+
+    private static void readBits(HostMemory memory, long first, int[] bits, int count) {
+        if (memory instanceof HeapMemory heap) {
+            FloatBits.fromFloats((float[]) heap.array(), heap.at(first, count), bits, count);
+        } else {
+            memory.read(DType.INT32, first, bits, count);
+        }
+    }
+
+    /** As {@link #store} of float32, but {@code from} holds the bits of the numbers; needs {@link FloatBits}. */
+    void storeBits(int[] from, int at, Tensor to, long first, int count, Scale scale) {
+        HostMemory memory = to.hostMemory();
+        if (to.dtype() == DType.FLOAT32 && scale.isOne() && !(memory instanceof HeapMemory)) {
+            memory.write(DType.INT32, first, from, at, count);
+            return;
+        }
+        int[] bits = (int[]) block(DType.INT32);
+        for (int done = 0; done < count; done += BLOCK) {
+            int run = Math.min(BLOCK, count - done);
+            System.arraycopy(from, at + done, bits, 0, run);
+            if (to.dtype() == DType.FLOAT32) {
+                FloatBits.toFloats(bits, floats, 0, run, (float) scale.asFactor());
+                memory.write(DType.FLOAT32, first + done, floats, run);
+            } else {
+                FloatBits.toFloats(bits, floats, 0, run, 1);
+                store(floats, 0, DType.FLOAT32, to, first + done, run, scale);
+            }
         }
     }
 

@@ -14,6 +14,7 @@ public final class Reducer {
     private final KernelSum kernelSum;
     private final float[] left = new float[BLOCK];
     private final float[] right = new float[BLOCK];
+    private final short[] sums = new short[BLOCK];
     private final Object[] accumulators = new Object[DType.values().length];
     private final Object[] operands = new Object[DType.values().length];
     private final Views views = new Views();
@@ -80,7 +81,10 @@ public final class Reducer {
          */
         Scale scale();
 
-        /** The half type to whose numbers a result in float32 is rounded; null if it is not. */
+        /**
+         * The half type to whose numbers a result in float32 is rounded; null if it is not. If there is one, {@link #read} and
+         * {@link #write} also take an {@code int[]} of the bits of float32.
+         */
         default DType grid() {
             return null;
         }
@@ -141,6 +145,10 @@ public final class Reducer {
     /** Sources and result are numbers of a half type in float32. */
     private void reduceOnGrid(ReduceOp op, List<ByteBuffer> sources, int first, int run, ByteBuffer target, Own own) {
         DType type = DType.FLOAT32;
+        if (op == ReduceOp.SUM && own.scale().isOne() && FloatBits.PRESENT) {
+            addOnGrid(sources, first, run, target, own);
+            return;
+        }
         int last = sources.size() - 1;
         load(type, sources, 0, first, run, own, left);
         for (int i = 1; i <= last; i++) {
@@ -159,10 +167,34 @@ public final class Reducer {
         own.write(first, run, left);
     }
 
+    /** Adds numbers of a half type, of whose float32 it moves the bits. */
+    private void addOnGrid(List<ByteBuffer> sources, int first, int run, ByteBuffer target, Own own) {
+        DType type = DType.INT32;
+        int[] sum = (int[]) block(accumulators, type);
+        int[] operand = (int[]) block(operands, type);
+        load(type, sources, 0, first, run, own, sum);
+        for (int i = 1; i < sources.size(); i++) {
+            load(type, sources, i, first, run, own, operand);
+            FloatBits.add(sum, operand, run);
+        }
+        HalfRuns.round(own.grid(), sum, run);
+        put(sum, type, first, run, target);
+        own.write(first, run, sum);
+    }
+
     private void reduceHalves(
             ReduceOp op, DType type, List<ByteBuffer> sources, int first, int run, ByteBuffer target, Own own) {
         short[] halves = (short[]) block(operands, type);
         load(type, sources, 0, first, run, own, halves);
+        boolean atOnce = op == ReduceOp.SUM && own.scale().isOne() && Converter.isCheap(type);
+        if (atOnce && sources.size() == 2) {
+            short[] others = (short[]) block(accumulators, type);
+            load(type, sources, 1, first, run, own, others);
+            JdkHalves.add(halves, others, sums, run);
+            put(sums, type, first, run, target);
+            own.write(first, run, sums);
+            return;
+        }
         HalfRuns.fromHalf(type, halves, left, run);
         for (int i = 1; i < sources.size(); i++) {
             load(type, sources, i, first, run, own, halves);
