@@ -38,54 +38,11 @@ public final class Converter {
         Scale by = factor(scale);
         Buffer view = views.of(to, wire);
         int index = Bulk.index(wire, at);
-        boolean atOnce = by.isOne() && convertsAtOnce(type, wire);
         for (int done = 0; done < count; done += BLOCK) {
             int run = Math.min(BLOCK, count - done);
-            if (atOnce) {
-                narrow(memory, first + done, halves, 0, run);
-                Bulk.put(view, wire, index + done, halves, 0, run);
-            } else {
-                Object block = block(type);
-                memory.read(type, first + done, block, run);
-                Bulk.put(view, wire, index + done, convert(block, type, wire, by, run), 0, run);
-            }
-        }
-    }
-
-    /**
-     * Whether float16 is made of float32, and back, in so little time that ranks that share a memory gain by passing only 16 bits
-     * through it. The answer is the same on all ranks of a job.
-     */
-    public static boolean isCheap(DType half) {
-        return half == DType.FLOAT16 && JdkHalves.PRESENT;
-    }
-
-    /** Whether {@link #narrow} or {@link #widen} converts between a tensor's memory and an array of halves. */
-    private static boolean convertsAtOnce(DType wide, DType narrow) {
-        return wide == DType.FLOAT32 && isCheap(narrow);
-    }
-
-    private void narrow(HostMemory memory, long first, short[] to, int at, int count) {
-        if (memory instanceof HeapMemory heap) {
-            JdkHalves.narrow((float[]) heap.array(), heap.at(first, count), to, at, count);
-            return;
-        }
-        for (int done = 0; done < count; done += BLOCK) {
-            int run = Math.min(BLOCK, count - done);
-            memory.read(DType.FLOAT32, first + done, floats, run);
-            JdkHalves.narrow(floats, 0, to, at + done, run);
-        }
-    }
-
-    private void widen(short[] from, int at, HostMemory memory, long first, int count, float factor) {
-        if (memory instanceof HeapMemory heap) {
-            JdkHalves.widen(from, at, (float[]) heap.array(), heap.at(first, count), count, factor);
-            return;
-        }
-        for (int done = 0; done < count; done += BLOCK) {
-            int run = Math.min(BLOCK, count - done);
-            JdkHalves.widen(from, at + done, floats, 0, run, factor);
-            memory.write(DType.FLOAT32, first + done, floats, run);
+            Object block = block(type);
+            memory.read(type, first + done, block, run);
+            Bulk.put(view, wire, index + done, convert(block, type, wire, by, run), 0, run);
         }
     }
 
@@ -102,16 +59,11 @@ public final class Converter {
         }
         Buffer view = views.of(from, wire);
         int index = Bulk.index(wire, at);
-        boolean atOnce = convertsAtOnce(type, wire);
         for (int done = 0; done < count; done += BLOCK) {
             int run = Math.min(BLOCK, count - done);
             Object block = block(wire);
             Bulk.get(view, wire, index + done, block, 0, run);
-            if (atOnce) {
-                widen((short[]) block, 0, memory, first + done, run, (float) scale.asFactor());
-            } else {
-                memory.write(type, first + done, convert(block, wire, type, scale, run), run);
-            }
+            memory.write(type, first + done, convert(block, wire, type, scale, run), run);
         }
     }
 
@@ -127,10 +79,6 @@ public final class Converter {
             return;
         }
         Scale by = factor(scale);
-        if (by.isOne() && convertsAtOnce(type, wire)) {
-            narrow(memory, first, (short[]) to, at, count);
-            return;
-        }
         for (int done = 0; done < count; done += BLOCK) {
             int run = Math.min(BLOCK, count - done);
             Object block = block(type);
@@ -153,10 +101,6 @@ public final class Converter {
             memory.write(type, first, from, at, count);
             return;
         }
-        if (convertsAtOnce(type, wire)) {
-            widen((short[]) from, at, memory, first, count, (float) scale.asFactor());
-            return;
-        }
         for (int done = 0; done < count; done += BLOCK) {
             int run = Math.min(BLOCK, count - done);
             Object block = block(wire);
@@ -170,7 +114,7 @@ public final class Converter {
      * convert again.
      */
     void packRounded(Tensor from, long first, int count, ByteBuffer to, int at, DType grid, double scale) {
-        boolean byBits = grid == DType.BFLOAT16 || FloatBits.PRESENT;
+        boolean byBits = grid == DType.BFLOAT16 || HalfRuns.roundsBits(grid);
         if (byBits && from.dtype() == DType.FLOAT32 && scale == 1.0) {
             packBits(from.hostMemory(), first, count, to, at, grid);
             return;
@@ -200,11 +144,7 @@ public final class Converter {
             } else {
                 memory.read(DType.INT32, first + done, bits, run);
             }
-            if (grid == DType.BFLOAT16) {
-                HalfBits.roundToBfloat16(bits, run);
-            } else {
-                HalfRuns.round(grid, bits, run);
-            }
+            HalfRuns.round(grid, bits, run);
             Bulk.put(view, DType.INT32, index + done, bits, 0, run);
         }
     }

@@ -86,14 +86,10 @@ final class HalfBits {
         }
     }
 
-    /** Replaces floats, given by their bits, by the nearest numbers of a 16-bit format; needs {@link FloatBits}. */
-    void round(DType grid, int[] values, int count) {
-        if (grid == DType.BFLOAT16) {
-            roundToBfloat16(values, count);
-            return;
-        }
-        signedAddends(values, count);
-        FloatBits.addAndSubtract(values, powers, count);
+    /** Replaces at most a block of floats, given by their bits, by the nearest numbers of float16; needs {@link FloatBits}. */
+    void roundToFloat16(int[] floats, int count) {
+        signedAddends(floats, count);
+        FloatBits.addAndSubtract(floats, powers, count);
     }
 
     private void toBits(float[] from, int first, int[] to, int count) {

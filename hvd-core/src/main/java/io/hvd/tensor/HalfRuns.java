@@ -1,15 +1,22 @@
 package io.hvd.tensor;
 
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
 import java.util.function.Supplier;
 
 /**
  * Conversions of whole arrays between float32 and the 16-bit formats, with the bits of {@link HalfFloat}; only which
  * NaN comes out of a NaN may differ.
  *
- * <p>From JDK 20 on {@link JdkHalves} converts float16. Older ones take a {@link HalfKernel}, if a library offers one, or
+ * <p>From JDK 20 on {@link Float} has the conversions of float16 itself, and the JIT makes vector instructions of a
+ * loop over them, also through a constant method handle. Older ones take a {@link HalfKernel}, if a library offers one, or
  * look floats up in a table.
  */
 final class HalfRuns {
+    private static final MethodHandle NARROW = ofTheJdk("floatToFloat16", short.class, float.class);
+    private static final MethodHandle WIDEN = ofTheJdk("float16ToFloat", float.class, short.class);
+
     /** For fewer elements the call of a kernel, or the way through other arrays, costs more than it saves. */
     private static final int WORTH_A_KERNEL = 128;
 
@@ -31,11 +38,22 @@ final class HalfRuns {
         return offered == null || count < WORTH_A_KERNEL ? null : offered.get();
     }
 
+    /** Null where this JDK has no such method. */
+    private static MethodHandle ofTheJdk(String name, Class<?> result, Class<?> argument) {
+        try {
+            return MethodHandles.publicLookup().findStatic(Float.class, name, MethodType.methodType(result, argument));
+        } catch (NoSuchMethodException e) {
+            return null;
+        } catch (IllegalAccessException e) {
+            throw new AssertionError("Float." + name + " is public", e);
+        }
+    }
+
     static void toHalf(DType type, float[] from, short[] to, int count) {
         if (type == DType.BFLOAT16) {
             toBfloat16(from, to, count);
-        } else if (JdkHalves.PRESENT) {
-            JdkHalves.narrow(from, 0, to, 0, count);
+        } else if (NARROW != null) {
+            toFloat16ByJdk(from, to, count);
         } else {
             toFloat16(from, to, count);
         }
@@ -57,8 +75,8 @@ final class HalfRuns {
     static void fromHalf(DType type, short[] from, float[] to, int count) {
         if (type == DType.BFLOAT16) {
             fromBfloat16(from, to, count);
-        } else if (JdkHalves.PRESENT) {
-            JdkHalves.widen(from, 0, to, 0, count, 1);
+        } else if (WIDEN != null) {
+            fromFloat16ByJdk(from, to, count);
         } else {
             fromFloat16(from, to, count);
         }
@@ -70,7 +88,9 @@ final class HalfRuns {
      * @param first index of the first of them
      */
     static void round(DType grid, float[] values, int first, int count) {
-        if (count >= WORTH_A_KERNEL) {
+        if (grid == DType.FLOAT16 && NARROW != null) {
+            roundByJdk(values, first, first + count);
+        } else if (count >= WORTH_A_KERNEL) {
             roundManyByJava(grid, values, first, count);
         } else {
             for (int i = first; i < first + count; i++) {
@@ -81,9 +101,21 @@ final class HalfRuns {
         }
     }
 
-    /** As {@link #round(DType, float[], int, int)} of floats given by their bits, at most a block of them; needs {@link FloatBits}. */
+    /** Whether floats are rounded fastest where their bits lie in an array of ints. */
+    static boolean roundsBits(DType grid) {
+        return FloatBits.PRESENT && (grid == DType.BFLOAT16 || NARROW == null);
+    }
+
+    /**
+     * As {@link #round(DType, float[], int, int)} of floats given by their bits, at most 2048; needs {@link FloatBits}, except for
+     * bfloat16.
+     */
     static void round(DType grid, int[] bits, int count) {
-        BITS.get().round(grid, bits, count);
+        if (grid == DType.BFLOAT16) {
+            HalfBits.roundToBfloat16(bits, count);
+        } else {
+            BITS.get().roundToFloat16(bits, count);
+        }
     }
 
     private static void roundManyByJava(DType grid, float[] values, int first, int count) {
@@ -95,12 +127,61 @@ final class HalfRuns {
         }
     }
 
-    /** Adds numbers of a 16-bit format to others and rounds the sums to it. */
+    /** Adds numbers of a 16-bit format to others and rounds the sums to it; in one pass where the JDK rounds. */
     static void addAndRound(DType grid, float[] sums, float[] addends, int count) {
+        if (grid == DType.FLOAT16 && NARROW != null) {
+            addAndRoundByJdk(sums, addends, count);
+            return;
+        }
         for (int i = 0; i < count; i++) {
             sums[i] += addends[i];
         }
         round(grid, sums, 0, count);
+    }
+
+    private static void addAndRoundByJdk(float[] sums, float[] addends, int count) {
+        try {
+            for (int i = 0; i < count; i++) {
+                sums[i] = (float) WIDEN.invokeExact((short) NARROW.invokeExact(sums[i] + addends[i]));
+            }
+        } catch (Throwable cause) {
+            throw unexpected(cause);
+        }
+    }
+
+    private static void roundByJdk(float[] values, int first, int end) {
+        try {
+            for (int i = first; i < end; i++) {
+                values[i] = (float) WIDEN.invokeExact((short) NARROW.invokeExact(values[i]));
+            }
+        } catch (Throwable cause) {
+            throw unexpected(cause);
+        }
+    }
+
+    private static void toFloat16ByJdk(float[] from, short[] to, int count) {
+        try {
+            for (int i = 0; i < count; i++) {
+                to[i] = (short) NARROW.invokeExact(from[i]);
+            }
+        } catch (Throwable cause) {
+            throw unexpected(cause);
+        }
+    }
+
+    private static void fromFloat16ByJdk(short[] from, float[] to, int count) {
+        try {
+            for (int i = 0; i < count; i++) {
+                to[i] = (float) WIDEN.invokeExact(from[i]);
+            }
+        } catch (Throwable cause) {
+            throw unexpected(cause);
+        }
+    }
+
+    /** Neither conversion throws; an array may be too short. */
+    private static RuntimeException unexpected(Throwable cause) {
+        return cause instanceof RuntimeException known ? known : new IllegalStateException(cause);
     }
 
     private static void toFloat16(float[] from, short[] to, int count) {

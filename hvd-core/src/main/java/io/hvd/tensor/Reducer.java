@@ -14,7 +14,6 @@ public final class Reducer {
     private final KernelSum kernelSum;
     private final float[] left = new float[BLOCK];
     private final float[] right = new float[BLOCK];
-    private final short[] sums = new short[BLOCK];
     private final Object[] accumulators = new Object[DType.values().length];
     private final Object[] operands = new Object[DType.values().length];
     private final Views views = new Views();
@@ -145,7 +144,7 @@ public final class Reducer {
     /** Sources and result are numbers of a half type in float32. */
     private void reduceOnGrid(ReduceOp op, List<ByteBuffer> sources, int first, int run, ByteBuffer target, Own own) {
         DType type = DType.FLOAT32;
-        if (op == ReduceOp.SUM && own.scale().isOne() && FloatBits.PRESENT) {
+        if (op == ReduceOp.SUM && own.scale().isOne() && HalfRuns.roundsBits(own.grid())) {
             addOnGrid(sources, first, run, target, own);
             return;
         }
@@ -186,15 +185,6 @@ public final class Reducer {
             ReduceOp op, DType type, List<ByteBuffer> sources, int first, int run, ByteBuffer target, Own own) {
         short[] halves = (short[]) block(operands, type);
         load(type, sources, 0, first, run, own, halves);
-        boolean atOnce = op == ReduceOp.SUM && own.scale().isOne() && Converter.isCheap(type);
-        if (atOnce && sources.size() == 2) {
-            short[] others = (short[]) block(accumulators, type);
-            load(type, sources, 1, first, run, own, others);
-            JdkHalves.add(halves, others, sums, run);
-            put(sums, type, first, run, target);
-            own.write(first, run, sums);
-            return;
-        }
         HalfRuns.fromHalf(type, halves, left, run);
         for (int i = 1; i < sources.size(); i++) {
             load(type, sources, i, first, run, own, halves);

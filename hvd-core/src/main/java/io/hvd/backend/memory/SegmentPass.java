@@ -73,8 +73,7 @@ final class SegmentPass {
     }
 
     /**
-     * The pass of tensors that go nowhere else. Where they are compressed to a half type whose conversion is not {@link
-     * Converter#isCheap cheap}, its numbers lie in the segment as float32: to
+     * The pass of tensors that go nowhere else. Where they are compressed to a half type, its numbers lie in the segment as float32: to
      * round them takes less time than to convert them to 16 bits and, once for every reader, back, and memory is fast. The
      * results have the same bits. A batch with tensors that are of a half type themselves lies there in that type.
      */
@@ -86,7 +85,7 @@ final class SegmentPass {
             List<Tensor> outputs,
             Reduction how,
             int fewBytes) {
-        if (!how.wire().isHalf() || Converter.isCheap(how.wire()) || anyIsHalf(inputs)) {
+        if (!how.wire().isHalf() || anyIsHalf(inputs)) {
             return new SegmentPass(rounds, converter, reducer, inputs, outputs, how, fewBytes);
         }
         FlatView rounded = FlatView.rounded(inputs, how.wire(), converter);
