@@ -60,9 +60,7 @@ public interface DataPlane extends Collectives, VetoableAllreduce {
     Optional<String> noChoiceOfLevels();
 
     /** Allreduces use two levels from now on, or one; only where there is a choice. All ranks call it between the same two operations. */
-    default void useTwoLevels(boolean two) {
-        throw new UnsupportedOperationException(noChoiceOfLevels().orElseThrow());
-    }
+    void useTwoLevels(boolean two);
 
     /** The collectives of this set that return before they are done. */
     BegunCollectives begun();

@@ -45,6 +45,11 @@ public final class OneLevelCollectives extends MemoryCollectives {
     }
 
     @Override
+    public void useTwoLevels(boolean two) {
+        throw new UnsupportedOperationException(noChoiceOfLevels().orElseThrow());
+    }
+
+    @Override
     public boolean takesVetoes(Device device) {
         return device.isCpu();
     }

@@ -128,6 +128,11 @@ final class DeviceCollectives implements DataPlane {
     }
 
     @Override
+    public void useTwoLevels(boolean two) {
+        throw new UnsupportedOperationException(noChoiceOfLevels().orElseThrow());
+    }
+
+    @Override
     public boolean takesAnyThread(Device device) {
         return device.isCpu() && host.takesAnyThread(device);
     }
