@@ -76,6 +76,7 @@ RestartIT            a rank of digits that is killed, and the shell's loop that 
 ResumeIT             a resumed training whose optimizer state is shared out
 ResumedCifarIT       cifar10 with synchronised batch norms, resumed
 RingAllreduceTest    the bytes that two and four ranks send
+ScheduleIT           the rates of a warm-up and of steps on 4 ranks, which threads have every day
 SharedCollectivesTest other numbers and orders of ranks on hosts, and rounds of two ranks
 SlurmIT              two hosts of a real Slurm (root)
 SmallTrainingsTest   images per second of residual nets

@@ -3,11 +3,14 @@ package io.hvd;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.spi.OpKind;
+import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 
 /** Checks what a rank asks of a process set, before anything is submitted; a call that fails here counts on no rank. */
 final class CallArguments {
@@ -65,6 +68,20 @@ final class CallArguments {
         }
     }
 
+    /** @throws HvdException if these cannot be the names of a prepared collective's tensors */
+    void requirePrepares(OpKind kind, List<String> names, List<Tensor> tensors) {
+        if (names.size() != tensors.size()) {
+            throw bad(kind, null, names.size() + " names are given for " + tensors.size() + " tensors");
+        }
+        Set<String> distinct = new HashSet<>();
+        for (int i = 0; i < names.size(); i++) {
+            Objects.requireNonNull(tensors.get(i), "tensor");
+            if (!distinct.add(Objects.requireNonNull(names.get(i), "name"))) {
+                throw bad(kind, names.get(i), "it is to be prepared twice in one group");
+            }
+        }
+    }
+
     void requireScatters(String name, Tensor tensor, AllreduceOptions options) {
         requireRows(name, OpKind.REDUCESCATTER, tensor);
         if (options.op() != ReduceOp.SUM && options.op() != ReduceOp.AVERAGE) {
@@ -73,6 +90,30 @@ final class CallArguments {
                     name,
                     "the reduce operation is " + options.op() + ", expected SUM or AVERAGE");
         }
+    }
+
+    /** @throws HvdException if these are no rows and row numbers of a sparse allreduce */
+    void requireSparse(String name, Tensor indices, Tensor values, ReduceOp op) {
+        if (op != ReduceOp.SUM && op != ReduceOp.AVERAGE) {
+            throw badSparse(name, "the operation is " + op + ", expected SUM or AVERAGE");
+        }
+        boolean areIndices = indices.dtype() == DType.INT64 || indices.dtype() == DType.INT32;
+        if (!areIndices || indices.shape().rank() != 1) {
+            throw badSparse(name, "the indices are " + indices + ", expected one row of int64 or int32");
+        }
+        if (values.shape().rank() == 0 || values.shape().dim(0) != indices.elements()) {
+            throw badSparse(
+                    name,
+                    "the values are " + values + ", expected one row for each of " + indices.elements() + " indices");
+        }
+        if (op == ReduceOp.AVERAGE && !values.dtype().isFloating()) {
+            throw badSparse(name, "the values are " + values + ", of which an average is no integer: expected SUM");
+        }
+        requireOneDevice(name, OpKind.ALLGATHER, List.of(indices, values));
+    }
+
+    private HvdException badSparse(String name, String why) {
+        return bad(OpKind.ALLGATHER, name, "sparseAllreduce: " + why);
     }
 
     void requireOneDevice(String name, OpKind kind, List<Tensor> inputs) {

@@ -85,7 +85,7 @@ final class CollectiveCalls {
         }
     }
 
-    /** Those that are over. */
+    /** The number of joins that are over. */
     int joins() {
         return joins.get();
     }
@@ -147,11 +147,30 @@ final class CollectiveCalls {
     }
 
     /** @throws HvdException if nothing of this set can be started on this rank at the moment */
-    void start(List<PreparedOps> all) {
+    void start(OpKind kind, List<PreparedOps> all) {
         if (!isUsable()) {
-            refuse("a prepared allreduce of " + all.get(0).names());
+            refuse("a prepared " + kind + " of " + all.get(0).names());
         }
-        membership.open(OpKind.ALLREDUCE).start(all);
+        membership.open(kind).start(all);
+    }
+
+    /**
+     * Prepares operations.
+     *
+     * @param requests by tensor, without the device
+     * @param inPlace whether each tensor is overwritten with its result; otherwise every start makes new tensors
+     */
+    PreparedOps prepared(List<? extends Request> requests, List<Tensor> tensors, boolean inPlace) {
+        List<Request> placed = new ArrayList<>();
+        for (int i = 0; i < requests.size(); i++) {
+            placed.add(placed(requests.get(i), tensors.get(i)));
+        }
+        Engine engine = open("a prepared collective");
+        PreparedOps prepared = engine.prepare();
+        for (int i = 0; i < placed.size(); i++) {
+            engine.prepare(prepared, id, ranks, placed.get(i), tensors.get(i), inPlace ? tensors.get(i) : null);
+        }
+        return prepared;
     }
 
     /** @param call the call in words */

@@ -180,7 +180,8 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
 
     /**
      * The variables of the settings that autotuning may change, with the values that hold on this rank: {@code
-     * HOROVOD_FUSION_THRESHOLD} and {@code HOROVOD_CYCLE_TIME}. A job that is started with them begins where this one
+     * HOROVOD_FUSION_THRESHOLD}, {@code HOROVOD_CYCLE_TIME}, {@code HVD_BUCKET_BYTES} and, where there is a choice, {@code
+     * HOROVOD_HIERARCHICAL_ALLREDUCE}. A job that is started with them begins where this one
      * is. All ranks change them between the same two operations; a rank that asks while another is ahead may see the
      * values before.
      *

@@ -54,7 +54,6 @@ public class ProcessSet {
     private final CallArguments arguments;
     private final ReductionCalls reductions;
     private final MovementCalls movements;
-    private final SparseCalls sparse;
     private volatile boolean parametersBroadcast;
 
     ProcessSet(Membership membership, int id, List<Integer> ranks) {
@@ -66,7 +65,6 @@ public class ProcessSet {
         this.arguments = new CallArguments(id, this.ranks, globalRank);
         this.reductions = new ReductionCalls(calls, arguments, wireTypes());
         this.movements = new MovementCalls(calls, arguments);
-        this.sparse = new SparseCalls(movements, arguments, ranks.size());
     }
 
     private WireTypes wireTypes() {
@@ -172,6 +170,37 @@ public class ProcessSet {
     }
 
     /**
+     * Prepares a broadcast of tensors that the root sends again and again, such as the buffers of a model. Each start
+     * overwrites the other ranks' tensors with the root's.
+     *
+     * @param names one distinct name for each tensor; a tensor has one name on all ranks
+     * @param root global rank of the root
+     */
+    public PreparedCollective prepareBroadcast(List<String> names, List<Tensor> tensors, int root) {
+        return movements.preparingBroadcasts(names, tensors, root);
+    }
+
+    /**
+     * Prepares an allgather of tensors. Each start reads them and makes new tensors of what all ranks have, which {@link
+     * PreparedCollective#results()} returns.
+     *
+     * @param names one distinct name for each tensor
+     */
+    public PreparedCollective prepareAllgather(List<String> names, List<Tensor> tensors) {
+        return movements.preparingGathers(names, tensors);
+    }
+
+    /**
+     * Prepares a reducescatter of tensors. Each start reads them and makes new tensors of this rank's rows of the sums
+     * or averages, which {@link PreparedCollective#results()} returns.
+     *
+     * @param names one distinct name for each tensor
+     */
+    public PreparedCollective prepareReducescatter(List<String> names, List<Tensor> tensors, AllreduceOptions options) {
+        return reductions.preparingScatters(names, tensors, options);
+    }
+
+    /**
      * Reduces tensors that belong together. They travel as one when all ranks have submitted all of them. If one of
      * them is refused, all are.
      *
@@ -244,7 +273,7 @@ public class ProcessSet {
 
     /** Does as {@link #sparseAllreduce}, and returns at once: a handle for the indices, and one for the values. */
     public List<Handle> sparseAllreduceAsync(String name, Tensor indices, Tensor values, ReduceOp op) {
-        return sparse.allreducing(name, indices, values, op);
+        return movements.allreducingRows(name, indices, values, op);
     }
 
     /**
@@ -495,12 +524,25 @@ public class ProcessSet {
      */
     public void broadcastParameters(Map<String, Tensor> parameters, int root) {
         Map<String, Tensor> sorted = new TreeMap<>(parameters);
-        ParameterCheck.requireSame(this, sorted);
+        requireSameParameters(sorted);
         List<Handle> handles = new ArrayList<>();
         sorted.forEach(
                 (name, tensor) -> handles.add(broadcastInPlaceAsync("broadcast_parameters." + name, tensor, root)));
         handles.forEach(Handle::synchronize);
         parametersBroadcast = true;
+    }
+
+    private void requireSameParameters(Map<String, Tensor> parameters) {
+        Map<String, String> described = new TreeMap<>();
+        parameters.forEach((name, tensor) -> described.put(
+                name, tensor.dtype() + " " + tensor.shape() + (tensor.device().isCpu() ? "" : " on a GPU")));
+        List<String> differences = differences("broadcast_parameters.check", described);
+        if (!differences.isEmpty()) {
+            throw new HvdException(
+                    ErrorId.STATE_MISMATCH,
+                    "the ranks do not have the same parameters, nothing was broadcast; first difference: "
+                            + differences.get(0));
+        }
     }
 
     /**
@@ -519,6 +561,18 @@ public class ProcessSet {
     /** The number of steps after which optimizers compare the ranks' parameters; 0 means never. */
     public final int divergenceSteps() {
         return membership.config().divergenceSteps();
+    }
+
+    /**
+     * Bytes at which an optimizer closes a group of gradients, 0 for its own choice: as {@code HVD_BUCKET_BYTES} says or, for all
+     * ranks, as autotuning does.
+     *
+     * @param follows whether the optimizer asks again before each step, so that autotuning may look for a better value
+     */
+    public final long bucketBytes(boolean follows) {
+        return id == 0
+                ? membership.engine().bucketBytes(follows)
+                : membership.config().engine().bucketBytes();
     }
 
     /** Whether optimizers refuse steps by gradients that are not finite, as {@code HVD_REFUSE_NON_FINITE} says. */
@@ -546,16 +600,20 @@ public class ProcessSet {
      * @throws HvdException on all members if a value differs; it lists each value with its ranks
      */
     public void requireSame(Map<String, String> values) {
-        RankFacts mine = new RankFacts(new TreeMap<>(values));
-        List<RankFacts> all =
-                allgatherObject(calls.nameOr(null, "require_same"), mine.toBytes(), ObjectCodec.bytes()).stream()
-                        .map(RankFacts::of)
-                        .toList();
-        List<String> differences = RankFacts.differences(all, ranks);
+        List<String> differences = differences(calls.nameOr(null, "require_same"), values);
         if (!differences.isEmpty()) {
             throw new HvdException(
                     ErrorId.DIFFERENT_SETTINGS, "the ranks differ in " + String.join("; and ", differences));
         }
+    }
+
+    /** Each rank sends its values, and compares those of all, so that all find the same differences. */
+    private List<String> differences(String name, Map<String, String> values) {
+        byte[] mine = new RankFacts(new TreeMap<>(values)).toBytes();
+        List<RankFacts> all = allgatherObject(name, mine, ObjectCodec.bytes()).stream()
+                .map(RankFacts::of)
+                .toList();
+        return RankFacts.differences(all, ranks);
     }
 
     Membership membership() {

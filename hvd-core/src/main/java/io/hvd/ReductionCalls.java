@@ -2,7 +2,6 @@ package io.hvd;
 
 import io.hvd.engine.Engine;
 import io.hvd.engine.PendingOp;
-import io.hvd.engine.PreparedOps;
 import io.hvd.engine.Reducing;
 import io.hvd.engine.Request;
 import io.hvd.engine.Slot;
@@ -11,11 +10,10 @@ import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
-import java.util.HashSet;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
 
 /** Builds what combines the tensors of a process set's ranks: allreduces, reducescatters and reduces. */
 final class ReductionCalls {
@@ -78,35 +76,35 @@ final class ReductionCalls {
     }
 
     PreparedAllreduce preparing(List<String> names, List<Tensor> tensors, List<AllreduceOptions> options) {
-        if (names.size() != tensors.size() || options.size() != tensors.size()) {
-            throw arguments.bad(
-                    OpKind.ALLREDUCE,
-                    null,
-                    names.size() + " names and " + options.size() + " options are given for " + tensors.size()
-                            + " tensors");
-        }
         calls.requireMember(() -> "a prepared allreduce of " + names);
-        requireDistinct(names);
-        List<Request> requests = new ArrayList<>();
-        for (int i = 0; i < names.size(); i++) {
-            Request request = request(names.get(i), OpKind.ALLREDUCE, tensors.get(i), options.get(i), 0);
-            requests.add(calls.placed(request, tensors.get(i)));
+        arguments.requirePrepares(OpKind.ALLREDUCE, names, tensors);
+        if (options.size() != tensors.size()) {
+            throw arguments.bad(
+                    OpKind.ALLREDUCE, null, options.size() + " options are given for " + tensors.size() + " tensors");
         }
-        Engine engine = calls.open("a prepared allreduce");
-        PreparedOps prepared = engine.prepare();
-        for (int i = 0; i < names.size(); i++) {
-            engine.prepare(prepared, calls.set(), calls.ranks(), requests.get(i), tensors.get(i));
-        }
-        return new PreparedAllreduce(calls, engine, prepared);
+        List<Request> requests = requests(OpKind.ALLREDUCE, names, tensors, options);
+        return new PreparedAllreduce(calls, calls.engine(), calls.prepared(requests, tensors, true));
     }
 
-    private void requireDistinct(List<String> names) {
-        Set<String> distinct = new HashSet<>();
-        for (String name : names) {
-            if (!distinct.add(Objects.requireNonNull(name, "name"))) {
-                throw arguments.bad(OpKind.ALLREDUCE, name, "it is to be prepared twice in one group");
-            }
+    PreparedCollective preparingScatters(List<String> names, List<Tensor> tensors, AllreduceOptions options) {
+        calls.requireMember(() -> "a prepared reducescatter of " + names);
+        arguments.requirePrepares(OpKind.REDUCESCATTER, names, tensors);
+        for (int i = 0; i < names.size(); i++) {
+            arguments.requireScatters(names.get(i), tensors.get(i), options);
         }
+        List<Request> requests =
+                requests(OpKind.REDUCESCATTER, names, tensors, Collections.nCopies(tensors.size(), options));
+        return new PreparedCollective(
+                OpKind.REDUCESCATTER, calls, calls.engine(), calls.prepared(requests, tensors, false));
+    }
+
+    private List<Request> requests(
+            OpKind kind, List<String> names, List<Tensor> tensors, List<AllreduceOptions> options) {
+        List<Request> requests = new ArrayList<>();
+        for (int i = 0; i < names.size(); i++) {
+            requests.add(request(names.get(i), kind, tensors.get(i), options.get(i), 0));
+        }
+        return requests;
     }
 
     /** If the last operation of that name asked for the same, its request is used again, and what it has passed is not checked again. */

@@ -49,8 +49,8 @@ final class WireTypes {
         }
         return Runtime.version().feature() >= JDK_WITH_FLOAT16
                 ? large + "about 1.6 times as long as in float32"
-                : large + "more than three times as long as in float32, and about 1.6 times with JDK "
-                        + JDK_WITH_FLOAT16 + " or newer, which has instructions for float16";
+                : large + "two to three times as long as in float32, and about 1.6 times with JDK " + JDK_WITH_FLOAT16
+                        + " or newer, which has instructions for float16";
     }
 
     private void say(Compression asked, DType compressed, boolean onCpu) {

@@ -117,8 +117,10 @@ class AutotuneTest {
         LocalRanks.spawn(2, InitOptions.standard(), off, hvd -> {
             assertThat(hvd.autotuneResult()).isEmpty();
             assertThat(hvd.tunedSettings())
-                    .containsExactlyInAnyOrderEntriesOf(
-                            Map.of("HOROVOD_CYCLE_TIME", "1.0", "HOROVOD_FUSION_THRESHOLD", "134217728"));
+                    .containsExactlyInAnyOrderEntriesOf(Map.of(
+                            "HOROVOD_CYCLE_TIME", "1.0",
+                            "HOROVOD_FUSION_THRESHOLD", "134217728",
+                            "HVD_BUCKET_BYTES", "0"));
             return null;
         });
         LocalRanks.spawn(1, InitOptions.standard(), RESTLESS, hvd -> {

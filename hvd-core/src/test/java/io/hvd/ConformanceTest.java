@@ -52,7 +52,7 @@ class ConformanceTest {
     /** The annotations of a method, each on lines of its own above it; empty if there is no such method. */
     private static String annotations(String source, String method) {
         return Pattern.compile(
-                        "((?:^    @.*\\n(?:^ {5,}.*\\n)*)+)^    (?:\\w+ )*void " + method + "\\(", Pattern.MULTILINE)
+                        "((?:^    @.*\\n(?:^ {5}.*\\n)*)+)^    (?:\\w+ )*void " + method + "\\(", Pattern.MULTILINE)
                 .matcher(source)
                 .results()
                 .map(found -> found.group(1))

@@ -32,10 +32,12 @@ import org.junit.jupiter.api.Test;
 class ModuleTest {
     private static final Set<String> API = Set.of("io.hvd", "io.hvd.error", "io.hvd.tensor", "io.hvd.tensor.cuda");
 
-    private static final int MOST_TYPES_IN_THE_FACADE = 21;
-    private static final int MOST_PUBLIC_TYPES_OF_THE_API = 43;
-    private static final int MOST_PUBLIC_TYPES_SEEN_OUTSIDE = 121;
-    private static final int MOST_PUBLIC_TYPES = 149;
+    private static final int MOST_TYPES_IN_THE_FACADE = 20;
+    /** Other numbers than these are put here and into CONTRIBUTING.md on purpose, also smaller ones. */
+    private static final int PUBLIC_TYPES_OF_THE_API = 44;
+
+    private static final int PUBLIC_TYPES_SEEN_OUTSIDE = 111;
+    private static final int PUBLIC_TYPES = 149;
 
     private static final Pattern MODULE_NAME = Pattern.compile("<Automatic-Module-Name>(.+)</Automatic-Module-Name>");
     private static final Pattern IMPORT = Pattern.compile("^import (?:static )?(io\\.hvd[.a-z]*)\\.[A-Z].*;");
@@ -125,7 +127,7 @@ class ModuleTest {
 
     /** The descriptor, as the compiler writes it, names the packages that are exported or provide a service, and no others. */
     @Test
-    void thereAreNoMorePublicTypesThanThese() {
+    void thereAreAsManyPublicTypesAsContributingSays() throws IOException {
         List<Class<?>> api =
                 API.stream().flatMap(name -> publicTypes(name).stream()).toList();
         List<Class<?>> seenOutside = module.packages().stream()
@@ -135,11 +137,15 @@ class ModuleTest {
                 .filter(type -> isOuter(type) && Modifier.isPublic(type.getModifiers()))
                 .toList();
 
-        assertThat(api).hasSizeLessThanOrEqualTo(MOST_PUBLIC_TYPES_OF_THE_API).contains(Hvd.class);
-        assertThat(seenOutside)
-                .hasSizeLessThanOrEqualTo(MOST_PUBLIC_TYPES_SEEN_OUTSIDE)
-                .containsAll(api);
-        assertThat(all).hasSizeLessThanOrEqualTo(MOST_PUBLIC_TYPES).containsAll(seenOutside);
+        assertThat(api).hasSize(PUBLIC_TYPES_OF_THE_API).contains(Hvd.class);
+        assertThat(seenOutside).hasSize(PUBLIC_TYPES_SEEN_OUTSIDE).containsAll(api);
+        assertThat(all).hasSize(PUBLIC_TYPES).containsAll(seenOutside);
+        assertThat(Files.readString(Path.of("..", "CONTRIBUTING.md")))
+                .contains(
+                        "at most " + MOST_TYPES_IN_THE_FACADE + " types in `io.hvd`",
+                        PUBLIC_TYPES_OF_THE_API + " public types in the API",
+                        PUBLIC_TYPES_SEEN_OUTSIDE + " in all packages that another module sees",
+                        PUBLIC_TYPES + " in hvd-core as a whole");
     }
 
     private static List<Class<?>> publicTypes(String packageName) {

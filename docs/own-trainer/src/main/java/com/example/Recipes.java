@@ -27,6 +27,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Consumer;
+import java.util.function.IntConsumer;
 import org.bytedeco.pytorch.Adam;
 import org.bytedeco.pytorch.AdamOptions;
 import org.bytedeco.pytorch.Module;
@@ -112,6 +113,18 @@ final class Recipes {
                 .buffers(TorchTensors.buffers(model))
                 .broadcastBuffers(BufferSync.everySteps(10)) // or meanEverySteps(10), beforeCheckpoint()
                 .build();
+    }
+
+    /** After every step all ranks have rank 0's tensors, such as averages that it keeps of the weights. */
+    static void sendInEveryStep(HvdContext hvd, Map<String, Tensor> kept, int steps, IntConsumer step) {
+        try (var sent = hvd.prepareBroadcast(List.copyOf(kept.keySet()), List.copyOf(kept.values()), 0)) {
+            for (int i = 0; i < steps; i++) {
+                step.accept(i);
+                sent.start();
+                // whatever does not touch these tensors
+                sent.await();
+            }
+        }
     }
 
     static void save(HvdContext hvd, Path file, Map<String, Tensor> state, Optimizer optimizer, int epochs)

@@ -72,6 +72,22 @@ class RecipesTest {
     }
 
     @Test
+    void everyRankHasWhatRankZeroHasAfterEachStep() {
+        Hvd.spawn(3, hvd -> {
+            float[] average = {0, 0};
+            Recipes.sendInEveryStep(hvd, Map.of("average", Tensor.of(average)), 4, step -> {
+                if (step > 0) {
+                    assertArrayEquals(new float[] {10 * step - 10, step}, average);
+                }
+                average[0] = 10 * step + hvd.rank();
+                average[1] = step + 1 - hvd.rank();
+            });
+            assertArrayEquals(new float[] {30, 4}, average);
+            return null;
+        });
+    }
+
+    @Test
     void aResumedTrainingHasTheWeightsTheRateAndTheEpochOnEveryRank() {
         Path file = folder.resolve("checkpoint");
         Hvd.spawn(2, hvd -> {

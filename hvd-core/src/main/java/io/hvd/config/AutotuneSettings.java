@@ -33,7 +33,8 @@ public record AutotuneSettings(
 
     /** Settings that may be tuned. */
     private static Stream<Setting> tunable() {
-        return Stream.of(Setting.FUSION_THRESHOLD, Setting.CYCLE_TIME);
+        return Stream.of(
+                Setting.FUSION_THRESHOLD, Setting.CYCLE_TIME, Setting.BUCKET_BYTES, Setting.HIERARCHICAL_ALLREDUCE);
     }
 
     /** Nothing is tuned. */
@@ -51,7 +52,7 @@ public record AutotuneSettings(
                 reader.between(Setting.AUTOTUNE_MAX_SAMPLES, 0, Integer.MAX_VALUE),
                 reader.between(Setting.AUTOTUNE_NOISE, 0.0, 1.0, ""),
                 tunable().filter(setting -> reader.text(setting).isPresent()).collect(Collectors.toUnmodifiableSet()),
-                reader.flag(Setting.HIERARCHICAL_ALLREDUCE),
+                reader.flagIfSet(Setting.HIERARCHICAL_ALLREDUCE).orElse(false),
                 reader.flag(Setting.TORUS_ALLREDUCE));
     }
 

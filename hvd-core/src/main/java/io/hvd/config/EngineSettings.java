@@ -10,6 +10,8 @@ package io.hvd.config;
  * @param staticPlanSteps identical steps before a static plan; 0 for never
  * @param dynamicProcessSets whether process sets may come and go while the job runs
  * @param strict whether the ranks must call the same collectives in the same order
+ * @param bucketBytes bytes at which optimizers close a group of gradients; 0 leaves it to each of them
+ * @param levels 2 if allreduces of all ranks add inside each host first, 1 if they do not, 0 where there is no choice
  */
 public record EngineSettings(
         long fusionThresholdBytes,
@@ -18,7 +20,9 @@ public record EngineSettings(
         int cacheCapacity,
         int staticPlanSteps,
         boolean dynamicProcessSets,
-        boolean strict) {
+        boolean strict,
+        long bucketBytes,
+        int levels) {
     private static final int LONGEST_CYCLE_MILLIS = 1_000_000;
     private static final int MOST_NAMES = 1 << 20;
     /** Each rank of a host gets a multiple of 64 elements, the largest of which have 8 bytes. */
@@ -33,18 +37,25 @@ public record EngineSettings(
                 reader.between(Setting.CACHE_CAPACITY, 0, MOST_NAMES),
                 reader.between(Setting.STATIC_PLAN_STEPS, 0, Integer.MAX_VALUE),
                 reader.flag(Setting.DYNAMIC_PROCESS_SETS),
-                reader.flag(Setting.STRICT));
+                reader.flag(Setting.STRICT),
+                reader.atLeast(Setting.BUCKET_BYTES, 0),
+                reader.flagIfSet(Setting.HIERARCHICAL_ALLREDUCE).orElse(true) ? 2 : 1);
     }
 
     /**
      * These settings with a fusion threshold for hosts that all have {@code localSize} ranks; see {@link #roundedUp}.
      */
     public EngineSettings forRanksPerHost(int localSize) {
-        return with(roundedUp(fusionThresholdBytes, localSize), cycleNanos);
+        return with(roundedUp(fusionThresholdBytes, localSize), cycleNanos, bucketBytes, levels);
+    }
+
+    /** These settings for ranks between which allreduces can only go one way. */
+    public EngineSettings withoutChoiceOfLevels() {
+        return with(fusionThresholdBytes, cycleNanos, bucketBytes, 0);
     }
 
     /** These settings with others that are tuned. */
-    public EngineSettings with(long otherThresholdBytes, long otherCycleNanos) {
+    public EngineSettings with(long otherThresholdBytes, long otherCycleNanos, long otherBucketBytes, int otherLevels) {
         return new EngineSettings(
                 otherThresholdBytes,
                 groupFusion,
@@ -52,7 +63,9 @@ public record EngineSettings(
                 cacheCapacity,
                 staticPlanSteps,
                 dynamicProcessSets,
-                strict);
+                strict,
+                otherBucketBytes,
+                otherLevels);
     }
 
     /**

@@ -50,7 +50,7 @@ public record GpuSettings(
     }
 
     private static AcrossNodes across(SettingReader reader, List<String> notes) {
-        boolean hierarchical = reader.flag(Setting.HIERARCHICAL_ALLREDUCE);
+        boolean hierarchical = reader.flagIfSet(Setting.HIERARCHICAL_ALLREDUCE).orElse(false);
         boolean torus = reader.flag(Setting.TORUS_ALLREDUCE);
         if (hierarchical || torus) {
             Setting asked = torus ? Setting.TORUS_ALLREDUCE : Setting.HIERARCHICAL_ALLREDUCE;

@@ -137,7 +137,7 @@ public record RankFacts(SortedMap<String, String> values) {
         List<String> groups = new ArrayList<>();
         ranksByValue.forEach((value, ranks) -> groups.add("\"" + value + "\" on ranks " + set(ranks)));
         if (!without.isEmpty()) {
-            groups.add("not set on ranks " + set(without));
+            groups.add("absent on ranks " + set(without));
         }
         return Optional.of(key + ": " + String.join("; ", groups));
     }

@@ -27,6 +27,12 @@ public enum Setting {
             "134217728",
             JOB,
             "bytes that one fused operation may hold; 0 switches fusion off"),
+    BUCKET_BYTES(
+            "HVD_BUCKET_BYTES",
+            "0",
+            JOB,
+            "bytes at which a DistributedOptimizer closes a group of gradients, unless its builder says; 0 is a quarter of"
+                    + " all gradients, at most 25 MiB"),
     DISABLE_GROUP_FUSION(
             "HOROVOD_DISABLE_GROUP_FUSION", "0", JOB, "1 lets the tensors of a group travel in several operations"),
     CYCLE_TIME(
@@ -79,9 +85,10 @@ public enum Setting {
                     + " work of the GPU may still use; 0 frees such memory at once, which waits for all work of the GPU"),
     HIERARCHICAL_ALLREDUCE(
             "HOROVOD_HIERARCHICAL_ALLREDUCE",
-            "0",
+            "",
             JOB,
-            "1 makes allreduces between GPUs use NCCL inside each node, and host memory and MPI between nodes"),
+            "1 makes allreduces between GPUs use NCCL inside each node, and host memory and MPI between nodes. Without GPUs,"
+                    + " ranks that share their host's memory add there first; 0 has all ranks reduce at once"),
     TORUS_ALLREDUCE(
             "HOROVOD_TORUS_ALLREDUCE",
             "0",
@@ -176,7 +183,8 @@ public enum Setting {
             "HOROVOD_AUTOTUNE",
             "0",
             JOB,
-            "1 looks for a better fusion threshold and cycle time while the program trains, unless they are set"),
+            "1 looks for a better fusion threshold, cycle time, bucket size and way between hosts while the program trains,"
+                    + " unless they are set"),
     AUTOTUNE_LOG("HOROVOD_AUTOTUNE_LOG", "", RANK, "CSV file of rank 0 for the samples that tuning takes"),
     AUTOTUNE_WARMUP_SAMPLES(
             "HOROVOD_AUTOTUNE_WARMUP_SAMPLES",

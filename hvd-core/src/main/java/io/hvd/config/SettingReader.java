@@ -69,6 +69,11 @@ final class SettingReader {
         return meant(setting, Switches.parse(value).orElseThrow(() -> bad(setting, value, Switches.WORDS)));
     }
 
+    /** Empty if the switch is not set, which then means neither on nor off. */
+    Optional<Boolean> flagIfSet(Setting setting) {
+        return text(setting).map(given -> flag(setting));
+    }
+
     long atLeast(Setting setting, long least) {
         String value = value(setting);
         try {

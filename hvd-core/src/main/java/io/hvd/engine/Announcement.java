@@ -11,7 +11,7 @@ import java.util.List;
  * @param failure why this rank cannot go on, or empty
  * @param done true when all ranks have closed and this rank has nothing left to do
  */
-public record Announcement(List<Wishes> wishes, boolean closing, String failure, boolean done) {
+record Announcement(List<Wishes> wishes, boolean closing, String failure, boolean done) {
     public Announcement {
         wishes = List.copyOf(wishes);
     }

@@ -8,6 +8,8 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
+import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -18,7 +20,7 @@ import org.slf4j.LoggerFactory;
  */
 final class Autotuner {
     private static final Logger LOG = LoggerFactory.getLogger(Autotuner.class);
-    /** Samples more than asked for that the warm-up takes at most until the study has looked at the step. */
+    /** Samples that are left out at most until the study has looked at the step under settings under which it runs in another way. */
     private static final int MOST_WAITED_FOR_STUDY = 10;
     /** By how much the bytes of a step may change before samples no longer compare. */
     private static final double ANOTHER_STEP = 0.1;
@@ -31,12 +33,13 @@ final class Autotuner {
     private final StepSampler sampler;
     private final TuningLog log;
     private final StepStudy study;
-    private final int localSize;
+    private final Job job;
     /** Null while it warms up. */
     private TuningSearch search;
 
     private StepSample typical;
     private int warmed;
+    private int waited;
     private int restarts;
     private int samples;
     /** The settings that are to hold, and those that hold until all ranks have been told. */
@@ -47,15 +50,34 @@ final class Autotuner {
     private boolean over;
 
     /**
-     * @param study keeps still while other settings are tried
+     * What matters of the job.
+     *
      * @param localSize the number of ranks on each host; 1 if it differs
+     * @param noChoiceOfLevels see {@link io.hvd.spi.DataPlane#noChoiceOfLevels}
+     * @param buckets whether an optimizer groups its gradients as the settings say
      */
-    Autotuner(AutotuneSettings settings, EngineSettings engine, StepStudy study, int localSize) {
+    record Job(int localSize, Optional<String> noChoiceOfLevels, BooleanSupplier buckets) {
+        /** Why a setting is not tuned, in words; empty if it is. */
+        Optional<String> obstacle(Knob knob) {
+            return switch (knob) {
+                case LEVELS -> noChoiceOfLevels.map(why -> "gives no choice here, because " + why + ",");
+                case BUCKET_BYTES ->
+                    buckets.getAsBoolean()
+                            ? Optional.empty()
+                            : Optional.of(
+                                    "has no effect without a DistributedOptimizer of all ranks that leaves it open,");
+                case FUSION_THRESHOLD, CYCLE_TIME -> Optional.empty();
+            };
+        }
+    }
+
+    /** @param study keeps still while other settings are tried */
+    Autotuner(AutotuneSettings settings, EngineSettings engine, StepStudy study, Job job) {
         this.settings = settings;
         this.start = Tunable.of(engine);
         this.now = start;
         this.holding = start;
-        this.localSize = localSize;
+        this.job = job;
         this.study = study;
         this.sampler = new StepSampler(
                 settings.stepsPerSample(),
@@ -128,10 +150,13 @@ final class Autotuner {
 
     private void sampled(StepSample sample) {
         samples++;
+        boolean waits = waitsForStudy(sample);
         if (search == null) {
-            warmUp(sample);
+            warmUp(sample, waits);
         } else if (isAnotherStep(sample)) {
             startAnew();
+        } else if (waits) {
+            log.add(now, sample, "settling");
         } else {
             log.add(now, sample, search.phase());
             search.sampled(sample);
@@ -139,16 +164,19 @@ final class Autotuner {
         }
     }
 
-    private void warmUp(StepSample sample) {
-        log.add(now, sample, "warmup");
-        warmed++;
-        boolean waits = settings.warmupSamples() > 0
+    private boolean waitsForStudy(StepSample sample) {
+        return settings.warmupSamples() > 0
                 && sample.inPlan()
                 && !study.hasLooked()
-                && warmed < settings.warmupSamples() + MOST_WAITED_FOR_STUDY;
+                && waited++ < settings.warmupSamples() + MOST_WAITED_FOR_STUDY;
+    }
+
+    private void warmUp(StepSample sample, boolean waits) {
+        log.add(now, sample, "warmup");
+        warmed++;
         if (warmed >= settings.warmupSamples() && !waits) {
             typical = sample;
-            search = new TuningSearch(start, knobs(), sample, settings.maxSamples(), localSize);
+            search = new TuningSearch(start, knobs(), sample, settings.maxSamples(), job.localSize());
             study.keepStill(true);
             goOn();
         }
@@ -157,6 +185,7 @@ final class Autotuner {
     private List<Knob> knobs() {
         return Arrays.stream(Knob.values())
                 .filter(knob -> !settings.isFixed(knob.setting()))
+                .filter(knob -> job.obstacle(knob).isEmpty())
                 .toList();
     }
 
@@ -192,6 +221,7 @@ final class Autotuner {
         if (to.equals(now) && result.isEmpty()) {
             return;
         }
+        waited = to.runsLike(now) ? waited : 0;
         now = to;
         wish = new Tuning(to, result);
     }
@@ -209,7 +239,15 @@ final class Autotuner {
     }
 
     private String line(String result) {
-        return "autotune: " + result + fixed() + " It took " + samples + " samples.";
+        return "autotune: " + result + notTuned() + fixed() + " It took " + samples + " samples.";
+    }
+
+    private String notTuned() {
+        return Arrays.stream(Knob.values())
+                .filter(knob -> !settings.isFixed(knob.setting()))
+                .flatMap(knob -> job.obstacle(knob).stream()
+                        .map(why -> " " + knob.setting().variable() + " " + why + " and was not tuned."))
+                .collect(Collectors.joining());
     }
 
     private String fixed() {

@@ -46,6 +46,8 @@ final class CommunicationLoop {
     /** What was tuned last; any thread may read it. */
     private volatile Tuning tuning;
 
+    private volatile boolean optimizersRegroup;
+
     private final StepStudy study;
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
     private final AtomicBoolean givenUp = new AtomicBoolean();
@@ -87,13 +89,23 @@ final class CommunicationLoop {
         this.study = rank == 0 ? new StepStudy(settings, takesCoresFromProgram()) : null;
         this.tuning = new Tuning(Tunable.of(settings), "");
         this.tuner = autotune.enabled() && rank == 0 && size > 1
-                ? new Autotuner(autotune, settings, study, localSize(backend.topology()))
+                ? new Autotuner(
+                        autotune,
+                        settings,
+                        study,
+                        new Autotuner.Job(
+                                localSize(backend.topology()),
+                                sets.all().data().noChoiceOfLevels(),
+                                () -> optimizersRegroup))
                 : null;
         this.run = new PlanRun(backend, sets, queue, log, unfinished, tuner);
         this.plan = new HeldPlan(queue, exit, study);
         Turn turn = new Turn();
         this.steps = new StepFollower(turn, sets.all(), plan, queue, log, unfinished, study, tuner);
         this.shortcut = new Shortcut(backend.progress()::make, turn, plan, steps);
+        if (settings.levels() == 1) {
+            sets.all().data().useTwoLevels(false);
+        }
         for (int i = 0; i < processSets.size(); i++) {
             sets.enter(i + 1, processSets.get(i));
         }
@@ -111,6 +123,14 @@ final class CommunicationLoop {
     /** What was tuned last; any thread. */
     Tuning tuning() {
         return tuning;
+    }
+
+    /** See {@link Engine#bucketBytes}; any thread. */
+    long bucketBytes(boolean regroups) {
+        if (regroups && !optimizersRegroup) {
+            optimizersRegroup = true;
+        }
+        return tuning.settings().bucketBytes();
     }
 
     /** The shortcut, for program threads that wait. */
@@ -276,11 +296,15 @@ final class CommunicationLoop {
     }
 
     private void tune(Tuning arrived) {
+        Tunable before = tuning.settings();
+        Tunable now = arrived.settings();
         tuning = arrived;
-        long threshold = arrived.settings().fusionThresholdBytes();
-        queue.tune(Math.max(1, threshold), arrived.settings().cycleNanos());
+        queue.tune(Math.max(1, now.fusionThresholdBytes()), now.cycleNanos());
+        if (now.levels() != before.levels()) {
+            sets.all().data().useTwoLevels(now.levels() == 2);
+        }
         if (study != null) {
-            study.tune(threshold);
+            study.tune(now);
         }
         if (tuner != null) {
             tuner.applied(arrived);

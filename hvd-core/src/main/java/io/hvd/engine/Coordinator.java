@@ -114,8 +114,7 @@ final class Coordinator implements SetChanges {
         }
         Tuning taken = tuning;
         tuning = null;
-        settings = settings.with(
-                taken.settings().fusionThresholdBytes(), taken.settings().cycleNanos());
+        settings = taken.settings().in(settings);
         sets.values().forEach(set -> set.tune(settings));
         return Optional.of(taken);
     }

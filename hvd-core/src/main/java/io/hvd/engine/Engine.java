@@ -82,6 +82,15 @@ public final class Engine {
         return Optional.of(loop.tuning().result()).filter(result -> !result.isEmpty());
     }
 
+    /**
+     * The bytes at which an optimizer of all ranks closes a group of gradients, 0 for its own choice; any thread.
+     *
+     * @param regroups whether the optimizer asks between its steps, so that tuning is worth while
+     */
+    public long bucketBytes(boolean regroups) {
+        return loop.bucketBytes(regroups);
+    }
+
     /** The slot of a name in a process set. */
     public Slot slot(int set, String name) {
         return queue.slot(set, name);
@@ -129,10 +138,11 @@ public final class Engine {
         return new PreparedOps();
     }
 
-    /** Adds an in-place operation to those that are being prepared; its parameters are those of {@link #operation}. */
-    public void prepare(PreparedOps prepared, int set, List<Integer> members, Request request, Tensor tensor) {
+    /** Adds an operation to those that are being prepared; its parameters are those of {@link #operation}. */
+    public void prepare(
+            PreparedOps prepared, int set, List<Integer> members, Request request, Tensor input, Tensor output) {
         Slot slot = queue.keep(set, request.name());
-        prepared.add(new PendingOp(slot, slot.ask(request, members, strict), tensor, tensor, recorder, prepared));
+        prepared.add(new PendingOp(slot, slot.ask(request, members, strict), input, output, recorder, prepared));
     }
 
     /** Gives up the slots of prepared operations, which are not started any more. */

@@ -56,11 +56,13 @@ final class PlanCodec {
     private static void write(MessageWriter out, Tuning tuning) {
         out.writeLong(tuning.settings().fusionThresholdBytes());
         out.writeLong(tuning.settings().cycleNanos());
+        out.writeLong(tuning.settings().bucketBytes());
+        out.writeInt(tuning.settings().levels());
         out.writeText(tuning.result());
     }
 
     private static Tuning readTuning(MessageReader in) {
-        return new Tuning(new Tunable(in.readLong(), in.readLong()), in.readText());
+        return new Tuning(new Tunable(in.readLong(), in.readLong(), in.readLong(), in.readInt()), in.readText());
     }
 
     private static void write(MessageWriter out, Wishes wishes) {

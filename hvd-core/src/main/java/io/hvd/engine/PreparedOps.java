@@ -1,8 +1,10 @@
 package io.hvd.engine;
 
+import io.hvd.tensor.Tensor;
 import io.hvd.trace.CallSite;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -102,6 +104,12 @@ public final class PreparedOps implements Awaited {
         if (why != null) {
             throw new CompletionException(why);
         }
+    }
+
+    /** The results of the last start, which has succeeded; empty if there was none and the operations make them. */
+    public Optional<List<Tensor>> outputs() {
+        boolean are = ops.stream().allMatch(op -> op.output() != null);
+        return are ? Optional.of(ops.stream().map(PendingOp::output).toList()) : Optional.empty();
     }
 
     /** Number of bytes of all inputs. */

@@ -300,7 +300,7 @@ final class StepFollower {
         }
         batchesRun++;
         if (tuner != null && steps.isAtLastBatch() && tuner.ranStep(steps.bytes(), System.nanoTime())) {
-            proposal = Optional.of(study.cut(tuner.wanted().fusionThresholdBytes()));
+            proposal = Optional.of(study.cut(tuner.wanted()));
         }
         // The operations leave the queue first: a waiting thread may submit the same names as soon as they are done.
         queue.take(ops);

@@ -27,7 +27,7 @@ final class StepStudy {
     private static final double WORTH = 0.05;
 
     private final boolean groupFusion;
-    private long thresholdBytes;
+    private Tunable settings;
     private final boolean takesCores;
     private final Map<Request, Sums> sums = new HashMap<>();
     /**
@@ -48,23 +48,28 @@ final class StepStudy {
     private volatile int looks;
     private int steps;
     private int seen;
-    /** What the last look at these operations has found; null before the first one. */
-    private Found found;
+    /** What the last looks at these operations have found, each under settings that ran unlike the others. */
+    private final List<Found> findings = new ArrayList<>();
 
     private boolean still;
 
-    private record Found(List<StepCut.Ready> ready, Pace pace, boolean overlaps) {}
+    private record Found(Tunable under, List<StepCut.Ready> ready, Pace pace, boolean overlaps) {}
 
     /** @param takesCores whether batches of tensors in the host's memory keep the program from computing meanwhile */
     StepStudy(EngineSettings settings, boolean takesCores) {
         this.groupFusion = settings.groupFusion();
-        this.thresholdBytes = settings.fusionThresholdBytes();
+        this.settings = Tunable.of(settings);
         this.takesCores = takesCores;
     }
 
-    /** Another fusion threshold holds from now on. */
-    void tune(long otherThresholdBytes) {
-        thresholdBytes = otherThresholdBytes;
+    /** Other settings hold from now on. If steps run in another way under them than under any before, it looks at them anew. */
+    void tune(Tunable others) {
+        boolean runsLike = others.runsLike(settings);
+        settings = others;
+        if (!runsLike) {
+            looks = hasLooked() ? Math.max(1, looks) : 0;
+            forget();
+        }
     }
 
     /** Proposes nothing after its first look, while autotuning tries other settings. */
@@ -72,18 +77,24 @@ final class StepStudy {
         still = keeps;
     }
 
-    /** Whether it knows how the operations of the plan follow each other. */
+    /** Whether it knows how the operations of the plan follow each other under the settings that hold. */
     boolean hasLooked() {
-        return found != null;
+        return found(settings).isPresent();
     }
 
-    /** The cut of the plan's step with another fusion threshold; no batches if it is to be found anew. */
-    List<List<String>> cut(long otherThresholdBytes) {
-        return hasLooked() ? cutter(otherThresholdBytes).best(found.ready()) : List.of();
+    private Optional<Found> found(Tunable under) {
+        return findings.stream().filter(found -> found.under().runsLike(under)).findFirst();
     }
 
-    private StepCut cutter(long bytes) {
-        return new StepCut(found.pace(), bytes, groupFusion, found.overlaps());
+    /** The cut of the plan's step with other settings; no batches if it is to be found anew. */
+    List<List<String>> cut(Tunable others) {
+        return found(others)
+                .map(found -> cutter(found, others).best(found.ready()))
+                .orElse(List.of());
+    }
+
+    private StepCut cutter(Found found, Tunable under) {
+        return new StepCut(found.pace(), under.fusionThresholdBytes(), groupFusion, found.overlaps());
     }
 
     /** Whether it still needs to know when the program asks for results; any thread may call this. */
@@ -115,7 +126,9 @@ final class StepStudy {
         Set<String> planned = batches.stream().flatMap(List::stream).collect(Collectors.toSet());
         boolean known = planned.equals(names) && batches.get(0).stream().anyMatch(beginning::contains);
         looks = known ? looks : 0;
-        found = known ? found : null;
+        if (!known) {
+            findings.clear();
+        }
         names = planned;
         beginning = batches.get(0);
         steps = 0;
@@ -124,7 +137,7 @@ final class StepStudy {
 
     /** Forgets all findings, which do not hold any more. */
     void startAnew() {
-        found = null;
+        findings.clear();
         names = Set.of();
         looks = 0;
         steps = 0;
@@ -211,8 +224,10 @@ final class StepStudy {
         List<StepCut.Ready> ready = sums.entrySet().stream()
                 .map(entry -> new StepCut.Ready(entry.getKey(), submitted(entry.getKey()), needed(entry.getValue())))
                 .toList();
-        found = new Found(ready, pace, overlaps);
-        StepCut cut = cutter(thresholdBytes);
+        Found fresh = new Found(settings, ready, pace, overlaps);
+        findings.removeIf(found -> found.under().runsLike(settings));
+        findings.add(fresh);
+        StepCut cut = cutter(fresh, settings);
         List<List<String>> best = cut.best(ready);
         boolean sooner = cut.end(ready, best) < (1 - WORTH) * cut.end(ready, plan);
         boolean fewer = 2 * best.size() <= plan.size();

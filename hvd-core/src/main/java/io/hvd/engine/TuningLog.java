@@ -19,16 +19,19 @@ import org.slf4j.LoggerFactory;
 final class TuningLog {
     private static final Logger LOG = LoggerFactory.getLogger(TuningLog.class);
     private static final String COLUMNS = "hierarchical_allreduce,hierarchical_allgather,torus_allreduce,cache_enabled,"
-            + "cycle_time_ms,tensor_fusion_threshold,score,step_ms,step_bytes,static_plan,phase\n";
+            + "cycle_time_ms,tensor_fusion_threshold,score,step_ms,step_bytes,static_plan,bucket_bytes,phase\n";
     private static final double MIB = 1 << 20;
+
+    /** The first column where there is no choice. */
+    private final int hierarchical;
 
     private final String fixed;
     private Path file;
 
     /** Begins the file, if there is to be one. */
     TuningLog(AutotuneSettings settings, boolean cacheEnabled) {
-        this.fixed = digit(settings.hierarchicalAllreduce()) + ",0," + digit(settings.torusAllreduce()) + ","
-                + digit(cacheEnabled);
+        this.hierarchical = settings.hierarchicalAllreduce() ? 1 : 0;
+        this.fixed = "0," + digit(settings.torusAllreduce()) + "," + digit(cacheEnabled);
         this.file = settings.log().orElse(null);
         write(COLUMNS, StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE);
     }
@@ -37,7 +40,8 @@ final class TuningLog {
         write(
                 String.format(
                         Locale.ROOT,
-                        "%s,%s,%s,%.3f,%.3f,%.0f,%s,%s%n",
+                        "%d,%s,%s,%s,%.3f,%.3f,%.0f,%s,%d,%s%n",
+                        settings.levels() == 0 ? hierarchical : settings.levels() - 1,
                         fixed,
                         settings.cycleNanos() / 1e6,
                         settings.fusionThresholdBytes() / MIB,
@@ -45,6 +49,7 @@ final class TuningLog {
                         sample.stepMicros() / 1e3,
                         sample.bytes(),
                         digit(sample.inPlan()),
+                        settings.bucketBytes(),
                         phase),
                 StandardOpenOption.APPEND);
     }

@@ -10,10 +10,11 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
- * The search for better settings: one setting after the other, each from the best of those before ({@link Survey}), and then a
- * comparison of what was found with the start ({@link Duel}). It keeps the start unless the comparison shows a gain. It uses no thread and
+ * The search for better settings: one setting after the other, each from the best of those before ({@link SuccessiveHalving}), and then a
+ * comparison of what was found with the start ({@link PairedComparison}). It keeps the start unless the comparison shows a gain. It uses no thread and
  * no clock: the same samples always give the same result.
  */
 final class TuningSearch {
@@ -23,24 +24,27 @@ final class TuningSearch {
     private static final int THRESHOLDS = 6;
 
     private static final long SMALLEST_THRESHOLD = 4096;
+    /** Sizes of buckets that are tried, each a quarter of the one before. */
+    private static final int BUCKETS = 4;
 
     private final Tunable start;
     private final StepSample seen;
     private final int samplesPerKnob;
     private final int localSize;
     private final Deque<Knob> knobs;
+    private final boolean tunesThreshold;
     /** The samples of the part of the search that is under way. */
     private final Map<Tunable, List<StepSample>> samples = new HashMap<>();
 
     private int tried;
     private Tunable best;
-    private Survey survey;
-    private Duel duel;
+    private SuccessiveHalving halving;
+    private PairedComparison comparison;
 
     /**
      * @param knobs the settings that may be changed
      * @param seen a sample with the settings of the start
-     * @param samplesPerKnob the most samples for the survey of each setting
+     * @param samplesPerKnob the most samples for the search of each setting
      * @param localSize the number of ranks on each host, for which thresholds are rounded up; 1 if it differs
      */
     TuningSearch(Tunable start, List<Knob> knobs, StepSample seen, int samplesPerKnob, int localSize) {
@@ -49,73 +53,90 @@ final class TuningSearch {
         this.best = start;
         this.seen = seen;
         this.samplesPerKnob = samplesPerKnob;
+        this.tunesThreshold = knobs.contains(Knob.FUSION_THRESHOLD);
         this.knobs = new ArrayDeque<>(knobs.stream().filter(this::hasEffect).toList());
         goOn();
     }
 
     /** Nothing waits for a cycle to end where the ranks do not negotiate. */
     private boolean hasEffect(Knob knob) {
-        return knob == Knob.FUSION_THRESHOLD || !seen.inPlan();
+        return knob != Knob.CYCLE_TIME || !seen.inPlan();
     }
 
     /** The settings for the next sample; empty when the search is over. */
     Optional<Tunable> next() {
-        if (survey != null) {
-            return Optional.of(survey.next());
+        if (halving != null) {
+            return Optional.of(halving.next());
         }
-        return duel == null || duel.isOver() ? Optional.empty() : Optional.of(duel.next());
+        return comparison == null || comparison.isOver() ? Optional.empty() : Optional.of(comparison.next());
     }
 
     /** What the samples are taken for, for the log. */
     String phase() {
-        return survey != null ? "search" : "comparison";
+        return halving != null ? "search" : "comparison";
     }
 
     /** The next sample has been taken. */
     void sampled(StepSample sample) {
         samples.computeIfAbsent(next().orElseThrow(), each -> new ArrayList<>()).add(sample);
-        if (survey == null) {
-            duel.sampled(sample);
+        if (halving == null) {
+            comparison.sampled(sample);
             return;
         }
-        survey.scored(sample.bytesPerMicro());
-        if (survey.isOver()) {
-            best = survey.best();
-            survey = null;
+        halving.scored(sample.bytesPerMicro());
+        if (halving.isOver()) {
+            best = halving.best();
+            halving = null;
             goOn();
         }
     }
 
     private void goOn() {
-        while (survey == null && !knobs.isEmpty()) {
-            Survey next = new Survey(candidates(knobs.remove()), samplesPerKnob);
+        while (halving == null && !knobs.isEmpty()) {
+            SuccessiveHalving next = new SuccessiveHalving(candidates(knobs.remove()), samplesPerKnob);
             if (!next.isOver()) {
                 tried += next.size() - 1;
-                survey = next;
+                halving = next;
             }
         }
-        if (survey == null && !best.equals(start)) {
-            duel = new Duel(start, best);
+        if (halving == null && !best.equals(start)) {
+            comparison = new PairedComparison(start, best);
             samples.clear();
         }
     }
 
     private List<Tunable> candidates(Knob knob) {
-        List<Tunable> all = new ArrayList<>(List.of(best));
-        List<Long> values =
+        Stream<Tunable> others =
                 switch (knob) {
                     case FUSION_THRESHOLD ->
                         thresholds(Math.round(seen.bytes()), best.fusionThresholdBytes()).stream()
-                                .map(bytes -> EngineSettings.roundedUp(bytes, localSize))
-                                .toList();
-                    case CYCLE_TIME ->
-                        CYCLES.stream().map(millis -> Math.round(millis * 1e6)).toList();
+                                .map(bytes -> withThreshold(best, bytes));
+                    case BUCKET_BYTES ->
+                        buckets(Math.round(seen.bytes())).stream().flatMap(this::withBuckets);
+                    case LEVELS -> Stream.of(best.with(knob, 3 - best.levels()));
+                    case CYCLE_TIME -> CYCLES.stream().map(millis -> best.with(knob, Math.round(millis * 1e6)));
                 };
-        values.stream()
-                .map(value -> best.with(knob, value))
-                .filter(each -> !each.equals(best))
-                .forEach(all::add);
-        return all;
+        return Stream.concat(Stream.of(best), others).distinct().toList();
+    }
+
+    private Tunable withThreshold(Tunable settings, long bytes) {
+        return settings.with(Knob.FUSION_THRESHOLD, EngineSettings.roundedUp(bytes, localSize));
+    }
+
+    /** Small buckets alone are soon complete, and leave sooner only if the batches are not larger. */
+    private Stream<Tunable> withBuckets(long bytes) {
+        Tunable regrouped = best.with(Knob.BUCKET_BYTES, bytes);
+        return tunesThreshold && bytes < best.fusionThresholdBytes()
+                ? Stream.of(regrouped, withThreshold(regrouped, bytes))
+                : Stream.of(regrouped);
+    }
+
+    /** Powers of two, the largest first; a bucket of half a step leaves another one for the rest. */
+    static List<Long> buckets(long stepBytes) {
+        long half = Long.highestOneBit(Math.max(1, stepBytes - 1));
+        return Stream.iterate(half, bytes -> bytes >= SMALLEST_THRESHOLD, bytes -> bytes >> 2)
+                .limit(BUCKETS)
+                .toList();
     }
 
     /**
@@ -149,27 +170,27 @@ final class TuningSearch {
 
     /** The settings to keep, once the search is over. */
     Tunable chosen() {
-        return duel != null && duel.ratio().isGain() ? best : start;
+        return comparison != null && comparison.ratio().isGain() ? best : start;
     }
 
     /** What has been chosen, what it gains and how sure that is, once the search is over. */
     String result() {
-        if (duel == null) {
+        if (comparison == null) {
             return "keeps " + start + ": "
                     + (tried == 0
                             ? nothingToTry()
                             : "none of the " + tried + " other settings that were tried was faster.")
                     + notTuned();
         }
-        Duel.Ratio ratio = duel.ratio();
+        PairedComparison.Ratio ratio = comparison.ratio();
         String measured = text(
                 "The median step takes %.3f ms, with the settings of the start %.3f ms. In %d comparisons in turn it is"
                         + " %.2f times as fast, with %s certainty %.2f to %.2f times.",
-                duel.challengerMicros() / 1e3,
-                duel.startMicros() / 1e3,
-                Duel.PAIRS,
+                comparison.challengerMicros() / 1e3,
+                comparison.startMicros() / 1e3,
+                PairedComparison.PAIRS,
                 ratio.median(),
-                Duel.CERTAINTY,
+                PairedComparison.CERTAINTY,
                 ratio.low(),
                 ratio.high());
         return ratio.isGain()

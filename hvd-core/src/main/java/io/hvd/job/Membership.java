@@ -52,7 +52,7 @@ public final class Membership {
         this.config = request.config();
         this.backend = backend;
         this.recorder = new FlightRecorder(config.flightRecorderCalls());
-        EngineSettings settings = settingsFor(backend.topology(), config.engine());
+        EngineSettings settings = settingsFor(backend, config.engine());
         recorder.joined(JobFacts.of(backend, System.getenv()));
         this.processSets = InitialProcessSets.agreed(processSets, backend);
         this.timeline = Timeline.open(backend, recorder, config.timeline());
@@ -67,6 +67,11 @@ public final class Membership {
     /** Hosts with different numbers of ranks have no size in common that a fused operation could be cut into. */
     static EngineSettings settingsFor(Topology topology, EngineSettings asked) {
         return topology.homogeneous() ? asked.forRanksPerHost(topology.localSize()) : asked;
+    }
+
+    private static EngineSettings settingsFor(Backend backend, EngineSettings asked) {
+        EngineSettings settings = settingsFor(backend.topology(), asked);
+        return backend.collectives().noChoiceOfLevels().isPresent() ? settings.withoutChoiceOfLevels() : settings;
     }
 
     /** Gives up the job for a reason that the engine is about to pass on to the waiting threads. */

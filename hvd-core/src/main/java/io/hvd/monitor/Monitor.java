@@ -54,7 +54,7 @@ public final class Monitor implements AutoCloseable {
         this.alarm = alarm;
         this.gathering = new Gathering(peers);
         this.watch = new Watch(settings);
-        this.status = new Status(self.recorder(), peers.members(), peers.self());
+        this.status = new Status(self.recorder(), peers.job(), peers.members(), peers.self());
         this.page = page;
         this.closeNotice = new CloseNotice(peers.members().get(peers.self()));
         this.thread = new Thread(this::run, "hvd-monitor-" + peers.self());

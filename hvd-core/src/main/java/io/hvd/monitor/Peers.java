@@ -37,6 +37,12 @@ public sealed interface Peers extends AutoCloseable permits SocketPeers, SharedP
     /** Every rank's process, by rank. */
     List<Member> members();
 
+    /** Tells this job from all others of the host: host and process of its first rank, the same on every rank. */
+    default String job() {
+        Member first = members().get(0);
+        return first.host() + ":" + first.pid();
+    }
+
     /** Sets the respondent that answers the other ranks' questions from here on. */
     void serve(Respondent respondent);
 

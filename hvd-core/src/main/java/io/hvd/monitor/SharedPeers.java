@@ -41,6 +41,12 @@ final class SharedPeers implements Peers {
         return directory.members;
     }
 
+    /** One process may have several such jobs. */
+    @Override
+    public String job() {
+        return Peers.super.job() + "#" + Integer.toHexString(System.identityHashCode(directory));
+    }
+
     @Override
     public void serve(Respondent respondent) {
         directory.respondents.put(self, respondent);

@@ -23,14 +23,17 @@ final class Status {
     private static final int LONGEST_TEXT = 200;
 
     private final FlightRecorder recorder;
+    private final String job;
     private final List<Member> members;
     private final int rank;
     private final Deque<Sample> samples = new ArrayDeque<>();
 
     private record Sample(long nanos, long steps, long calls) {}
 
-    Status(FlightRecorder recorder, List<Member> members, int rank) {
+    /** @param job which tells it from all others of the host, see {@link Peers#job} */
+    Status(FlightRecorder recorder, String job, List<Member> members, int rank) {
         this.recorder = recorder;
+        this.job = job;
         this.members = members;
         this.rank = rank;
     }
@@ -42,7 +45,7 @@ final class Status {
         Sample before = earliest(now);
         Runtime jvm = Runtime.getRuntime();
         JsonObject page = JsonObject.withTextsUpTo(LONGEST_TEXT)
-                .put("job", members.get(0).host() + ":" + members.get(0).pid())
+                .put("job", job)
                 .put("program", program(System.getProperty("sun.java.command", "")))
                 .put("rank", rank)
                 .put("size", members.size())

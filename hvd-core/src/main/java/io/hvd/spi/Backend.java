@@ -35,19 +35,17 @@ public interface Backend extends AutoCloseable {
      * together. One thread, which may be any, calls the channel's {@link ControlChannel#receive} and {@link
      * ControlChannel#send}. The channel ends with the back end.
      */
-    default ControlChannel openChannel() {
-        throw new UnsupportedOperationException("no further channel on this back end");
-    }
+    ControlChannel openChannel();
 
-    /** Opens single transfers between the ranks, which run beside the collectives. All ranks call it together, once. */
-    default Transfers transfers() {
-        throw new UnsupportedOperationException("no transfers on this back end");
-    }
+    /**
+     * Opens single transfers between the ranks, which run beside the collectives. All ranks call it together, once.
+     *
+     * @throws UnsupportedOperationException if the ranks are threads of one process, which hand tensors to each other
+     */
+    Transfers transfers();
 
-    /** The kernel that adds elements faster than Java does. */
-    default ReduceKernel kernel() {
-        return ReduceKernel.NONE;
-    }
+    /** The kernel that adds elements faster than Java does, or {@link ReduceKernel#NONE}. */
+    ReduceKernel kernel();
 
     /**
      * Tells the back end how to learn whether the program's own threads wait for a result, so that a waiting
@@ -55,9 +53,7 @@ public interface Backend extends AutoCloseable {
      *
      * @param waits what may be called at each wait, on the communication thread
      */
-    default void programWaits(BooleanSupplier waits) {
-        // Most back ends leave the waiting to other code.
-    }
+    void programWaits(BooleanSupplier waits);
 
     /** Moves on what this rank has sent. */
     Progress progress();

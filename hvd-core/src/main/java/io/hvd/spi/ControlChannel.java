@@ -18,9 +18,7 @@ public interface ControlChannel {
     void send(int rank, ByteBuffer message);
 
     /** False while something sent still waits for room on its way; {@link #receive} moves it on. */
-    default boolean isFlushed() {
-        return true;
-    }
+    boolean isFlushed();
 
     /**
      * Hands over the messages that have arrived. Waits for a message, for {@link #wakeUp()} or until the time is over,

@@ -53,6 +53,15 @@ public interface DataPlane extends Collectives, VetoableAllreduce {
     /** Whether {@link #allreduceUnlessVetoed} may be called on any thread, by one at a time, for tensors on such a device. */
     boolean takesAnyThread(Device device);
 
+    /**
+     * Why allreduces cannot be switched, while the job runs, between one level, in which all ranks reduce at once, and two, in
+     * which the ranks of a host do so first; empty if they can. It is the same on every rank.
+     */
+    Optional<String> noChoiceOfLevels();
+
+    /** Allreduces use two levels from now on, or one; only where there is a choice. All ranks call it between the same two operations. */
+    void useTwoLevels(boolean two);
+
     /** The collectives of this set that return before they are done. */
     BegunCollectives begun();
 }

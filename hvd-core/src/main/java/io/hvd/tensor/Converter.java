@@ -114,8 +114,9 @@ public final class Converter {
      * convert again.
      */
     void packRounded(Tensor from, long first, int count, ByteBuffer to, int at, DType grid, double scale) {
-        if (grid == DType.BFLOAT16 && from.dtype() == DType.FLOAT32 && scale == 1.0) {
-            packBits(from.hostMemory(), first, count, to, at);
+        boolean byBits = grid == DType.BFLOAT16 || HalfRuns.roundsBits(grid);
+        if (byBits && from.dtype() == DType.FLOAT32 && scale == 1.0) {
+            packBits(from.hostMemory(), first, count, to, at, grid);
             return;
         }
         Buffer view = views.of(to, DType.FLOAT32);
@@ -127,8 +128,8 @@ public final class Converter {
         }
     }
 
-    /** Rounds float32 to bfloat16 by its bits, which direct memory gives and takes without a detour. */
-    private void packBits(HostMemory memory, long first, int count, ByteBuffer to, int at) {
+    /** Rounds float32 by its bits, which direct memory gives and takes without a detour. */
+    private void packBits(HostMemory memory, long first, int count, ByteBuffer to, int at, DType grid) {
         int[] bits = (int[]) block(DType.INT32);
         Buffer view = views.of(to, DType.INT32);
         int index = Bulk.index(DType.INT32, at);
@@ -143,8 +144,61 @@ public final class Converter {
             } else {
                 memory.read(DType.INT32, first + done, bits, run);
             }
-            HalfBits.roundToBfloat16(bits, run);
+            HalfRuns.round(grid, bits, run);
             Bulk.put(view, DType.INT32, index + done, bits, 0, run);
+        }
+    }
+
+    /** As {@link #loadRounded}, but fills {@code to} with the bits of the numbers; needs {@link FloatBits}. */
+    void loadBits(Tensor from, long first, int count, int[] to, int at, DType grid, double scale) {
+        if (at == 0 && count <= BLOCK) {
+            loadBits(from, first, count, to, grid, scale);
+            return;
+        }
+        int[] bits = (int[]) block(DType.INT32);
+        for (int done = 0; done < count; done += BLOCK) {
+            int run = Math.min(BLOCK, count - done);
+            loadBits(from, first + done, run, bits, grid, scale);
+            System.arraycopy(bits, 0, to, at + done, run);
+        }
+    }
+
+    private void loadBits(Tensor from, long first, int count, int[] bits, DType grid, double scale) {
+        if (from.dtype() == DType.FLOAT32 && scale == 1.0) {
+            readBits(from.hostMemory(), first, bits, count);
+            HalfRuns.round(grid, bits, count);
+        } else {
+            loadRounded(from, first, count, floats, 0, grid, scale);
+            FloatBits.fromFloats(floats, 0, bits, count);
+        }
+    }
+
+    private static void readBits(HostMemory memory, long first, int[] bits, int count) {
+        if (memory instanceof HeapMemory heap) {
+            FloatBits.fromFloats((float[]) heap.array(), heap.at(first, count), bits, count);
+        } else {
+            memory.read(DType.INT32, first, bits, count);
+        }
+    }
+
+    /** As {@link #store} of float32, but {@code from} holds the bits of the numbers; needs {@link FloatBits}. */
+    void storeBits(int[] from, int at, Tensor to, long first, int count, Scale scale) {
+        HostMemory memory = to.hostMemory();
+        if (to.dtype() == DType.FLOAT32 && scale.isOne() && !(memory instanceof HeapMemory)) {
+            memory.write(DType.INT32, first, from, at, count);
+            return;
+        }
+        int[] bits = (int[]) block(DType.INT32);
+        for (int done = 0; done < count; done += BLOCK) {
+            int run = Math.min(BLOCK, count - done);
+            System.arraycopy(from, at + done, bits, 0, run);
+            if (to.dtype() == DType.FLOAT32) {
+                FloatBits.toFloats(bits, floats, 0, run, (float) scale.asFactor());
+                memory.write(DType.FLOAT32, first + done, floats, run);
+            } else {
+                FloatBits.toFloats(bits, floats, 0, run, 1);
+                store(floats, 0, DType.FLOAT32, to, first + done, run, scale);
+            }
         }
     }
 

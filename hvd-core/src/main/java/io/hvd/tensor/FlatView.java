@@ -90,8 +90,19 @@ public final class FlatView {
                 from, count, (tensor, first, run, at) -> converter.unpack(stage, at, wire, tensor, first, run, scale));
     }
 
-    /** Fills {@code block}, an array of the wire type's kind, with {@code count} scaled elements from {@code from} on. */
+    /**
+     * Fills {@code block}, an array of the wire type's kind, with {@code count} scaled elements from {@code from} on. Where elements
+     * are rounded to a half type, it may also be an {@code int[]} for their bits.
+     */
     public void read(long from, int count, Object block, double scale) {
+        if (grid != null && block instanceof int[] bits) {
+            forEachPart(
+                    from,
+                    count,
+                    (tensor, first, run, at) ->
+                            converter.loadBits(tensor, first, run, bits, at / wire.bytes(), grid, scale));
+            return;
+        }
         if (grid != null) {
             float[] floats = (float[]) block;
             forEachPart(
@@ -107,8 +118,19 @@ public final class FlatView {
                 (tensor, first, run, at) -> converter.load(tensor, first, run, block, at / wire.bytes(), wire, scale));
     }
 
-    /** Writes {@code count} elements from the start of {@code block}, scaled, to the elements from {@code from} on. */
+    /**
+     * Writes {@code count} elements from the start of {@code block}, which is as for {@link #read}, scaled, to the elements from
+     * {@code from} on.
+     */
     public void write(long from, int count, Object block, Scale scale) {
+        if (grid != null && block instanceof int[] bits) {
+            forEachPart(
+                    from,
+                    count,
+                    (tensor, first, run, at) ->
+                            converter.storeBits(bits, at / wire.bytes(), tensor, first, run, scale));
+            return;
+        }
         forEachPart(
                 from,
                 count,

@@ -32,7 +32,7 @@ final class HalfBits {
     /** 2^-14 times 2^13. */
     private static final int LEAST_ADDEND = LEAST_NORMAL + BY_2_13;
     /** Turns 2^16 and more into infinity, and leaves the greatest half finite. */
-    private static final float TO_INFINITY = 0x1p112f;
+    static final float TO_INFINITY = 0x1p112f;
 
     private final FloatBuffer asFloats;
     private final IntBuffer asInts;
@@ -53,7 +53,7 @@ final class HalfBits {
             int run = Math.min(BLOCK, count - done);
             toBits(values, first + done, bits, run);
             if (grid == DType.FLOAT16) {
-                signedAddends(run);
+                signedAddends(bits, run);
                 fromBits(powers, addends, 0, run);
                 addAndSubtract(values, first + done, run);
             } else {
@@ -86,6 +86,12 @@ final class HalfBits {
         }
     }
 
+    /** Replaces at most a block of floats, given by their bits, by the nearest numbers of float16; needs {@link FloatBits}. */
+    void roundToFloat16(int[] floats, int count) {
+        signedAddends(floats, count);
+        FloatBits.addAndSubtract(floats, powers, count);
+    }
+
     private void toBits(float[] from, int first, int[] to, int count) {
         asFloats.put(0, from, first, count);
         asInts.get(0, to, 0, count);
@@ -114,9 +120,9 @@ final class HalfBits {
     }
 
     /** For each float 1.5 times 2^13 times its power of two, with its sign; infinities and NaNs count as 2^16. */
-    private void signedAddends(int count) {
+    private void signedAddends(int[] floats, int count) {
         for (int i = 0; i < count; i++) {
-            int x = bits[i];
+            int x = floats[i];
             powers[i] = (bounded(x & EXPONENT) + (BY_2_13 | HALF_MORE)) | (x & SIGN);
         }
     }

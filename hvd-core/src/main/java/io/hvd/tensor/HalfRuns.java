@@ -101,6 +101,23 @@ final class HalfRuns {
         }
     }
 
+    /** Whether floats are rounded fastest where their bits lie in an array of ints. */
+    static boolean roundsBits(DType grid) {
+        return FloatBits.PRESENT && (grid == DType.BFLOAT16 || NARROW == null);
+    }
+
+    /**
+     * As {@link #round(DType, float[], int, int)} of floats given by their bits, at most 2048; needs {@link FloatBits}, except for
+     * bfloat16.
+     */
+    static void round(DType grid, int[] bits, int count) {
+        if (grid == DType.BFLOAT16) {
+            HalfBits.roundToBfloat16(bits, count);
+        } else {
+            BITS.get().roundToFloat16(bits, count);
+        }
+    }
+
     private static void roundManyByJava(DType grid, float[] values, int first, int count) {
         HalfKernel kernel = grid == DType.FLOAT16 ? kernel(count) : null;
         if (kernel != null) {

@@ -80,7 +80,10 @@ public final class Reducer {
          */
         Scale scale();
 
-        /** The half type to whose numbers a result in float32 is rounded; null if it is not. */
+        /**
+         * The half type to whose numbers a result in float32 is rounded; null if it is not. If there is one, {@link #read} and
+         * {@link #write} also take an {@code int[]} of the bits of float32.
+         */
         default DType grid() {
             return null;
         }
@@ -141,6 +144,10 @@ public final class Reducer {
     /** Sources and result are numbers of a half type in float32. */
     private void reduceOnGrid(ReduceOp op, List<ByteBuffer> sources, int first, int run, ByteBuffer target, Own own) {
         DType type = DType.FLOAT32;
+        if (op == ReduceOp.SUM && own.scale().isOne() && HalfRuns.roundsBits(own.grid())) {
+            addOnGrid(sources, first, run, target, own);
+            return;
+        }
         int last = sources.size() - 1;
         load(type, sources, 0, first, run, own, left);
         for (int i = 1; i <= last; i++) {
@@ -157,6 +164,21 @@ public final class Reducer {
         }
         put(left, type, first, run, target);
         own.write(first, run, left);
+    }
+
+    /** Adds numbers of a half type, of whose float32 it moves the bits. */
+    private void addOnGrid(List<ByteBuffer> sources, int first, int run, ByteBuffer target, Own own) {
+        DType type = DType.INT32;
+        int[] sum = (int[]) block(accumulators, type);
+        int[] operand = (int[]) block(operands, type);
+        load(type, sources, 0, first, run, own, sum);
+        for (int i = 1; i < sources.size(); i++) {
+            load(type, sources, i, first, run, own, operand);
+            FloatBits.add(sum, operand, run);
+        }
+        HalfRuns.round(own.grid(), sum, run);
+        put(sum, type, first, run, target);
+        own.write(first, run, sum);
     }
 
     private void reduceHalves(

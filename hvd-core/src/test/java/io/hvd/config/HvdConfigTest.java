@@ -83,7 +83,8 @@ class HvdConfigTest {
     @Test
     void theDocumentedDefaultsOfTheGroupsToo() {
         HvdConfig config = HvdConfig.from(Map.of());
-        assertThat(config.engine()).isEqualTo(new EngineSettings(128L << 20, true, 1_000_000, 1024, 10, false, false));
+        assertThat(config.engine())
+                .isEqualTo(new EngineSettings(128L << 20, true, 1_000_000, 1024, 10, false, false, 0, 2));
         assertThat(config.stall()).isEqualTo(new StallSettings(true, 60, 600));
         assertThat(config.stallWarning()).hasSeconds(60);
         assertThat(config.stallShutdown()).hasSeconds(600);
@@ -127,7 +128,7 @@ class HvdConfigTest {
                 Map.entry("HOROVOD_TORUS_ALLREDUCE", "1"),
                 Map.entry("HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE", "0.25"),
                 Map.entry("HVD_TERMINAL", "1")));
-        assertThat(config.engine()).isEqualTo(new EngineSettings(128L << 20, false, 1_000_000, 0, 7, true, true));
+        assertThat(config.engine()).isEqualTo(new EngineSettings(128L << 20, false, 1_000_000, 0, 7, true, true, 0, 2));
         assertThat(config.stall()).isEqualTo(new StallSettings(false, 5, 9));
         assertThat(config.stallWarning()).isZero();
         assertThat(config.stallShutdown()).isZero();
@@ -198,6 +199,19 @@ class HvdConfigTest {
         assertThat(tuned.fixed()).isEmpty();
         assertThat(with("HOROVOD_CYCLE_TIME", "1.0").autotune().fixed()).containsExactly(Setting.CYCLE_TIME);
         assertThat(with("HOROVOD_FUSION_THRESHOLD", " ").autotune().fixed()).isEmpty();
+    }
+
+    /** By itself, an allreduce adds inside each host first. */
+    @Test
+    void noHierarchicalAllreduceIsSomethingElseThanNothingSaid() {
+        assertThat(HvdConfig.from(Map.of()).engine().levels()).isEqualTo(2);
+        assertThat(with("HOROVOD_HIERARCHICAL_ALLREDUCE", "1").engine().levels())
+                .isEqualTo(2);
+        HvdConfig off = with("HOROVOD_HIERARCHICAL_ALLREDUCE", "off");
+        assertThat(off.engine().levels()).isEqualTo(1);
+        assertThat(off.gpu().across()).isEqualTo(GpuSettings.AcrossNodes.FLAT);
+        assertThat(off.notes()).isEmpty();
+        assertThat(with("HVD_BUCKET_BYTES", "4096").engine().bucketBytes()).isEqualTo(4096);
     }
 
     @Test

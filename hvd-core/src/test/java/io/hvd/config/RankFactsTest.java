@@ -28,7 +28,7 @@ class RankFactsTest {
     void aDifferenceListsEachValueWithItsRanksAndThoseWithoutOne() {
         RankFacts plain = facts();
         assertThat(RankFacts.differences(List.of(plain, facts("HOROVOD_CACHE_CAPACITY", "0"), plain, plain)))
-                .containsExactly("HOROVOD_CACHE_CAPACITY: \"0\" on ranks {1}; not set on ranks {0, 2, 3}");
+                .containsExactly("HOROVOD_CACHE_CAPACITY: \"0\" on ranks {1}; absent on ranks {0, 2, 3}");
     }
 
     @Test
@@ -38,7 +38,7 @@ class RankFactsTest {
                         facts("a", "1", "b", "y", "same", "x"),
                         facts("a", "1", "b", "z", "same", "x"))))
                 .containsExactly(
-                        "a: \"1\" on ranks {1, 2}; not set on ranks {0}",
+                        "a: \"1\" on ranks {1, 2}; absent on ranks {0}",
                         "b: \"z\" on ranks {0, 2}; \"y\" on ranks {1}");
     }
 
@@ -96,7 +96,7 @@ class RankFactsTest {
                     .singleElement()
                     .asString()
                     .startsWith(setting.variable() + ": \"")
-                    .endsWith("\" on ranks {0}; not set on ranks {1}");
+                    .endsWith("\" on ranks {0}; absent on ranks {1}");
         } else {
             assertThat(with).isEqualTo(without);
         }

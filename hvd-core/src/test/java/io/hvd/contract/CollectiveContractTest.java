@@ -574,7 +574,7 @@ class CollectiveContractTest extends Contract {
                     .isInstanceOf(HvdException.class)
                     .hasMessageContaining("b.weight")
                     .hasMessageContaining("float32 [2]")
-                    .hasMessageContaining("float32 [3] on ranks [" + odd + "]");
+                    .hasMessageContaining("\"float32 [3]\" on ranks {" + odd + "}");
             assertThat(weights).containsOnly(hvd.rank());
             return null;
         });

@@ -23,7 +23,10 @@ class AutotunerTest {
     private static final long MILLI = 1_000_000;
     private static final int PLAN_STEPS = 4;
     private static final EngineSettings ENGINE =
-            new EngineSettings(128 << 20, true, MILLI, 1024, PLAN_STEPS, false, false);
+            new EngineSettings(128 << 20, true, MILLI, 1024, PLAN_STEPS, false, false, 0, 0);
+
+    private static final Autotuner.Job JOB =
+            new Autotuner.Job(1, Optional.of("all ranks share one memory"), () -> false);
 
     @TempDir
     private Path folder;
@@ -42,8 +45,8 @@ class AutotunerTest {
     private void tune(boolean plans, Path log, Setting... fixed) {
         AutotuneSettings settings =
                 new AutotuneSettings(true, Optional.of(log), 2, 5, 0, 20, 0.8, Set.of(fixed), false, true);
-        EngineSettings engine = plans ? ENGINE : new EngineSettings(128 << 20, true, MILLI, 0, 0, false, false);
-        tuner = new Autotuner(settings, engine, new StepStudy(engine, true), 1);
+        EngineSettings engine = plans ? ENGINE : new EngineSettings(128 << 20, true, MILLI, 0, 0, false, false, 0, 0);
+        tuner = new Autotuner(settings, engine, new StepStudy(engine, true), JOB);
     }
 
     /** Steps in a static plan, which the ranks leave for other settings, until the end of the search. */
@@ -88,7 +91,7 @@ class AutotunerTest {
         tune(true, log());
         trainInPlans(AutotunerTest::quickBelow256KiB);
 
-        Tunable best = new Tunable(256 << 10, MILLI);
+        Tunable best = new Tunable(256 << 10, MILLI, 0, 0);
         Tuning last = sent.get(sent.size() - 1);
         assertThat(last.settings()).isEqualTo(best);
         assertThat(last.result())
@@ -99,11 +102,12 @@ class AutotunerTest {
 
         List<String> lines = Files.readAllLines(log());
         assertThat(lines.get(0))
-                .startsWith("hierarchical_allreduce,hierarchical_allgather,torus_allreduce,cache_enabled,"
-                        + "cycle_time_ms,tensor_fusion_threshold,score,");
-        assertThat(lines.get(1)).isEqualTo("0,0,1,1,1.0,128.0,104.858,10.000,1048576,1,warmup");
-        assertThat(lines.get(lines.size() - 1)).isEqualTo("0,0,1,1,1.0,0.25,209.715,5.000,1048576,1,best");
-        assertThat(lines.stream().filter(line -> line.endsWith("comparison"))).hasSize(2 * Duel.PAIRS);
+                .startsWith(
+                        "hierarchical_allreduce,hierarchical_allgather,torus_allreduce,cache_enabled,"
+                                + "cycle_time_ms,tensor_fusion_threshold,score,step_ms,step_bytes,static_plan,bucket_bytes,phase");
+        assertThat(lines.get(1)).isEqualTo("0,0,1,1,1.0,128.0,104.858,10.000,1048576,1,0,warmup");
+        assertThat(lines.get(lines.size() - 1)).isEqualTo("0,0,1,1,1.0,0.25,209.715,5.000,1048576,1,0,best");
+        assertThat(lines.stream().filter(line -> line.endsWith("comparison"))).hasSize(2 * PairedComparison.PAIRS);
     }
 
     @Test
@@ -113,7 +117,11 @@ class AutotunerTest {
 
         assertThat(holds).isEqualTo(Tunable.of(ENGINE));
         assertThat(sent.get(sent.size() - 1).result())
-                .startsWith("autotune: keeps HOROVOD_CYCLE_TIME=1.0 and HOROVOD_FUSION_THRESHOLD=134217728: ");
+                .startsWith(
+                        "autotune: keeps HOROVOD_CYCLE_TIME=1.0 and HOROVOD_FUSION_THRESHOLD=134217728 and HVD_BUCKET_BYTES=0: ")
+                .contains(
+                        "HVD_BUCKET_BYTES has no effect without a DistributedOptimizer",
+                        "HOROVOD_HIERARCHICAL_ALLREDUCE gives no choice here, because all ranks share one memory, and was not tuned.");
         assertThat(Files.readString(log())).endsWith(",best\n");
         int before = sent.size();
         assertThat(tuner.ranStep(BYTES, now + 1)).as("it is over").isFalse();

@@ -28,7 +28,7 @@ class CoordinatorPlansTest {
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
 
     private static EngineSettings settings(int cache, int steps, boolean strict) {
-        return new EngineSettings(1 << 20, true, 0, cache, steps, true, strict);
+        return new EngineSettings(1 << 20, true, 0, cache, steps, true, strict, 0, 0);
     }
 
     private static Coordinator two(EngineSettings settings) {
@@ -330,7 +330,7 @@ class CoordinatorPlansTest {
 
     /** Three tensors of four bytes where eight may travel together. */
     private static List<List<String>> batchesOfAGroup(boolean groupFusion) {
-        Coordinator coordinator = two(new EngineSettings(8, groupFusion, 0, 8, 0, true, false));
+        Coordinator coordinator = two(new EngineSettings(8, groupFusion, 0, 8, 0, true, false, 0, 0));
         Request.Group group = new Request.Group("g", 3);
         bothWant(coordinator, sum("g.0", 4, group), sum("g.1", 4, group), sum("g.2", 4, group));
         return batches(coordinator).stream().map(Batch::names).toList();
@@ -339,7 +339,7 @@ class CoordinatorPlansTest {
     @Test
     void tunedSettingsComeWithTheNextPlanAndHoldForWhatItDecides() {
         Coordinator coordinator = two(settings(8, 0, false));
-        Tuning tuning = new Tuning(new Tunable(8, 5), "");
+        Tuning tuning = new Tuning(new Tunable(8, 5, 0, 0), "");
         coordinator.tune(tuning);
         bothWant(coordinator, sum("a", 4), sum("b", 4), sum("c", 4));
 
@@ -372,10 +372,10 @@ class CoordinatorPlansTest {
         }
         assertThat(lock).containsExactly(List.of("a"));
 
-        Tuning same = new Tuning(new Tunable(1 << 20, 0), "a result");
+        Tuning same = new Tuning(new Tunable(1 << 20, 0, 0, 0), "a result");
         coordinator.tune(same);
         assertThat(coordinator.next(0)).extracting(Plan::tuning).containsExactly(Optional.of(same));
-        Tuning other = new Tuning(new Tunable(8, 0), "");
+        Tuning other = new Tuning(new Tunable(8, 0, 0, 0), "");
         coordinator.tune(other);
         assertThat(coordinator.next(0)).isEmpty();
         coordinator.unlock(0, new LeftPlan(Optional.empty(), Map.of()));

@@ -5,6 +5,8 @@ import io.hvd.spi.ControlChannel;
 import io.hvd.spi.DataPlane;
 import io.hvd.spi.Progress;
 import io.hvd.spi.Topology;
+import io.hvd.spi.Transfers;
+import io.hvd.tensor.ReduceKernel;
 import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -18,10 +20,10 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 
 /** A back end that tells what goes through it. */
-record CountedBackend(Backend inner, Seen seen) implements Backend, ControlChannel {
+record CountedBackend(Backend inner, Counts seen) implements Backend, ControlChannel {
     static final String LATE_CALLER = "late-caller";
 
-    static final class Seen {
+    static final class Counts {
         final AtomicInteger messages = new AtomicInteger();
         /** Carried out by a static plan, counted on every rank. */
         final AtomicInteger batches = new AtomicInteger();
@@ -43,6 +45,11 @@ record CountedBackend(Backend inner, Seen seen) implements Backend, ControlChann
     public void send(int rank, ByteBuffer message) {
         seen.messages.incrementAndGet();
         inner.control().send(rank, message);
+    }
+
+    @Override
+    public boolean isFlushed() {
+        return inner.control().isFlushed();
     }
 
     @Override
@@ -124,6 +131,16 @@ record CountedBackend(Backend inner, Seen seen) implements Backend, ControlChann
     @Override
     public List<byte[]> exchange(byte[] mine) {
         return inner.exchange(mine);
+    }
+
+    @Override
+    public Transfers transfers() {
+        return inner.transfers();
+    }
+
+    @Override
+    public ReduceKernel kernel() {
+        return inner.kernel();
     }
 
     @Override

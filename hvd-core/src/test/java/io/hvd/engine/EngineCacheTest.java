@@ -35,14 +35,14 @@ class EngineCacheTest {
     private static final int STEPS = 150;
     private static final List<String> NAMES = List.of("a", "b", "c", "d", "e", "f");
 
-    private final CountedBackend.Seen seen = new CountedBackend.Seen();
+    private final CountedBackend.Counts seen = new CountedBackend.Counts();
     private final List<Engine> engines = new ArrayList<>();
     private final ConcurrentLinkedQueue<String> failures = new ConcurrentLinkedQueue<>();
 
     private void start(int cacheCapacity) {
         for (LocalProvider provider : LocalProvider.ofThreads(SIZE, 4096)) {
             Backend backend = new CountedBackend(provider.open(HvdConfig.from(Map.of()), List.of()), seen);
-            EngineSettings settings = new EngineSettings(16, true, 0, cacheCapacity, SETTLES_AFTER, true, false);
+            EngineSettings settings = new EngineSettings(16, true, 0, cacheCapacity, SETTLES_AFTER, true, false, 0, 0);
             Engine engine = new Engine(backend, List.of(), settings, new FlightRecorder(16), failures::add);
             engines.add(engine);
             Thread thread = new Thread(engine::run, "cache-test");

@@ -22,7 +22,7 @@ class EngineProgressTest {
     private static final int SIZE = 2;
     private static final int SEVERAL = 20;
 
-    private final CountedBackend.Seen seen = new CountedBackend.Seen();
+    private final CountedBackend.Counts seen = new CountedBackend.Counts();
     private final List<Engine> engines = new ArrayList<>();
     private final ConcurrentLinkedQueue<String> failures = new ConcurrentLinkedQueue<>();
 

@@ -14,7 +14,9 @@ import io.hvd.spi.OpKind;
 import io.hvd.spi.Progress;
 import io.hvd.spi.Reduction;
 import io.hvd.spi.Topology;
+import io.hvd.spi.Transfers;
 import io.hvd.tensor.DType;
+import io.hvd.tensor.ReduceKernel;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 import io.hvd.trace.FlightRecorder;
@@ -26,6 +28,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.Timeout.ThreadMode;
@@ -129,6 +132,26 @@ class EngineRefusalTest {
         @Override
         public List<byte[]> exchange(byte[] mine) {
             return local.exchange(mine);
+        }
+
+        @Override
+        public ControlChannel openChannel() {
+            return local.openChannel();
+        }
+
+        @Override
+        public Transfers transfers() {
+            return local.transfers();
+        }
+
+        @Override
+        public ReduceKernel kernel() {
+            return local.kernel();
+        }
+
+        @Override
+        public void programWaits(BooleanSupplier waits) {
+            local.programWaits(waits);
         }
 
         @Override

@@ -34,7 +34,7 @@ class EngineStepsTest {
     private static final int SIZE = 3;
     private static final int SETTLES_AFTER = 4;
 
-    private final CountedBackend.Seen seen = new CountedBackend.Seen();
+    private final CountedBackend.Counts seen = new CountedBackend.Counts();
     private final List<Engine> engines = new ArrayList<>();
     private final ConcurrentLinkedQueue<String> failures = new ConcurrentLinkedQueue<>();
 
@@ -42,8 +42,8 @@ class EngineStepsTest {
     void start() {
         for (LocalProvider provider : LocalProvider.ofThreads(SIZE, 4096)) {
             Backend backend = new CountedBackend(provider.open(HvdConfig.from(Map.of()), List.of()), seen);
-            EngineSettings settings =
-                    new EngineSettings(1 << 20, true, TimeUnit.HOURS.toNanos(1), 1024, SETTLES_AFTER, true, false);
+            EngineSettings settings = new EngineSettings(
+                    1 << 20, true, TimeUnit.HOURS.toNanos(1), 1024, SETTLES_AFTER, true, false, 0, 0);
             Engine engine = new Engine(backend, List.of(), settings, new FlightRecorder(16), failures::add);
             engines.add(engine);
             Thread thread = new Thread(engine::run, "static-plan-test");

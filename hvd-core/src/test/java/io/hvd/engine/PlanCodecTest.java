@@ -85,7 +85,7 @@ class PlanCodecTest {
             }
         }
         Plan tuned = new Plan(0, List.of(), List.of(), false, "")
-                .with(Optional.of(new Tuning(new Tunable(1L << 40, 2_500_000), "a result")));
+                .with(Optional.of(new Tuning(new Tunable(1L << 40, 2_500_000, 1L << 33, 1), "a result")));
         assertThat(roundTrip(tuned)).isEqualTo(tuned);
         Plan empty = new Plan(0, List.of(), List.of(), false, "");
         assertThat(roundTrip(empty)).isEqualTo(empty);

@@ -75,6 +75,36 @@ class PreparedOpsTest {
         }
     }
 
+    @Test
+    void whatIsOverwrittenIsAlsoTheResult() {
+        assertThat(prepared.outputs())
+                .contains(List.of(ops.get(0).input(), ops.get(1).input()));
+    }
+
+    /** An operation that makes its output gets another one in every start, under the same request. */
+    @Test
+    void anOutputThatIsMadeIsForgottenWhenTheNextStartBegins() {
+        PreparedOps made = new PreparedOps();
+        Slot slot = queue.keep(0, "made");
+        Tensor input = Tensor.of(1f);
+        PendingOp op =
+                new PendingOp(slot, slot.ask(Requests.sum("made", 4), List.of(0), false), input, null, recorder, made);
+        made.add(op);
+        Request request = op.request();
+        assertThat(made.outputs()).isEmpty();
+        for (int round = 0; round < 2; round++) {
+            made.begin(false);
+            recorder.submitted(made.ops());
+            assertThat(made.outputs()).isEmpty();
+            Tensor result = Tensor.of(5f, 6f);
+            op.bring(Outcome.of(result));
+            PendingOp.complete(made.ops());
+            assertThat(made.outputs()).contains(List.of(result));
+            assertThat(op.request()).isSameAs(request);
+            assertThat(made.bytesDone()).isEqualTo(4);
+        }
+    }
+
     private CompletableFuture<Void> waits() {
         return CompletableFuture.runAsync(prepared::await, task -> new Thread(task).start());
     }

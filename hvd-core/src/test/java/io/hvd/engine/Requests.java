@@ -13,7 +13,7 @@ import java.util.List;
 final class Requests {
     /** Fusion, cache and static plans as a test wants them. */
     static EngineSettings settings(long fusionThresholdBytes, long cycleNanos) {
-        return new EngineSettings(fusionThresholdBytes, true, cycleNanos, 1024, 0, true, false);
+        return new EngineSettings(fusionThresholdBytes, true, cycleNanos, 1024, 0, true, false, 0, 0);
     }
 
     private Requests() {}

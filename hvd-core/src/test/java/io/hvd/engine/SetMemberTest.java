@@ -21,7 +21,7 @@ class SetMemberTest {
     private SetMember member(int cacheCapacity) {
         DataPlane data = (DataPlane) Proxy.newProxyInstance(
                 getClass().getClassLoader(), new Class<?>[] {DataPlane.class}, (proxy, method, args) -> null);
-        EngineSettings settings = new EngineSettings(1 << 20, true, 0, cacheCapacity, 0, true, false);
+        EngineSettings settings = new EngineSettings(1 << 20, true, 0, cacheCapacity, 0, true, false, 0, 0);
         return new SetMember(0, List.of(0, 1), 0, data, settings, new DataLog(recorder));
     }
 

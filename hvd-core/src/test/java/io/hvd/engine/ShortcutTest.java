@@ -136,6 +136,11 @@ class ShortcutTest {
         public void send(int rank, ByteBuffer words) {}
 
         @Override
+        public boolean isFlushed() {
+            return true;
+        }
+
+        @Override
         public void wakeUp() {}
     }
 

@@ -47,6 +47,10 @@ class StepStudyTest {
         assertThat(steps(() -> {}, () -> study.observed("a"))).contains(List.of(List.of("a", "b")));
     }
 
+    private static Tunable threshold(long bytes) {
+        return new Tunable(bytes, 0, 0, 0);
+    }
+
     /** However late the batch of the first one runs. */
     @Test
     void whatTheProgramHasWaitedForStaysApartFromWhatItSubmitsThen() {
@@ -56,16 +60,40 @@ class StepStudyTest {
     @Test
     void theCutOfAnotherThresholdIsKnownFromTheFirstLookOn() {
         study.begin(ONE_BY_ONE);
-        assertThat(study.cut(8)).isEmpty();
+        assertThat(study.cut(threshold(8))).isEmpty();
         steps(() -> {}, () -> study.observed("a"));
 
         assertThat(study.hasLooked()).isTrue();
-        assertThat(study.cut(8)).containsExactly(List.of("a", "b"));
-        assertThat(study.cut(4)).isEqualTo(ONE_BY_ONE);
-        study.tune(4);
+        assertThat(study.cut(threshold(8))).containsExactly(List.of("a", "b"));
+        assertThat(study.cut(threshold(4))).isEqualTo(ONE_BY_ONE);
+        study.tune(threshold(4));
         assertThat(steps(() -> {}, () -> study.observed("a")))
                 .as("the second look")
                 .isEmpty();
+    }
+
+    /** Under other buckets gradients come in another rhythm, and between levels batches take other times. */
+    @Test
+    void settingsUnderWhichStepsRunInAnotherWayAreLookedAtOnceEach() {
+        Tunable start = threshold(1 << 20);
+        Tunable smallBuckets = new Tunable(1 << 20, 0, 4, 0);
+        study.begin(ONE_BY_ONE);
+        steps(() -> {}, () -> study.observed("a"));
+        study.keepStill(true);
+
+        study.tune(smallBuckets);
+        assertThat(study.hasLooked()).isFalse();
+        assertThat(study.cut(smallBuckets)).isEmpty();
+        assertThat(study.cut(start)).as("is still known").isNotEmpty();
+        study.begin(ONE_BY_ONE);
+        steps(() -> {}, () -> study.observed("a"));
+        assertThat(study.hasLooked()).isTrue();
+        assertThat(study.cut(smallBuckets)).isNotEmpty();
+
+        study.tune(start);
+        assertThat(study.hasLooked()).isTrue();
+        study.tune(new Tunable(1 << 20, 0, 0, 1));
+        assertThat(study.hasLooked()).as("with another number of levels").isFalse();
     }
 
     /** The ranks may settle in the middle of the program's step, after a barrier for one. */
@@ -84,9 +112,9 @@ class StepStudyTest {
 
     @Test
     void itProposesNothingWhileOtherSettingsAreTried() {
-        study.tune(4);
+        study.tune(threshold(4));
         assertThat(steps(() -> {}, () -> study.observed("a"))).isEmpty();
-        study.tune(8);
+        study.tune(threshold(8));
         study.startAnew();
         study.keepStill(true);
         assertThat(steps(() -> {}, () -> study.observed("a")))

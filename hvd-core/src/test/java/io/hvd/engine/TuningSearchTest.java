@@ -13,8 +13,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** The search on made-up scores. */
 class TuningSearchTest {
-    private static final Tunable START = new Tunable(128 << 20, 1_000_000);
-    private static final List<Knob> BOTH = List.of(Knob.values());
+    private static final Tunable START = new Tunable(128 << 20, 1_000_000, 0, 0);
+    private static final List<Knob> BOTH = List.of(Knob.FUSION_THRESHOLD, Knob.CYCLE_TIME);
     private static final double STEP_BYTES = 100e6;
 
     private final List<Tunable> tried = new ArrayList<>();
@@ -48,7 +48,7 @@ class TuningSearchTest {
     void theBestOfBothSettingsIsFound() {
         TuningSearch search = over(BOTH, false, TuningSearchTest::valley, 1, 0);
 
-        assertThat(search.chosen()).isEqualTo(new Tunable(16 << 20, 2_500_000));
+        assertThat(search.chosen()).isEqualTo(new Tunable(16 << 20, 2_500_000, 0, 0));
         assertThat(search.result())
                 .contains(
                         "HOROVOD_FUSION_THRESHOLD=16777216 instead of 134217728",
@@ -121,12 +121,50 @@ class TuningSearchTest {
                 .endsWith("HOROVOD_CYCLE_TIME has no effect while the ranks follow a static plan, and was not tuned.");
     }
 
+    /** Small buckets in large batches gain nothing here, nor do small batches of large buckets. */
+    @Test
+    void bucketsAreTriedWithTheThresholdThatHoldsAndWithOneOfTheirSize() {
+        ToDoubleFunction<Tunable> micros =
+                now -> now.bucketBytes() > 0 && now.bucketBytes() <= 4 << 20 && now.fusionThresholdBytes() <= 4 << 20
+                        ? 5_000
+                        : now.fusionThresholdBytes() < START.fusionThresholdBytes() ? 11_000 : 10_000;
+        TuningSearch search = over(List.of(Knob.FUSION_THRESHOLD, Knob.BUCKET_BYTES), true, micros, 1, 0);
+
+        assertThat(search.chosen()).isEqualTo(new Tunable(4 << 20, START.cycleNanos(), 4 << 20, 0));
+        assertThat(search.result())
+                .startsWith(
+                        "chose HOROVOD_FUSION_THRESHOLD=4194304 instead of 134217728 and HVD_BUCKET_BYTES=4194304 instead"
+                                + " of 0. ");
+
+        tried.clear();
+        search = over(List.of(Knob.BUCKET_BYTES), true, micros, 1, 0);
+        assertThat(search.chosen()).as("a threshold that was set").isEqualTo(START);
+        assertThat(tried).extracting(Tunable::fusionThresholdBytes).containsOnly(START.fusionThresholdBytes());
+        assertThat(TuningSearch.buckets(100_000_000)).containsExactly(64L << 20, 16L << 20, 4L << 20, 1L << 20);
+        assertThat(TuningSearch.buckets(20_000)).containsExactly(16384L, 4096L);
+        assertThat(TuningSearch.buckets(4_000)).isEmpty();
+    }
+
+    @Test
+    void theWayBetweenHostsIsTriedFromEitherOne() {
+        for (int levels = 1; levels <= 2; levels++) {
+            Tunable start = START.with(Knob.LEVELS, levels);
+            TuningSearch search = new TuningSearch(start, List.of(Knob.LEVELS), sample(1000, true), 20, 2);
+            while (search.next().isPresent()) {
+                search.sampled(sample(search.next().get().equals(start) ? 2 : 1, true));
+            }
+            assertThat(search.chosen().levels()).isEqualTo(3 - levels);
+            assertThat(search.result())
+                    .startsWith("chose HOROVOD_HIERARCHICAL_ALLREDUCE=" + (2 - levels) + " instead of " + (levels - 1));
+        }
+    }
+
     @Test
     void theBestIsComparedWithTheStartInTurn() {
         over(List.of(Knob.FUSION_THRESHOLD), true, TuningSearchTest::valley, 1, 0);
-        Tunable best = new Tunable(16 << 20, START.cycleNanos());
+        Tunable best = new Tunable(16 << 20, START.cycleNanos(), 0, 0);
 
-        assertThat(tried).hasSizeLessThanOrEqualTo(20 + 2 * Duel.PAIRS);
+        assertThat(tried).hasSizeLessThanOrEqualTo(20 + 2 * PairedComparison.PAIRS);
         assertThat(tried.subList(tried.size() - 8, tried.size()))
                 .containsExactly(START, best, best, START, START, best, best, START);
     }

@@ -61,7 +61,7 @@ class StatusPageTest {
     @Test
     void theStatusHasWhatIsPendingAndRatesOverTheLastSeconds() {
         FlightRecorder recorder = new FlightRecorder(4);
-        Status status = new Status(recorder, List.of(Member.ofThisProcess(0, "h")), 0);
+        Status status = new Status(recorder, "h:7", List.of(Member.ofThisProcess(0, "h")), 0);
         status.json(Activity.of(recorder, PhaseView.NONE), SECOND);
         for (int step = 0; step < 6; step++) {
             recorder.ended(recorder.submitted(operation("w")), "");
@@ -82,7 +82,7 @@ class StatusPageTest {
                 .mapToObj(rank -> Member.ofThisProcess(rank, rank == 3 ? "other" : "h"))
                 .toList();
 
-        String page = new Status(new FlightRecorder(4), members, 0)
+        String page = new Status(new FlightRecorder(4), "h:7", members, 0)
                 .json(Activity.of(new FlightRecorder(4), PhaseView.NONE), SECOND);
 
         assertThat(page).contains("\"local\":\"0-2,4-199\"");

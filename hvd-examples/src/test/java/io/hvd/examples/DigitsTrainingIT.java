@@ -18,11 +18,13 @@ class DigitsTrainingIT {
     /** 1,438 training images, batches of 16. */
     private static final int STEPS_ON_TWO_RANKS = 45;
 
+    private static Job jobOnTwoRanks;
     private static ResultLine onTwoRanks;
 
     @BeforeAll
     static void trainOnTwoRanks() {
-        onTwoRanks = digits(2);
+        jobOnTwoRanks = TrainJar.horovodrun(2, withEpochs());
+        onTwoRanks = ResultLine.of(jobOnTwoRanks);
     }
 
     @Test
@@ -37,6 +39,8 @@ class DigitsTrainingIT {
                 .as("from the end of backward to the last averaged gradient")
                 .isPositive();
         assertThat(onTwoRanks.accuracy()).isBetween(FAIR, 1.0);
+        assertThat(jobOnTwoRanks.lines("evaluated 359 distinct samples of the test set, on 2 ranks"))
+                .hasSize(1);
     }
 
     /** PageCommandsIT trains on four every day. */

@@ -17,22 +17,4 @@ final class DataWaitEvent extends Event {
     @Label("Batch")
     @Description("Its number in the epoch, from 0")
     int batch;
-
-    /** An event that begins now; null, which costs nothing, unless a recording wants events of this kind. */
-    DataWaitEvent begun() {
-        if (!isEnabled()) {
-            return null;
-        }
-        DataWaitEvent event = new DataWaitEvent();
-        event.begin();
-        return event;
-    }
-
-    /** The batch of this number is there. */
-    static void ended(DataWaitEvent event, int number) {
-        if (event != null) {
-            event.batch = number;
-            event.commit();
-        }
-    }
 }

@@ -5,9 +5,6 @@ import java.util.concurrent.atomic.AtomicLong;
 /** What a loader keeps of the batches that its epochs hand over. One thread iterates, any thread may ask for the time. */
 final class Handover {
     private final AtomicLong waitedNanos = new AtomicLong();
-    /** Begins the events of JDK Flight Recorder. */
-    private final DataWaitEvent recorded = new DataWaitEvent();
-
     private final Runnable taken;
 
     /** @param taken is called for each batch that was handed over, on the thread that iterates */
@@ -24,11 +21,11 @@ final class Handover {
     final class Wait implements AutoCloseable {
         private final long asked = System.nanoTime();
         /** Null outside of a recording. */
-        private final DataWaitEvent event = recorded.begun();
+        private final DataWaitEvent event = DataWaitRecording.begun();
 
         /** The batch of this number is there. */
         void ended(int number) {
-            DataWaitEvent.ended(event, number);
+            DataWaitRecording.ended(event, number);
         }
 
         @Override

@@ -31,6 +31,15 @@ public record StateWords(String of, Map<String, String> words) {
         throw mismatch(key, "a whole number from 0 to " + largest);
     }
 
+    /** A whole number that may be negative, such as a seed. @throws HvdException if the state has none */
+    public long wholeOf64Bits(String key) {
+        try {
+            return Long.parseLong(words.getOrDefault(key, ""));
+        } catch (NumberFormatException e) {
+            throw mismatch(key, "a whole number of 64 bits");
+        }
+    }
+
     /** Any number, NaN included. @throws HvdException if the state has none */
     public double number(String key) {
         try {

@@ -34,7 +34,7 @@ final class BatchWeights {
     private PreparedAllreduce allreduce;
 
     private int batches;
-    /** Those after which a backward pass counts. */
+    /** The number of batches after which a backward pass counts. */
     private int counted;
 
     private long samples;

@@ -132,16 +132,16 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
             return;
         }
         synchronizedAlready = false;
-        GradientsEvent wait = GradientsEvent.begun();
+        GradientsEvent wait = GradientsRecording.begun();
         long backwardEnded = System.nanoTime();
         exchange.submitRest(source);
         lastStep = exchange.awaitAll(backwardEnded);
-        GradientsEvent.ended(wait, set, lastStep);
+        GradientsRecording.ended(wait, set, lastStep);
         finite.look(look, source);
         if (source != null) {
             source.adopt();
         }
-        exchange.startOver();
+        exchange.endStep();
         synchronizedAlready = true;
     }
 
@@ -236,7 +236,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
             inner.step();
             return;
         }
-        GradientsEvent wait = GradientsEvent.begun();
+        GradientsEvent wait = GradientsRecording.begun();
         long start = System.nanoTime();
         adasum.step();
         broadcast.parametersOverwritten();
@@ -244,7 +244,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
                 .mapToLong(parameter -> parameter.value().bytes())
                 .sum();
         lastStep = new StepStats(bytes, 0, bytes, System.nanoTime() - start);
-        GradientsEvent.ended(wait, set, lastStep);
+        GradientsRecording.ended(wait, set, lastStep);
     }
 
     private void warnIfNeverBroadcast() {

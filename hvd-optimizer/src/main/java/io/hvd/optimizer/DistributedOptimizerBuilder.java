@@ -139,8 +139,8 @@ public final class DistributedOptimizerBuilder {
     }
 
     /**
-     * Sets the size in bytes of a group of gradients; the default is a quarter of all gradients, but at most 25
-     * MiB.
+     * Sets the size in bytes of a group of gradients. The default is what {@code HVD_BUCKET_BYTES} says, without it a quarter of all
+     * gradients, but at most 25 MiB; autotuning may change the default between steps.
      */
     public DistributedOptimizerBuilder bucketBytes(long bytes) {
         this.bucketBytes = bytes;

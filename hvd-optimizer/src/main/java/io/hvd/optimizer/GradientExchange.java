@@ -7,6 +7,7 @@ import java.util.Arrays;
 import java.util.BitSet;
 import java.util.List;
 import java.util.function.IntConsumer;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 
 /**
@@ -18,13 +19,16 @@ import java.util.stream.IntStream;
 final class GradientExchange implements GradientSource.Listener {
     private final GradientReduction reduction;
     private final List<Parameter> parameters;
-    private final Buckets buckets;
+    /** What {@link #buckets} is to be in the next step. */
+    private final Supplier<Buckets> grouping;
+
+    private Buckets buckets;
     /** Null without range control. */
     private final WireRange range;
 
     private final int[] passes;
     /** By bucket, the number of gradients that are not ready. */
-    private final int[] missing;
+    private int[] missing;
     /** By bucket; empty on a rank that exchanges nothing. */
     private final List<BucketReduction> prepared = new ArrayList<>();
     /** The buckets that have been started in this step. */
@@ -58,6 +62,7 @@ final class GradientExchange implements GradientSource.Listener {
     private HvdException ended;
 
     /**
+     * @param grouping is asked between steps
      * @param range null without range control
      * @param settingsCheck begins before the first gradients are sent
      * @param weights null if all ranks count alike
@@ -68,7 +73,7 @@ final class GradientExchange implements GradientSource.Listener {
     GradientExchange(
             GradientReduction reduction,
             List<Parameter> parameters,
-            Buckets buckets,
+            Supplier<Buckets> grouping,
             WireRange range,
             int passesPerStep,
             SettingsCheck settingsCheck,
@@ -78,7 +83,8 @@ final class GradientExchange implements GradientSource.Listener {
             boolean alone) {
         this.reduction = reduction;
         this.parameters = parameters;
-        this.buckets = buckets;
+        this.grouping = grouping;
+        this.buckets = grouping.get();
         this.range = range;
         this.passes = new int[parameters.size()];
         this.missing = new int[buckets.count()];
@@ -117,11 +123,27 @@ final class GradientExchange implements GradientSource.Listener {
         if (range != null && ended == null) {
             range.undo(); // what has left and not arrived
         }
+        expectAll();
+        if (weights != null && ended == null) {
+            weights.startOver();
+        }
+    }
+
+    private void expectAll() {
         for (int bucket = 0; bucket < buckets.count(); bucket++) {
             missing[bucket] = buckets.members(bucket).size();
         }
-        if (weights != null && ended == null) {
-            weights.startOver();
+    }
+
+    /** The gradients of a step have come; those of the next one may be in other buckets. */
+    synchronized void endStep() {
+        startOver();
+        Buckets next = grouping.get();
+        if (next != buckets) {
+            buckets = next;
+            missing = new int[next.count()];
+            prepare(passesPerStep);
+            expectAll();
         }
     }
 

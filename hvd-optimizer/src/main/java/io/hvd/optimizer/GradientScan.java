@@ -29,7 +29,7 @@ final class GradientScan {
      * @param maximum the greatest finite magnitude before it
      * @param vanishing number of elements that are not zero and too small for float16 after it
      */
-    record Seen(boolean finite, double maximum, long vanishing) {}
+    record Magnitudes(boolean finite, double maximum, long vanishing) {}
 
     /** Multiplies by 2^exponent, and says whether all products are finite. */
     boolean multiply(Tensor gradient, int exponent) {
@@ -60,7 +60,7 @@ final class GradientScan {
     }
 
     /** Multiplies by 2^exponent. */
-    Seen multiplyAndLook(Tensor gradient, int exponent) {
+    Magnitudes multiplyAndLook(Tensor gradient, int exponent) {
         boolean finite = true;
         double maximum = 0;
         long vanishing = 0;
@@ -73,7 +73,7 @@ final class GradientScan {
             vanishing += vanishing(gradient, count);
             store(gradient, from, count, exponent);
         }
-        return new Seen(finite, maximum, vanishing);
+        return new Magnitudes(finite, maximum, vanishing);
     }
 
     private double greatest(Tensor gradient, int count) {

@@ -1,11 +1,9 @@
 package io.hvd.optimizer;
 
-import io.hvd.ProcessSet;
 import jdk.jfr.Category;
 import jdk.jfr.DataAmount;
 import jdk.jfr.Description;
 import jdk.jfr.Event;
-import jdk.jfr.FlightRecorder;
 import jdk.jfr.Label;
 import jdk.jfr.Name;
 import jdk.jfr.Percentage;
@@ -41,32 +39,4 @@ final class GradientsEvent extends Event {
     @Description("The share of the bytes that were averaged before the wait began")
     @Percentage
     double overlap;
-
-    /**
-     * An event that begins now; null unless a recording wants events of this kind. The JVM takes a tenth of a second to
-     * prepare a class of events, so none is made before the process has its first recording.
-     */
-    static GradientsEvent begun() {
-        if (!FlightRecorder.isInitialized()) {
-            return null;
-        }
-        GradientsEvent event = new GradientsEvent();
-        if (!event.isEnabled()) {
-            return null;
-        }
-        event.begin();
-        return event;
-    }
-
-    /** The gradients are there. A rank outside of the set has waited for nobody. */
-    static void ended(GradientsEvent event, ProcessSet set, StepStats stats) {
-        if (event != null && set.included()) {
-            event.rank = set.ranks().get(set.rank());
-            event.bytes = stats.bytes();
-            event.bytesSent = stats.bytesSent();
-            event.exposed = stats.exposedNanos();
-            event.overlap = stats.overlap();
-            event.commit();
-        }
-    }
 }

@@ -19,7 +19,7 @@ record LocalParameters(Set<String> names, boolean scaled) {
         return names.contains(parameter.name());
     }
 
-    /** Those that all ranks have in common. */
+    /** The parameters that all ranks have in common. */
     List<Parameter> shared(List<Parameter> parameters) {
         return names.isEmpty()
                 ? parameters

@@ -15,6 +15,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.DoubleConsumer;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 
 /** What a {@link DistributedOptimizer} is put together from, as the settings of its builder say. */
 final class OptimizerParts {
@@ -64,7 +65,7 @@ final class OptimizerParts {
         return asked.set;
     }
 
-    /** Those that all ranks have in common. */
+    /** The parameters that all ranks have in common. */
     List<Parameter> shared(List<Parameter> parameters) {
         asked.local.requireKnown(parameters);
         if (asked.inner instanceof ShardedOptimizer) {
@@ -167,7 +168,7 @@ final class OptimizerParts {
         return new GradientExchange(
                 reduction(ranks, parameters, range),
                 parameters,
-                buckets(parameters),
+                grouping(ranks, parameters),
                 range,
                 asked.passesPerStep,
                 check,
@@ -175,6 +176,15 @@ final class OptimizerParts {
                 asked.local,
                 new UnusedParameters(ranks, scope, asked.local.shared(parameters)),
                 exchangesNothing(ranks));
+    }
+
+    /** What a reducer keeps of earlier steps belongs to its buckets, which therefore stay as they are. */
+    private Supplier<Buckets> grouping(ProcessSet ranks, List<Parameter> parameters) {
+        Buckets first = buckets(parameters);
+        boolean said = asked.bucketBytes > 0 || asked.numGroups > 0 || !asked.groups.isEmpty();
+        return said || asked.reducer != null || exchangesNothing(ranks) || ranks.size() == 1
+                ? () -> first
+                : new TunedBuckets(ranks, parameters, outsideOfBuckets());
     }
 
     private Buckets buckets(List<Parameter> parameters) {
@@ -185,7 +195,8 @@ final class OptimizerParts {
         }
         return asked.numGroups > 0
                 ? new Buckets(ParameterGroups.consecutive(parameters.size(), asked.numGroups), parameters, outside)
-                : new Buckets(parameters, asked.bucketBytes, outside);
+                : new Buckets(
+                        parameters, asked.bucketBytes > 0 ? asked.bucketBytes : ranks().bucketBytes(false), outside);
     }
 
     private Set<String> outsideOfBuckets() {

@@ -50,7 +50,7 @@ final class SettingsCheck {
     private HvdException differing;
 
     private byte[] mine;
-    /** Those under way. */
+    /** The meetings that are under way. */
     private List<Meeting> meetings = List.of();
 
     /** The numbers of all ranks that come to a place. */
@@ -148,7 +148,7 @@ final class SettingsCheck {
         open.forEach(meeting -> meeting.exchange.synchronize());
     }
 
-    /** Those of the place to which all ranks come first. */
+    /** The numbers of all ranks at the place to which all of them come first. */
     private long[] firstNumbers() {
         CompletableFuture<Meeting> first = new CompletableFuture<>();
         if (meetings.size() == 1) {

@@ -49,15 +49,15 @@ final class WireRange {
 
     /** By parameter; of those that are no wider than float16 nothing is touched. */
     private final BitSet watched = new BitSet();
-    /** Those that travel in their own type: until a magnitude has been seen, and after too many overflows. */
+    /** Gradients that travel in their own type: until a magnitude has been seen, and after too many overflows. */
     private final BitSet wide = new BitSet();
 
-    /** Those of which a magnitude has been seen, so that they have a factor. */
+    /** Gradients of which a magnitude has been seen, so that they have a factor. */
     private final BitSet known = new BitSet();
 
     private final BitSet fallen = new BitSet();
     private final BitSet scaled = new BitSet();
-    /** Those that were not finite on this rank before they travelled. */
+    /** Gradients that were not finite on this rank before they travelled. */
     private final BitSet broken = new BitSet();
 
     private final int[] exponents;
@@ -204,7 +204,7 @@ final class WireRange {
         int exponent = narrow ? exponents[parameter] : 0;
         Tensor gradient = parameters.get(parameter).gradient();
         if (looks()) {
-            GradientScan.Seen seen = scan.multiplyAndLook(gradient, exponent);
+            GradientScan.Magnitudes seen = scan.multiplyAndLook(gradient, exponent);
             maxima[parameter] =
                     seen.finite() ? (float) Math.min(Float.MAX_VALUE, seen.maximum()) : Float.POSITIVE_INFINITY;
             broken.set(parameter, !seen.finite());

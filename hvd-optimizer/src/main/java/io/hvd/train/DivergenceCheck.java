@@ -100,8 +100,8 @@ public final class DivergenceCheck implements Callback {
     private static HvdException diverged(Training training, String what) {
         return new HvdException(
                 ErrorId.NON_FINITE,
-                "a metric is infinite or NaN in epoch " + training.epoch()
-                        + " (epochs and batches are counted from 0): " + what
+                "a metric is infinite or NaN in epoch " + training.epoch() + ", after " + training.steps()
+                        + " steps of the whole training (epochs and batches are counted from 0): " + what
                         + ". All ranks end here. A smaller learning rate, a warm-up or clipGradientNorm(max) may help;"
                         + " refuseNonFinite(true) of the optimizer names the first such gradient before its step");
     }

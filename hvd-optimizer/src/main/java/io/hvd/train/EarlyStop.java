@@ -31,6 +31,9 @@ public final class EarlyStop implements Callback, Stateful {
 
     @Override
     public void epochEnds(Training training) {
+        if (training.isRestWithout(goal.metric())) {
+            return;
+        }
         double value = training.result(goal.metric()).mean();
         if (goal.isBetter(value, best)) {
             best = value;
@@ -44,7 +47,7 @@ public final class EarlyStop implements Callback, Stateful {
     @Override
     public void epochBegins(Training training) {
         if (worse >= patience) {
-            training.leave(why());
+            training.over(why());
         }
     }
 

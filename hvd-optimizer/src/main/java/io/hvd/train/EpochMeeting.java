@@ -75,10 +75,10 @@ record EpochMeeting(ProcessSet ranks, Optimizer optimizer, JoinDivisor divisor) 
         } else {
             ((DistributedOptimizer) optimizer).join(divisor);
         }
-        List<Integer> leaving = asking("training.leave", training.isLeaving());
+        List<Integer> leaving = asking("training.leave", training.leaves());
         if (leaving.isEmpty()) {
             training.joined();
-        } else if (!training.isLeaving()) {
+        } else if (!training.leaves()) {
             training.leave("ranks " + leaving + " have left the epoch");
         }
     }

@@ -49,7 +49,7 @@ public final class LearningRate implements Callback {
 
     @Override
     public void epochEnds(Training training) {
-        if (plateau != null) {
+        if (plateau != null && !training.isRestWithout(plateau.goal().metric())) {
             plateau.factorAfter(training.result(plateau.goal().metric()));
         }
     }

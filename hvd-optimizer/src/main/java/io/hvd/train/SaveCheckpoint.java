@@ -77,6 +77,9 @@ public final class SaveCheckpoint implements Callback, Stateful {
         if (goal == null) {
             return (training.epoch() + 1) % every == 0;
         }
+        if (training.isRestWithout(goal.metric())) {
+            return false;
+        }
         double value = training.result(goal.metric()).mean();
         boolean better = goal.isBetter(value, best);
         best = better ? value : best;

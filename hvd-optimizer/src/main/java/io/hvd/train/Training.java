@@ -22,6 +22,7 @@ public final class Training {
     private int epoch;
     private int batch;
     private long steps;
+    private long stepsResumed;
     /** The part of the epoch under way that was done before it was resumed. */
     private double doneBefore;
 
@@ -30,6 +31,8 @@ public final class Training {
     private String reason;
     /** Whether the epoch under way is left after this batch. */
     private boolean leaving;
+    /** Whether no later run has anything to do. */
+    private boolean over;
 
     Training(ProcessSet ranks, Optimizer optimizer, int epochs, int batches) {
         this.ranks = ranks;
@@ -78,6 +81,11 @@ public final class Training {
         return steps;
     }
 
+    /** Steps of {@link #steps} that were done before this loop, as {@link #resumeAt} was told; else 0. */
+    public long stepsResumed() {
+        return stepsResumed;
+    }
+
     /** The epoch and the part of it that is done. */
     public double progress() {
         double ofPass = batches == 0 ? 1 : batch / (double) batches;
@@ -112,7 +120,17 @@ public final class Training {
     }
 
     /**
-     * Asks for an end. If one rank does so, all of them end together after the epoch.
+     * Whether the epoch that has ended had no batch left when it was resumed, and nobody has measured this at its end: a run that has
+     * ended right after the last batch of an epoch goes on with this epoch's end. Callbacks that decide by a metric then wait
+     * for the next epoch. The same on all ranks.
+     */
+    boolean isRestWithout(String metric) {
+        return batch == 0 && !results.containsKey(metric);
+    }
+
+    /**
+     * Asks for an end. If one rank does so, all of them end together after the epoch, or in {@link Callback#trainingBegins} before
+     * the first one.
      *
      * @param why for {@link #stopReason}
      */
@@ -132,6 +150,12 @@ public final class Training {
         leaving = true;
     }
 
+    /** Leaves an epoch that begins, on all ranks alike, since an earlier run was stopped for good. */
+    void over(String why) {
+        leave(why);
+        over = true;
+    }
+
     /**
      * Goes on where another run has ended. A callback calls it in {@link Callback#trainingBegins} alike on all ranks.
      *
@@ -143,6 +167,7 @@ public final class Training {
         epoch = atEpoch;
         doneBefore = done;
         steps = stepsBefore;
+        stepsResumed = stepsBefore;
     }
 
     /**
@@ -180,8 +205,12 @@ public final class Training {
         batches = ofEpoch;
     }
 
-    /** Whether the epoch under way is left, or was left, before its end. */
+    /** Whether the epoch under way is left, or was left, before its end, so that a later run goes on with it. */
     public boolean isLeaving() {
+        return leaving && !over;
+    }
+
+    boolean leaves() {
         return leaving;
     }
 

@@ -131,12 +131,13 @@ public final class TrainingLoop {
     private <B> void runEpochs(Training training, EpochMeeting meeting, Iterable<B> data, Step<B> step) {
         training.beginEpoch(firstEpoch);
         tell("before the first batch", training, Callback::trainingBegins);
+        meeting.stopTogether(training);
         int given = training.batches();
         int epoch = training.epoch();
         while (epoch < training.epochs() && training.stopReason() == null) {
             training.beginEpoch(epoch);
             runEpoch(training, meeting, given, data, step);
-            epoch += training.isLeaving() ? 0 : 1;
+            epoch += training.leaves() ? 0 : 1;
         }
         training.end(epoch);
         tell("after the last batch", training, Callback::trainingEnds);
@@ -171,17 +172,17 @@ public final class TrainingLoop {
         tell("at the beginning", training, Callback::epochBegins);
         Iterator<B> rest = data.iterator();
         int batches = meeting.agreeOnBatches(training, rest, given);
-        while (training.batch() < batches && !training.isLeaving()) {
+        while (training.batch() < batches && !training.leaves()) {
             if (!rest.hasNext()) {
                 throw wrongNumber(training, "only " + training.batch(), batches);
             }
             runBatch(training, rest.next(), step);
         }
-        if (!training.isLeaving() && rest.hasNext()) {
+        if (!training.leaves() && rest.hasNext()) {
             throw wrongNumber(training, "more", batches);
         }
         meeting.join(training);
-        if (!training.isLeaving()) {
+        if (!training.leaves()) {
             endEpoch(training, meeting);
         }
     }

@@ -7,8 +7,10 @@ import io.hvd.InitOptions;
 import io.hvd.data.DataLoader;
 import io.hvd.data.Dataset;
 import io.hvd.data.DistributedSampler;
+import io.hvd.testing.Job;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
 import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordedEvent;
@@ -31,22 +33,7 @@ class FlightRecordingOfTrainingTest {
         Path file = folder.resolve("training.jfr");
         try (Recording recording = new Recording()) {
             recording.start();
-            Hvd.spawn(RANKS, hvd -> {
-                TinyNet net = new TinyNet(1);
-                var sampler = new DistributedSampler(RANKS * STEPS, RANKS, hvd.rank());
-                try (var optimizer = DistributedOptimizer.wrap(new Sgd(net.parameters, 0.1f))
-                                .build();
-                        var loader = DataLoader.builder(new Numbers(), sampler, Function.identity())
-                                .batchSize(1)
-                                .build()) {
-                    for (List<Integer> batch : loader) {
-                        optimizer.zeroGradients();
-                        net.backward(batch.get(0), batch.get(0) + 1);
-                        optimizer.step();
-                    }
-                }
-                return null;
-            });
+            Training.run();
             recording.stop();
             recording.dump(file);
         }
@@ -93,6 +80,47 @@ class FlightRecordingOfTrainingTest {
         assertThat(named(RecordingFile.readAllEvents(file), "hvd.Gradients").stream()
                         .map(event -> event.getInt("rank")))
                 .containsExactlyInAnyOrder(1, 2);
+    }
+
+    /** The start of every rank would take the time longer that the JVM needs for classes of events. */
+    @Test
+    void withoutARecordingTheJvmPreparesNoEvents() {
+        List<String> command = Job.program(Training.class);
+        command.add(1, "-Xlog:class+load");
+
+        Job job = Job.run(command, Map.of());
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.lines(DataLoader.class.getName())).isNotEmpty();
+        assertThat(job.lines(StepStats.class.getName())).isNotEmpty();
+        assertThat(job.lines("jdk.jfr.Event ")).as("classes of events").isEmpty();
+    }
+
+    static final class Training {
+        private Training() {}
+
+        public static void main(String[] args) throws Exception {
+            run();
+        }
+
+        static void run() throws Exception {
+            Hvd.spawn(RANKS, hvd -> {
+                TinyNet net = new TinyNet(1);
+                var sampler = new DistributedSampler(RANKS * STEPS, RANKS, hvd.rank());
+                try (var optimizer = DistributedOptimizer.wrap(new Sgd(net.parameters, 0.1f))
+                                .build();
+                        var loader = DataLoader.builder(new Numbers(), sampler, Function.identity())
+                                .batchSize(1)
+                                .build()) {
+                    for (List<Integer> batch : loader) {
+                        optimizer.zeroGradients();
+                        net.backward(batch.get(0), batch.get(0) + 1);
+                        optimizer.step();
+                    }
+                }
+                return null;
+            });
+        }
     }
 
     private static final class Numbers implements Dataset<Integer> {

@@ -43,9 +43,9 @@ class OptimizerBroadcastTest {
                 hvd -> hvd.rank() == 1
                         ? List.of(parameter("a", 1f), parameter("c", 3f))
                         : List.of(parameter("a", 1f), parameter("b", 2f), parameter("c", 3f)),
-                "\"b\"",
-                "absent on ranks [1]",
-                "on ranks [0, 2]");
+                "first difference: b: ",
+                "absent on ranks {1}",
+                "on ranks {0, 2}");
     }
 
     @Test
@@ -55,9 +55,9 @@ class OptimizerBroadcastTest {
                         parameter("a", 1f),
                         hvd.rank() == 2 ? parameter("b", 2f, 2f) : parameter("b", 2f),
                         hvd.rank() == 2 ? parameter("c", 3f, 3f) : parameter("c", 3f)),
-                "\"b\"",
-                "[1] on ranks [0, 1]",
-                "[2] on ranks [2]");
+                "first difference: b: ",
+                "[1]\" on ranks {0, 1}",
+                "[2]\" on ranks {2}");
     }
 
     @Test
@@ -68,9 +68,9 @@ class OptimizerBroadcastTest {
                         hvd.rank() == 0
                                 ? RecordingOptimizer.parameter("b", Tensor.of(2.0))
                                 : RecordingOptimizer.parameter("b", Tensor.of(2f))),
-                "\"b\"",
-                "float64 [1] on ranks [0]",
-                "float32 [1] on ranks [1, 2]");
+                "first difference: b: ",
+                "\"float64 [1]\" on ranks {0}",
+                "\"float32 [1]\" on ranks {1, 2}");
     }
 
     @Test
@@ -90,7 +90,7 @@ class OptimizerBroadcastTest {
         assertThat(messages)
                 .hasSize(2)
                 .allSatisfy(message -> assertThat(message)
-                        .contains("nothing was broadcast", "\"b\"", "[3] on ranks [0]", "[3] on a GPU on ranks [1]"));
+                        .contains("nothing was broadcast", "b: ", "[3]\" on ranks {0}", "[3] on a GPU\" on ranks {1}"));
     }
 
     /** The made-up address is never touched. */

@@ -504,7 +504,7 @@ class RangeControlTest {
         values[0] = 0x1p-26f;
         GradientScan scan = new GradientScan();
         Tensor gradient = Tensor.of(values);
-        assertThat(scan.multiplyAndLook(gradient, 1)).isEqualTo(new GradientScan.Seen(true, 8, 1));
+        assertThat(scan.multiplyAndLook(gradient, 1)).isEqualTo(new GradientScan.Magnitudes(true, 8, 1));
         assertThat(values[4999]).isEqualTo(-16);
         assertThat(scan.multiply(gradient, -1)).isTrue();
         assertThat(values[4999]).isEqualTo(-8);

@@ -47,11 +47,17 @@ class CallbacksTest {
     }
 
     @Test
+    void fourRanksTrainWithTheRatesOfHorovodsVectors() {
+        assertThat(Hvd.spawn(4, VectorRates::warmUp)).containsOnly(VectorRates.T22);
+        assertThat(Hvd.spawn(4, VectorRates::imageNet)).containsOnly(VectorRates.T23);
+    }
+
+    @Test
     void aLossThatIsNaNOnOneRankEndsAllAtTheNextQuestionAndNamesRankEpochAndBatch() {
         assertThat(ended(2, 2)).allSatisfy(end -> {
             assertThat(end.id()).isEqualTo(ErrorId.NON_FINITE);
             assertThat(end)
-                    .hasMessageContaining("in epoch 1 ")
+                    .hasMessageContaining("in epoch 1, after 9 steps of the whole training")
                     .hasMessageContaining("on rank 1 \"loss\" in batch 2.")
                     .hasMessageContaining("DivergenceCheck");
         });

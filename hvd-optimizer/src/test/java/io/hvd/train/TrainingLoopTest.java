@@ -111,6 +111,29 @@ class TrainingLoopTest {
 
     /** Ranks 0, 1 and 2 have 1, 2 and 0 samples. */
     @Test
+    void oneRankThatAsksForAnEndBeforeTheFirstBatchEndsAllWithoutOne() {
+        List<Training> ends = Hvd.spawn(
+                3,
+                hvd -> withLosses(
+                        hvd,
+                        new Callback() {
+                            @Override
+                            public void trainingBegins(Training training) {
+                                if (hvd.rank() == 1) {
+                                    training.stop("no data");
+                                }
+                            }
+                        },
+                        1,
+                        1));
+
+        assertThat(ends).extracting(Training::steps).containsOnly(0L);
+        assertThat(ends)
+                .extracting(Training::stopReason)
+                .containsExactly("ranks [1] have asked for it", "no data", "ranks [1] have asked for it");
+    }
+
+    @Test
     void averagesAreOverSamplesAndComeBeforeWhatUsesThem() {
         List<String> seen = Hvd.spawn(3, hvd -> {
             List<String> mine = new ArrayList<>();

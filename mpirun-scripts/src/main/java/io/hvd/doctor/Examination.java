@@ -1,6 +1,6 @@
 package io.hvd.doctor;
 
-import io.hvd.doctor.Survey.Host;
+import io.hvd.doctor.HostInventory.Host;
 import io.hvd.launch.HostSlots;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -50,7 +50,7 @@ final class Examination implements AutoCloseable {
         return List.copyOf(failures);
     }
 
-    Survey examine() throws InterruptedException {
+    HostInventory examine() throws InterruptedException {
         Map<String, Facts> facts = open();
         if (settings.measures() && facts.size() > 1) {
             measure(facts);
@@ -58,7 +58,7 @@ final class Examination implements AutoCloseable {
         List<String> order = List.copyOf(facts.keySet());
         links.sort(Comparator.comparing((Link link) -> order.indexOf(link.from()))
                 .thenComparing(link -> order.indexOf(link.to())));
-        return new Survey(
+        return new HostInventory(
                 hosts(facts),
                 List.copyOf(links),
                 settings.heapBytes(),

@@ -3,7 +3,7 @@ package io.hvd.doctor;
 import io.hvd.backend.nccl.GpuReport;
 import io.hvd.backend.nccl.GpuReport.Row;
 import io.hvd.config.HvdProgram;
-import io.hvd.doctor.Survey.Host;
+import io.hvd.doctor.HostInventory.Host;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -17,15 +17,15 @@ final class GpuCheck implements Check {
     private static final String PER_RANK = "HVD_GPUS_PER_RANK";
 
     @Override
-    public List<Finding> findings(Survey survey) {
-        if (survey.hosts().stream().anyMatch(GpuCheck::computesOnTheCpu)) {
+    public List<Finding> findings(HostInventory inventory) {
+        if (inventory.hosts().stream().anyMatch(GpuCheck::computesOnTheCpu)) {
             return List.of();
         }
         List<Finding> found = new ArrayList<>();
-        if (survey.hosts().stream().noneMatch(GpuCheck::hasGpu)) {
-            return Check.each(survey, Diagnosis.NO_GPU, host -> gpu(host).obstacle(), details());
+        if (inventory.hosts().stream().noneMatch(GpuCheck::hasGpu)) {
+            return Check.each(inventory, Diagnosis.NO_GPU, host -> gpu(host).obstacle(), details());
         }
-        for (Host host : survey.hosts()) {
+        for (Host host : inventory.hosts()) {
             int each = perRank(host);
             if (gpu(host).gpus() < host.ranks() * each && areCounted(host)) {
                 found.add(new Finding(
@@ -34,14 +34,14 @@ final class GpuCheck implements Check {
                         host.ranks() + " ranks" + (each > 1 ? " of " + each + " GPUs each (" + PER_RANK + ")" : "")
                                 + " and " + gpu(host).gpus() + " GPUs",
                         HvdProgram.HOROVODRUN.line() + " -np "
-                                + survey.hosts().stream()
+                                + inventory.hosts().stream()
                                         .mapToInt(one -> Math.min(one.ranks(), gpu(one).gpus() / perRank(one)))
                                         .sum()));
             }
         }
-        found.addAll(Check.same(survey, Diagnosis.GPUS_DIFFER, "GPUs", GpuCheck::table, details()));
+        found.addAll(Check.same(inventory, Diagnosis.GPUS_DIFFER, "GPUs", GpuCheck::table, details()));
         found.addAll(Check.each(
-                survey, Diagnosis.NO_NCCL, host -> hasGpu(host) ? gpu(host).obstacle() : "", details()));
+                inventory, Diagnosis.NO_NCCL, host -> hasGpu(host) ? gpu(host).obstacle() : "", details()));
         return found;
     }
 

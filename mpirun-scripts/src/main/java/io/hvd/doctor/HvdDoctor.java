@@ -70,14 +70,14 @@ public final class HvdDoctor {
 
     private int examine(DoctorSettings settings) throws IOException, InterruptedException {
         List<Finding> findings;
-        Survey survey;
+        HostInventory inventory;
         try (var examination = new Examination(settings, examinedHosts(settings), handedOn())) {
             Runtime.getRuntime().addShutdownHook(new Thread(() -> end(examination), "hvd-doctor-end"));
-            survey = examination.examine();
+            inventory = examination.examine();
             findings = new ArrayList<>(examination.failures());
         }
         otherNodes(settings).ifPresent(findings::add);
-        Check.ALL.forEach(check -> findings.addAll(check.findings(survey)));
+        Check.ALL.forEach(check -> findings.addAll(check.findings(inventory)));
         String selfTest = "";
         if (settings.selfTest()) {
             SelfTest.Result result = new SelfTest(settings).run();
@@ -86,7 +86,7 @@ public final class HvdDoctor {
         }
         findings.removeIf(
                 finding -> !settings.areas().contains(finding.diagnosis().area()));
-        var report = new Report(survey, findings, selfTest);
+        var report = new Report(inventory, findings, selfTest);
         out.print(settings.json() ? report.json() + System.lineSeparator() : ReportText.of(report));
         return report.hasErrors() ? ERRORS : 0;
     }

@@ -1,7 +1,7 @@
 package io.hvd.doctor;
 
 import io.hvd.config.RankFacts;
-import io.hvd.doctor.Survey.Host;
+import io.hvd.doctor.HostInventory.Host;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SortedSet;
@@ -13,28 +13,28 @@ final class JavaCheck implements Check {
     private static final String ABSENT = "none";
 
     @Override
-    public List<Finding> findings(Survey survey) {
+    public List<Finding> findings(HostInventory inventory) {
         List<Finding> found = new ArrayList<>(Check.each(
-                survey, Diagnosis.BAD_SETTING, host -> host.facts().badSetting(), "env | grep -E HVD_\\|HOROVOD_"));
-        for (String key : keys(survey)) {
+                inventory, Diagnosis.BAD_SETTING, host -> host.facts().badSetting(), "env | grep -E HVD_\\|HOROVOD_"));
+        for (String key : keys(inventory)) {
             boolean harmless = key.equals(RankFacts.JAVA);
             found.addAll(Check.same(
-                    survey,
+                    inventory,
                     harmless ? Diagnosis.JAVA_DIFFERS : Diagnosis.CODE_DIFFERS,
                     key,
                     host -> value(host, key),
-                    harmless ? "java -version" : "rsync -a $PWD/ " + last(survey) + ":$PWD"));
+                    harmless ? "java -version" : "rsync -a $PWD/ " + last(inventory) + ":$PWD"));
         }
         return found;
     }
 
-    private static String last(Survey survey) {
-        return survey.hosts().get(survey.hosts().size() - 1).name();
+    private static String last(HostInventory inventory) {
+        return inventory.hosts().get(inventory.hosts().size() - 1).name();
     }
 
-    private static SortedSet<String> keys(Survey survey) {
+    private static SortedSet<String> keys(HostInventory inventory) {
         SortedSet<String> keys = new TreeSet<>();
-        survey.hosts().forEach(host -> keys.addAll(host.facts().values().keySet()));
+        inventory.hosts().forEach(host -> keys.addAll(host.facts().values().keySet()));
         return keys;
     }
 

@@ -3,7 +3,7 @@ package io.hvd.doctor;
 import io.hvd.config.HvdProgram;
 import io.hvd.doctor.Facts.Folder;
 import io.hvd.doctor.Facts.Limits;
-import io.hvd.doctor.Survey.Host;
+import io.hvd.doctor.HostInventory.Host;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -19,15 +19,15 @@ final class LimitsCheck implements Check {
     private static final long CACHE_BYTES = 600 * Sizes.MIB;
 
     @Override
-    public List<Finding> findings(Survey survey) {
+    public List<Finding> findings(HostInventory inventory) {
         List<Finding> found = new ArrayList<>();
-        found.addAll(Check.each(survey, Diagnosis.OPEN_FILES, LimitsCheck::openFiles, "ulimit -n 65536"));
-        found.addAll(Check.each(survey, Diagnosis.PROCESSES, LimitsCheck::processes, "ulimit -u 65536"));
-        found.addAll(Check.each(survey, Diagnosis.LOCKED_MEMORY, LimitsCheck::lockedMemory, "ulimit -l unlimited"));
-        survey.hosts().forEach(host -> found.addAll(fewCores(survey, host)));
-        found.addAll(Check.each(survey, Diagnosis.NO_TMP, LimitsCheck::temporary, "export TMPDIR=$HOME/tmp"));
+        found.addAll(Check.each(inventory, Diagnosis.OPEN_FILES, LimitsCheck::openFiles, "ulimit -n 65536"));
+        found.addAll(Check.each(inventory, Diagnosis.PROCESSES, LimitsCheck::processes, "ulimit -u 65536"));
+        found.addAll(Check.each(inventory, Diagnosis.LOCKED_MEMORY, LimitsCheck::lockedMemory, "ulimit -l unlimited"));
+        inventory.hosts().forEach(host -> found.addAll(fewCores(inventory, host)));
+        found.addAll(Check.each(inventory, Diagnosis.NO_TMP, LimitsCheck::temporary, "export TMPDIR=$HOME/tmp"));
         found.addAll(Check.each(
-                survey,
+                inventory,
                 Diagnosis.FULL_CACHE,
                 LimitsCheck::cache,
                 "export JDK_JAVA_OPTIONS=-Dorg.bytedeco.javacpp.cachedir=/scratch/javacpp"));
@@ -62,12 +62,12 @@ final class LimitsCheck implements Check {
                 : "";
     }
 
-    private static List<Finding> fewCores(Survey survey, Host host) {
+    private static List<Finding> fewCores(HostInventory inventory, Host host) {
         int cores = limits(host).cores();
         if (host.ranks() <= cores) {
             return List.of();
         }
-        int ranks = survey.hosts().stream()
+        int ranks = inventory.hosts().stream()
                 .mapToInt(one -> Math.min(one.ranks(), limits(one).cores()))
                 .sum();
         return List.of(new Finding(

@@ -1,7 +1,7 @@
 package io.hvd.doctor;
 
 import io.hvd.config.HvdProgram;
-import io.hvd.doctor.Survey.Host;
+import io.hvd.doctor.HostInventory.Host;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -16,13 +16,13 @@ final class MemoryCheck implements Check {
     /** @param natives bytes outside the heap and hvd's buffers */
     record Budget(int ranks, long heap, long direct, long natives, long total) {
 
-        static Budget of(Survey survey, Host host) {
+        static Budget of(HostInventory inventory, Host host) {
             Facts.Memory memory = host.facts().memory();
             return new Budget(
                     host.ranks(),
-                    survey.heapBytes().orElse(memory.heap()),
+                    inventory.heapBytes().orElse(memory.heap()),
                     memory.direct(),
-                    survey.nativeBytes(),
+                    inventory.nativeBytes(),
                     memory.total());
         }
 
@@ -47,13 +47,13 @@ final class MemoryCheck implements Check {
     }
 
     @Override
-    public List<Finding> findings(Survey survey) {
+    public List<Finding> findings(HostInventory inventory) {
         List<Finding> found = new ArrayList<>();
-        for (Host host : survey.hosts()) {
-            Budget budget = Budget.of(survey, host);
+        for (Host host : inventory.hosts()) {
+            Budget budget = Budget.of(inventory, host);
             if (!budget.fits()) {
                 found.add(new Finding(
-                        survey.heapBytes().isPresent() ? Diagnosis.HEAP_TOO_LARGE : Diagnosis.DEFAULT_HEAP,
+                        inventory.heapBytes().isPresent() ? Diagnosis.HEAP_TOO_LARGE : Diagnosis.DEFAULT_HEAP,
                         List.of(host.name()),
                         budget.text(),
                         command(budget)));

@@ -2,7 +2,7 @@ package io.hvd.doctor;
 
 import io.hvd.config.HvdProgram;
 import io.hvd.doctor.Facts.Mpi;
-import io.hvd.doctor.Survey.Host;
+import io.hvd.doctor.HostInventory.Host;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -10,16 +10,16 @@ import java.util.List;
 final class MpiCheck implements Check {
 
     @Override
-    public List<Finding> findings(Survey survey) {
+    public List<Finding> findings(HostInventory inventory) {
         List<Finding> found = new ArrayList<>();
         String setUp = HvdProgram.SETUP.line();
-        found.addAll(Check.each(survey, Diagnosis.NO_MPI, host -> mpi(host).obstacle(), setUp));
-        found.addAll(Check.each(survey, Diagnosis.OTHER_MPI, MpiCheck::otherMpi, setUp));
-        found.addAll(Check.each(survey, Diagnosis.NO_BINDINGS, MpiCheck::noBindings, setUp));
-        found.addAll(Check.each(survey, Diagnosis.WRONG_JAR, MpiCheck::wrongJar, "unset HVD_MPI_JAR && " + setUp));
+        found.addAll(Check.each(inventory, Diagnosis.NO_MPI, host -> mpi(host).obstacle(), setUp));
+        found.addAll(Check.each(inventory, Diagnosis.OTHER_MPI, MpiCheck::otherMpi, setUp));
+        found.addAll(Check.each(inventory, Diagnosis.NO_BINDINGS, MpiCheck::noBindings, setUp));
+        found.addAll(Check.each(inventory, Diagnosis.WRONG_JAR, MpiCheck::wrongJar, "unset HVD_MPI_JAR && " + setUp));
         found.addAll(Check.same(
-                survey, Diagnosis.MPI_DIFFERS, "MPI", host -> mpi(host).version(), setUp));
-        found.addAll(Check.each(survey, Diagnosis.NO_DAEMON, MpiCheck::noDaemon, "apt-get install -y openmpi-bin"));
+                inventory, Diagnosis.MPI_DIFFERS, "MPI", host -> mpi(host).version(), setUp));
+        found.addAll(Check.each(inventory, Diagnosis.NO_DAEMON, MpiCheck::noDaemon, "apt-get install -y openmpi-bin"));
         return found;
     }
 

@@ -2,7 +2,7 @@ package io.hvd.doctor;
 
 import io.hvd.config.HvdProgram;
 import io.hvd.doctor.Facts.Names;
-import io.hvd.doctor.Survey.Host;
+import io.hvd.doctor.HostInventory.Host;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -10,13 +10,13 @@ import java.util.List;
 final class NamesCheck implements Check {
 
     @Override
-    public List<Finding> findings(Survey survey) {
+    public List<Finding> findings(HostInventory inventory) {
         List<Finding> found = new ArrayList<>(
-                Check.each(survey, Diagnosis.OWN_NAME, NamesCheck::unknownSelf, "getent hosts \"$(hostname)\""));
-        if (survey.severalHosts()) {
-            found.addAll(twice(survey));
-            for (Host host : survey.hosts()) {
-                found.addAll(seen(survey, host));
+                Check.each(inventory, Diagnosis.OWN_NAME, NamesCheck::unknownSelf, "getent hosts \"$(hostname)\""));
+        if (inventory.severalHosts()) {
+            found.addAll(twice(inventory));
+            for (Host host : inventory.hosts()) {
+                found.addAll(seen(inventory, host));
             }
         }
         return found;
@@ -35,20 +35,20 @@ final class NamesCheck implements Check {
         return names(host).resolved().getOrDefault(name, List.of());
     }
 
-    private static List<Finding> twice(Survey survey) {
+    private static List<Finding> twice(HostInventory inventory) {
         List<Finding> found = new ArrayList<>();
-        survey.by(host -> names(host).hostname()).forEach((name, hosts) -> {
+        inventory.by(host -> names(host).hostname()).forEach((name, hosts) -> {
             if (hosts.size() > 1) {
-                found.add(twice(survey, name, hosts));
+                found.add(twice(inventory, name, hosts));
             }
         });
         return found;
     }
 
-    private static Finding twice(Survey survey, String name, List<Host> hosts) {
+    private static Finding twice(HostInventory inventory, String name, List<Host> hosts) {
         long machines =
                 hosts.stream().map(host -> names(host).machine()).distinct().count();
-        List<String> listed = Survey.names(hosts);
+        List<String> listed = HostInventory.names(hosts);
         Host last = hosts.get(hosts.size() - 1);
         return machines == 1
                 ? new Finding(
@@ -61,16 +61,17 @@ final class NamesCheck implements Check {
                         Diagnosis.SAME_NAME,
                         listed,
                         String.join(" and ", listed) + " both call themselves " + name,
-                        survey.on(last.name(), "hostname " + (last.name().equals(name) ? name + "-2" : last.name())));
+                        inventory.on(
+                                last.name(), "hostname " + (last.name().equals(name) ? name + "-2" : last.name())));
     }
 
     /** What the others make of this host's name in the host list; an address needs no resolving. */
-    private static List<Finding> seen(Survey survey, Host host) {
+    private static List<Finding> seen(HostInventory inventory, Host host) {
         if (host.name().matches("[0-9.]+")) {
             return List.of();
         }
         String command = "getent hosts " + host.name();
-        List<String> lost = survey.hosts().stream()
+        List<String> lost = inventory.hosts().stream()
                 .filter(other -> addresses(other, host.name()).isEmpty())
                 .map(Host::name)
                 .toList();
@@ -79,7 +80,7 @@ final class NamesCheck implements Check {
         }
         // A host's own name may lead to its loopback, which is fine.
         return Check.same(
-                survey.without(host),
+                inventory.without(host),
                 Diagnosis.OTHER_ADDRESS,
                 host.name(),
                 other -> String.join(" ", addresses(other, host.name())),

@@ -3,7 +3,7 @@ package io.hvd.doctor;
 import io.hvd.config.HvdProgram;
 import io.hvd.doctor.Facts.Interface;
 import io.hvd.doctor.Facts.Network;
-import io.hvd.doctor.Survey.Host;
+import io.hvd.doctor.HostInventory.Host;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -20,38 +20,39 @@ final class NetworkCheck implements Check {
     private static final double CLOCK_MICROS = 100_000;
 
     @Override
-    public List<Finding> findings(Survey survey) {
+    public List<Finding> findings(HostInventory inventory) {
         List<Finding> found = new ArrayList<>();
-        if (survey.severalHosts() || !survey.interfaces().isEmpty()) {
+        if (inventory.severalHosts() || !inventory.interfaces().isEmpty()) {
             found.addAll(Check.each(
-                    survey,
+                    inventory,
                     Diagnosis.NO_INTERFACE,
-                    host -> unused(survey, host.facts().network()),
+                    host -> unused(inventory, host.facts().network()),
                     "ip -brief -4 address"));
         }
-        byPair(survey).values().forEach(links -> found.addAll(pair(survey, links)));
-        found.addAll(clocks(survey));
+        byPair(inventory).values().forEach(links -> found.addAll(pair(inventory, links)));
+        found.addAll(clocks(inventory));
         return found;
     }
 
-    private static String unused(Survey survey, Network network) {
+    private static String unused(HostInventory inventory, Network network) {
         if (!network.used().isEmpty()) {
             return "";
         }
         List<String> there = network.interfaces().stream().map(Interface::name).toList();
-        return "none of " + (survey.interfaces().isEmpty() ? "its interfaces leads out" : survey.interfaces())
+        return "none of " + (inventory.interfaces().isEmpty() ? "its interfaces leads out" : inventory.interfaces())
                 + ", there are " + String.join(", ", there);
     }
 
-    private static Map<String, List<Link>> byPair(Survey survey) {
+    private static Map<String, List<Link>> byPair(HostInventory inventory) {
         Map<String, List<Link>> pairs = new LinkedHashMap<>();
-        survey.links()
+        inventory
+                .links()
                 .forEach(link -> pairs.computeIfAbsent(link.from() + " " + link.to(), any -> new ArrayList<>())
                         .add(link));
         return pairs;
     }
 
-    private static List<Finding> pair(Survey survey, List<Link> links) {
+    private static List<Finding> pair(HostInventory inventory, List<Link> links) {
         List<Link> open = links.stream().filter(Link::open).toList();
         List<Finding> found = new ArrayList<>();
         for (Link link : links) {
@@ -62,7 +63,7 @@ final class NetworkCheck implements Check {
                         "no connection to " + link.to() + " at " + link.address() + " (" + link.network() + "): "
                                 + link.obstacle(),
                         open.isEmpty()
-                                ? survey.on(link.to(), "nft list ruleset")
+                                ? inventory.on(link.to(), "nft list ruleset")
                                 : HvdProgram.HOROVODRUN.line() + " --network-interfaces "
                                         + open.get(0).network()));
             }
@@ -102,14 +103,14 @@ final class NetworkCheck implements Check {
     }
 
     /** Compares the clocks with the first host's. Measuring may be wrong by half of the round trip. */
-    private static List<Finding> clocks(Survey survey) {
-        if (survey.hosts().isEmpty()) {
+    private static List<Finding> clocks(HostInventory inventory) {
+        if (inventory.hosts().isEmpty()) {
             return List.of();
         }
-        String first = survey.hosts().get(0).name();
+        String first = inventory.hosts().get(0).name();
         List<Finding> found = new ArrayList<>();
-        for (Host host : survey.hosts()) {
-            survey.links().stream()
+        for (Host host : inventory.hosts()) {
+            inventory.links().stream()
                     .filter(link -> link.open()
                             && link.from().equals(first)
                             && link.to().equals(host.name()))
@@ -124,7 +125,7 @@ final class NetworkCheck implements Check {
                                     Math.abs(link.clockAheadMicros()) / 1e6,
                                     link.clockAheadMicros() > 0 ? "ahead of" : "behind",
                                     first),
-                            survey.on(host.name(), "chronyc makestep"))));
+                            inventory.on(host.name(), "chronyc makestep"))));
         }
         return found;
     }

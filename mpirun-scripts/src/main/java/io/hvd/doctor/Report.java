@@ -12,7 +12,7 @@ import java.util.Map;
  *
  * @param selfTest what its ranks said, or empty
  */
-record Report(Survey survey, List<Finding> findings, String selfTest) {
+record Report(HostInventory inventory, List<Finding> findings, String selfTest) {
 
     Report {
         List<Finding> sorted = new ArrayList<>(findings);
@@ -37,8 +37,8 @@ record Report(Survey survey, List<Finding> findings, String selfTest) {
         all.put("errors", count(Severity.ERROR));
         all.put("warnings", count(Severity.WARNING));
         all.put("findings", findings.stream().map(Report::json).toList());
-        all.put("hosts", survey.hosts());
-        all.put("links", survey.links());
+        all.put("hosts", inventory.hosts());
+        all.put("links", inventory.links());
         all.put("selfTest", selfTest);
         return new GsonBuilder()
                 .disableHtmlEscaping()

@@ -3,7 +3,7 @@ package io.hvd.doctor;
 import io.hvd.doctor.Facts.Interface;
 import io.hvd.doctor.Facts.Mpi;
 import io.hvd.doctor.Facts.Network;
-import io.hvd.doctor.Survey.Host;
+import io.hvd.doctor.HostInventory.Host;
 import io.hvd.net.Interfaces;
 import java.util.List;
 import java.util.Locale;
@@ -26,8 +26,8 @@ final class ReportText {
     }
 
     private String text() {
-        report.survey().hosts().forEach(this::host);
-        links(report.survey().links());
+        report.inventory().hosts().forEach(this::host);
+        links(report.inventory().links());
         if (!report.selfTest().isEmpty()) {
             text.append(report.selfTest()).append("\n\n");
         }
@@ -58,7 +58,7 @@ final class ReportText {
                 "Java",
                 facts.values().getOrDefault("Java version", "unknown") + ", hvd "
                         + facts.values().getOrDefault("hvd version", "unknown"));
-        line("memory", MemoryCheck.Budget.of(report.survey(), host).text());
+        line("memory", MemoryCheck.Budget.of(report.inventory(), host).text());
         Facts.Folder shared = facts.folders().sharedMemory();
         line("/dev/shm", Sizes.of(shared.free()) + " free of " + Sizes.of(shared.total()));
         line("limits", limits(facts.limits()));

@@ -83,7 +83,13 @@ final class SelfTest {
 
     private Result failed(String how, String said) {
         List<String> lines = said.lines().toList();
-        String last = String.join("\n", lines.subList(Math.max(0, lines.size() - LINES_SHOWN), lines.size()));
+        int shown = Math.max(0, lines.size() - LINES_SHOWN);
+        String last = String.join("\n", lines.subList(shown, lines.size()));
+        String error = lines.subList(0, shown).stream()
+                .filter(line -> line.contains("[HVD-"))
+                .findFirst()
+                .map(line -> "; " + line.strip())
+                .orElse("");
         List<String> hosts = settings.hosts().isEmpty()
                 ? List.of("localhost")
                 : hosts().stream().map(HostSlots::host).toList();
@@ -92,7 +98,7 @@ final class SelfTest {
                 Optional.of(new Finding(
                         Diagnosis.SELF_TEST_FAILED,
                         hosts,
-                        how + "; the last lines:\n" + last,
+                        how + error + "; the last lines:\n" + last,
                         HvdProgram.DOCTOR.line() + " --only self-test --self-test" + flags())));
     }
 

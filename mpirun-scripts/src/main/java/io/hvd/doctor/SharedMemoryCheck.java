@@ -2,7 +2,7 @@ package io.hvd.doctor;
 
 import io.hvd.backend.shm.SegmentSize;
 import io.hvd.doctor.Facts.Folder;
-import io.hvd.doctor.Survey.Host;
+import io.hvd.doctor.HostInventory.Host;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -16,13 +16,13 @@ final class SharedMemoryCheck implements Check {
     private static final String SWITCH = "HVD_SHARED_MEMORY";
 
     @Override
-    public List<Finding> findings(Survey survey) {
+    public List<Finding> findings(HostInventory inventory) {
         List<Finding> found = new ArrayList<>(Check.each(
-                survey, Diagnosis.NO_SHM, SharedMemoryCheck::missing, "mount -t tmpfs -o size=1g tmpfs /dev/shm"));
+                inventory, Diagnosis.NO_SHM, SharedMemoryCheck::missing, "mount -t tmpfs -o size=1g tmpfs /dev/shm"));
         boolean several =
-                survey.hosts().stream().filter(host -> host.ranks() > 0).count() > 1;
+                inventory.hosts().stream().filter(host -> host.ranks() > 0).count() > 1;
         found.addAll(Check.each(
-                survey, Diagnosis.SMALL_SHM, host -> small(host, several), "mount -o remount,size=1g /dev/shm"));
+                inventory, Diagnosis.SMALL_SHM, host -> small(host, several), "mount -o remount,size=1g /dev/shm"));
         return found;
     }
 

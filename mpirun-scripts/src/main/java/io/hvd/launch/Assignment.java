@@ -14,7 +14,7 @@ record Assignment(String variable, String value, String origin) {
     private static final long MEBIBYTE = 1 << 20;
     private static final int MOST_MEBIBYTES = 1 << 30;
 
-    /** Those of all flags; of two for one variable the later one. */
+    /** The assignments of all flags; where two flags set one variable, the later one counts. */
     static List<Assignment> of(Collection<FlagValue> given) {
         Map<String, Assignment> byVariable = new LinkedHashMap<>();
         given.forEach(one -> of(one).ifPresent(assignment -> byVariable.put(assignment.variable, assignment)));

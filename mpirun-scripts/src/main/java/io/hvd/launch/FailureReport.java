@@ -13,7 +13,7 @@ import java.util.Optional;
  * @param seen what mpirun saw failing first, if it said so
  * @param mpirunCode exit code of mpirun, not 0
  */
-record FailureReport(List<FailureRecord> records, Optional<Seen> seen, int mpirunCode) {
+record FailureReport(List<FailureRecord> records, Optional<ObservedFailure> seen, int mpirunCode) {
 
     private static final int MOST_STACK_LINES = 12;
     private static final int MOST_FOLLOWERS = 12;
@@ -22,7 +22,7 @@ record FailureReport(List<FailureRecord> records, Optional<Seen> seen, int mpiru
     /** The exit code of the first failure if it is known, otherwise mpirun's. */
     int exitCode() {
         int code = cause().map(this::codeOf)
-                .orElseGet(() -> unrecorded().map(Seen::exitCode).orElse(mpirunCode));
+                .orElseGet(() -> unrecorded().map(ObservedFailure::exitCode).orElse(mpirunCode));
         return code > 0 ? code : mpirunCode;
     }
 
@@ -31,14 +31,14 @@ record FailureReport(List<FailureRecord> records, Optional<Seen> seen, int mpiru
             return first.exitCode();
         }
         return seen.filter(process -> process.rank() == first.rank())
-                .map(Seen::exitCode)
+                .map(ObservedFailure::exitCode)
                 .orElse(mpirunCode);
     }
 
-    /** The rank of the first failure, or {@link Seen#NO_RANK}. */
+    /** The rank of the first failure, or {@link ObservedFailure#NO_RANK}. */
     int rank() {
         return isHead()
-                ? cause().map(FailureRecord::rank).orElse(Seen.NO_RANK)
+                ? cause().map(FailureRecord::rank).orElse(ObservedFailure.NO_RANK)
                 : unrecorded().get().rank();
     }
 
@@ -76,15 +76,15 @@ record FailureReport(List<FailureRecord> records, Optional<Seen> seen, int mpiru
     }
 
     /** A killed process leaves nothing; what the others noticed of it tells that it came first. */
-    private boolean noticedBefore(Seen process, Instant time) {
-        return (process.bySignal() || process.rank() == Seen.NO_RANK)
+    private boolean noticedBefore(ObservedFailure process, Instant time) {
+        return (process.bySignal() || process.rank() == ObservedFailure.NO_RANK)
                 && records.stream()
                         .anyMatch(
                                 record -> record.consequence() && record.time().isBefore(time));
     }
 
     /** What mpirun saw, if that process has left no record: one that has, knew more, or ended later than others. */
-    private Optional<Seen> unrecorded() {
+    private Optional<ObservedFailure> unrecorded() {
         return seen.filter(process -> records.stream().noneMatch(record -> record.rank() == process.rank()));
     }
 
@@ -138,11 +138,11 @@ record FailureReport(List<FailureRecord> records, Optional<Seen> seen, int mpiru
     }
 
     private String meaning() {
-        if (!Seen.isSignal(exitCode())) {
+        if (!ObservedFailure.isSignal(exitCode())) {
             return "";
         }
-        int signal = exitCode() - Seen.SIGNAL_BASE;
-        String whose = unrecorded().filter(Seen::isMpirun).isPresent() ? "mpirun" : "a rank";
+        int signal = exitCode() - ObservedFailure.SIGNAL_BASE;
+        String whose = unrecorded().filter(ObservedFailure::isMpirun).isPresent() ? "mpirun" : "a rank";
         return signal == SIGKILL
                 ? " (" + whose + " was killed by signal 9: by someone, or by the kernel for want of memory)"
                 : " (" + whose + " was ended by signal " + signal + ")";

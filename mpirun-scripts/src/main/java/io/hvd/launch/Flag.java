@@ -109,7 +109,7 @@ enum Flag {
             "params.hierarchical_allreduce"),
     NO_HIERARCHICAL_ALLREDUCE(
             "--no-hierarchical-allreduce",
-            "Turn off --hierarchical-allreduce.",
+            "Turn off --hierarchical-allreduce. Without GPUs, all ranks of all hosts reduce at once.",
             sets(Setting.HIERARCHICAL_ALLREDUCE.variable(), "0"),
             "!params.hierarchical_allreduce"),
     HIERARCHICAL_ALLGATHER(
@@ -146,7 +146,7 @@ enum Flag {
     // autotune
     AUTOTUNE(
             "--autotune",
-            "Look for a better fusion threshold and cycle time while the program trains.",
+            "Look for better settings while the program trains: fusion threshold, cycle time, bucket size, way between hosts.",
             sets(Setting.AUTOTUNE.variable(), "1"),
             "autotune.enabled"),
     NO_AUTOTUNE("--no-autotune", "Turn off --autotune.", sets(Setting.AUTOTUNE.variable(), "0"), "!autotune.enabled"),

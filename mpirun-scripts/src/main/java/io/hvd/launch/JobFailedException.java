@@ -20,9 +20,9 @@ public final class JobFailedException extends HvdException {
 
     JobFailedException(String message) {
         super(ErrorId.JOB_FAILED, message);
-        this.rank = Seen.NO_RANK;
+        this.rank = ObservedFailure.NO_RANK;
         this.host = "";
-        this.exitCode = Seen.NO_CODE;
+        this.exitCode = ObservedFailure.NO_CODE;
     }
 
     /** That failed first; -1 if it is not known, or was none. */

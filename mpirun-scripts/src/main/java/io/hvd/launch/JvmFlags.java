@@ -7,15 +7,20 @@ import java.util.regex.Pattern;
 /**
  * Flags for the JVMs of ranks that share a host's cores. Each JVM would start as many threads for garbage collection and
  * compilation as if it had the host to itself. The numbers are those that HotSpot itself takes on a machine with a rank's
- * share of the cores; what a program sees as its number of processors stays as it is.
+ * share of the cores; what a program sees as its number of processors stays as it is. A rank without a core of its own for the
+ * JIT compilers compiles a method when it has run {@link #COMPILE_SCALE} times as often as usual, because compilation would
+ * delay its first step.
  */
 final class JvmFlags {
 
     private static final Pattern COLLECTOR =
             Pattern.compile("-XX:[+-]Use\\w*GC|-XX:(Parallel|Conc)GCThreads=.*|-Xconcgc|-Xincgc");
     private static final Pattern COMPILER = Pattern.compile(
-            "-XX:CICompilerCount.*|-Xint|-XX:[+-](TieredCompilation|CICompilerCountPerCPU)|-XX:Tiered.*|-XX:.*JVMCI.*");
+            "-XX:CICompilerCount.*|-Xint|-Xcomp|-XX:[+-](TieredCompilation|CICompilerCountPerCPU)|-XX:Tier.*|-XX:CompileThreshold.*|-XX:.*JVMCI.*");
     private static final String PROCESSORS = "-XX:ActiveProcessorCount=";
+
+    /** Factor of HotSpot's thresholds for the compilation of a method. */
+    private static final int COMPILE_SCALE = 4;
 
     /** From so many processors on HotSpot collects with five eighths of the further ones. */
     private static final int ALL_COLLECT = 8;
@@ -47,9 +52,15 @@ final class JvmFlags {
                                     shared + ": the garbage collector's threads",
                                     "-XX:ParallelGCThreads=" + collectorThreads(share)));
         }
-        if (share > 1 && !java.has(COMPILER.asMatchPredicate())) {
-            flags.add(Argument.of(
-                    shared + ": the JIT compilers' threads", "-XX:CICompilerCount=" + compilerThreads(share)));
+        if (!java.has(COMPILER.asMatchPredicate())) {
+            flags.add(
+                    share == 1
+                            ? Argument.of(
+                                    shared + ": less is compiled before the first step",
+                                    "-XX:CompileThresholdScaling=" + COMPILE_SCALE)
+                            : Argument.of(
+                                    shared + ": the JIT compilers' threads",
+                                    "-XX:CICompilerCount=" + compilerThreads(share)));
         }
         return flags;
     }

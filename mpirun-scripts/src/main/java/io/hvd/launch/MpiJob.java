@@ -53,7 +53,7 @@ final class MpiJob {
     private Process mpirun;
     private Optional<JobWatch> watch = Optional.empty();
     private boolean ending;
-    private volatile Optional<Seen> died = Optional.empty();
+    private volatile Optional<ObservedFailure> died = Optional.empty();
 
     /** @param folder the folder of the job's failure records, by which its processes are told from others */
     MpiJob(List<String> line, Map<String, String> environment, Path folder, LaunchEnvironment around) {
@@ -78,7 +78,7 @@ final class MpiJob {
         copier.setDaemon(true);
         copier.start();
         int exitCode = endOf(started);
-        if (Seen.isSignal(exitCode)) {
+        if (ObservedFailure.isSignal(exitCode)) {
             endOrphans(exitCode, copier);
         }
         copier.join(LAST_WORDS_MILLIS);
@@ -132,7 +132,7 @@ final class MpiJob {
         if (JobProcesses.endedWithin(ranks, ORPHAN_MILLIS) || ending() || hasNamedAFailure(copier)) {
             return;
         }
-        died = Optional.of(Seen.mpirunEnded(exitCode));
+        died = Optional.of(ObservedFailure.mpirunEnded(exitCode));
         ranks.forEach(ProcessHandle::destroy);
         JobProcesses.endedWithin(ranks, RANK_GRACE_MILLIS);
         ranks.forEach(ProcessHandle::destroyForcibly);
@@ -146,7 +146,7 @@ final class MpiJob {
     }
 
     /** What mpirun saw failing first, in words. */
-    Optional<Seen> firstFailure() {
+    Optional<ObservedFailure> firstFailure() {
         return died.or(said::firstFailure);
     }
 
@@ -198,7 +198,7 @@ final class MpiJob {
         leftovers.delete();
     }
 
-    /** Those that mpirun has started since its family was looked at, or left behind, and those that are just ending. */
+    /** Ends the ranks that mpirun has started since its family was looked at, or has left behind, and the ones that are just ending. */
     private void endRanks() {
         try {
             for (int look = 0; look < MOST_LOOKS; look++) {

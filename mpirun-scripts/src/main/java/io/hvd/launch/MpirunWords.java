@@ -24,8 +24,8 @@ final class MpirunWords {
     private String pid = "";
     private String node = "";
     private String aborted = "";
-    private Optional<Seen> firstAbort = Optional.empty();
-    private Optional<Seen> first = Optional.empty();
+    private Optional<ObservedFailure> firstAbort = Optional.empty();
+    private Optional<ObservedFailure> first = Optional.empty();
 
     /** Takes bytes as they come; a line may come in pieces. */
     synchronized void accept(byte[] bytes, int length) {
@@ -41,7 +41,7 @@ final class MpirunWords {
     }
 
     /** The process that mpirun saw failing first and how, in words. */
-    synchronized Optional<Seen> firstFailure() {
+    synchronized Optional<ObservedFailure> firstFailure() {
         return first;
     }
 
@@ -53,16 +53,17 @@ final class MpirunWords {
         Matcher code = CODE.matcher(text);
         if (code.find() && !rank.isEmpty()) {
             int exitCode = Integer.parseInt(code.group(1));
-            found(new Seen(Integer.parseInt(rank), "", exitCode, "rank " + rank + " ended with exit code " + exitCode));
+            found(new ObservedFailure(
+                    Integer.parseInt(rank), "", exitCode, "rank " + rank + " ended with exit code " + exitCode));
         }
         acceptKill(text);
         acceptAbort(text);
         Matcher lost = LOST.matcher(text);
         if (lost.find()) {
-            found(new Seen(
-                    Seen.NO_RANK,
+            found(new ObservedFailure(
+                    ObservedFailure.NO_RANK,
                     lost.group(1),
-                    Seen.NO_CODE,
+                    ObservedFailure.NO_CODE,
                     "mpirun has lost the connection to host " + lost.group(1)));
         }
     }
@@ -82,7 +83,7 @@ final class MpirunWords {
             String process = pid.equals("0") ? "" : ", pid " + pid;
             String words = "rank " + killed + " on " + node + process + ", was ended by signal " + number;
             outrankAbort();
-            found(new Seen(Integer.parseInt(killed), node, Seen.SIGNAL_BASE + number, words));
+            found(new ObservedFailure(Integer.parseInt(killed), node, ObservedFailure.SIGNAL_BASE + number, words));
         }
     }
 
@@ -96,7 +97,7 @@ final class MpirunWords {
         if (!aborted.isEmpty() && code.find()) {
             int exitCode = Integer.parseInt(code.group(1));
             String words = "rank " + aborted + " ended the job with exit code " + exitCode;
-            var seen = new Seen(Integer.parseInt(aborted), "", exitCode, words);
+            var seen = new ObservedFailure(Integer.parseInt(aborted), "", exitCode, words);
             firstAbort = firstAbort.or(() -> Optional.of(seen));
             found(seen);
         }
@@ -109,7 +110,7 @@ final class MpirunWords {
         }
     }
 
-    private void found(Seen what) {
+    private void found(ObservedFailure what) {
         first = first.or(() -> Optional.of(what));
     }
 }

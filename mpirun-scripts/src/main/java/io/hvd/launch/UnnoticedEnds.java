@@ -39,7 +39,7 @@ final class UnnoticedEnds {
     private final BooleanSupplier allEndWell;
     /** Whether mpirun has had children. */
     private boolean hasStarted;
-    /** Those that had all ended at the last look, and since when. */
+    /** Processes that had all ended at the last look; {@link #sinceNanos} says since when. */
     private List<Long> ended = NOT_ALL;
 
     private long sinceNanos;
@@ -92,7 +92,7 @@ final class UnnoticedEnds {
     /** The exit code as a shell gives it: 128 and the signal's number for a process that was ended by a signal. */
     private static int exitCode(int status) {
         int signal = status & SIGNAL_BITS;
-        return signal == 0 ? status >> 8 & 0xff : Seen.SIGNAL_BASE + signal;
+        return signal == 0 ? status >> 8 & 0xff : ObservedFailure.SIGNAL_BASE + signal;
     }
 
     /** Whether mpirun is stopped, by a debugger or by Ctrl-Z. */

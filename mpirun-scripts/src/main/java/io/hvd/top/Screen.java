@@ -31,7 +31,7 @@ final class Screen {
         if (job.ranks().size() == job.size()) {
             return "all on this host";
         }
-        String gone = job.gone().isEmpty() ? "" : "; gone from this host: " + Doing.ranks(job.gone());
+        String gone = job.gone().isEmpty() ? "" : "; gone from this host: " + RankActivity.ranks(job.gone());
         boolean hasOthers = job.ranks().size() + job.gone().size() < job.size();
         return job.ranks().size() + " of them on this host" + gone + (hasOthers ? "; the others are not shown" : "");
     }

@@ -29,7 +29,7 @@ record Snapshot(List<Job> jobs) {
      * @param waitedForBy the ranks of this host that wait for it
      * @param rateKnown false if the page is too old to tell a rate
      */
-    record Row(Sighting sighting, Doing doing, List<Integer> waitedForBy, double cpuPercent, boolean rateKnown) {
+    record Row(Sighting sighting, RankActivity doing, List<Integer> waitedForBy, double cpuPercent, boolean rateKnown) {
         RankPage page() {
             return sighting.page();
         }
@@ -46,14 +46,14 @@ record Snapshot(List<Job> jobs) {
     }
 
     private static Job job(List<Sighting> ranks, List<Sighting> earlier, long nowNanos) {
-        Map<Integer, Doing> doing = new LinkedHashMap<>();
-        ranks.forEach(one -> doing.put(one.page().rank(), Doing.of(one, ranks, nowNanos)));
+        Map<Integer, RankActivity> doing = new LinkedHashMap<>();
+        ranks.forEach(one -> doing.put(one.page().rank(), RankActivity.of(one, ranks, nowNanos)));
         List<Row> rows = ranks.stream().map(one -> row(one, doing, earlier)).toList();
         RankPage first = ranks.get(0).page();
         return new Job(first.job(), first.program(), first.size(), rows);
     }
 
-    private static Row row(Sighting one, Map<Integer, Doing> doing, List<Sighting> earlier) {
+    private static Row row(Sighting one, Map<Integer, RankActivity> doing, List<Sighting> earlier) {
         int rank = one.page().rank();
         List<Integer> waitedForBy = doing.entrySet().stream()
                 .filter(other -> other.getValue().waitingFor().contains(rank))
@@ -63,8 +63,8 @@ record Snapshot(List<Job> jobs) {
                 .map(Sighting::process)
                 .filter(process -> process.pid() == one.process().pid())
                 .findFirst();
-        Doing.State state = doing.get(rank).state();
-        boolean rateKnown = state != Doing.State.STOPPED && state != Doing.State.SILENT;
+        RankActivity.State state = doing.get(rank).state();
+        boolean rateKnown = state != RankActivity.State.STOPPED && state != RankActivity.State.SILENT;
         return new Row(one, doing.get(rank), waitedForBy, one.process().cpuPercent(before), rateKnown);
     }
 

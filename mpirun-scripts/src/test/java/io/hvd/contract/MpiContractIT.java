@@ -33,6 +33,7 @@ class MpiContractIT {
             ProcessSetContractTest.class,
             UnevenSetContractTest.class,
             PreparedContractTest.class,
+            PreparedMovementContractTest.class,
             StepContractTest.class,
             StepExitContractTest.class,
             HorovodContractTest.class);

@@ -2,11 +2,11 @@ package io.hvd.doctor;
 
 import static io.hvd.doctor.Made.findings;
 import static io.hvd.doctor.Made.host;
+import static io.hvd.doctor.Made.inventory;
 import static io.hvd.doctor.Made.link;
-import static io.hvd.doctor.Made.survey;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.hvd.doctor.Survey.Host;
+import io.hvd.doctor.HostInventory.Host;
 import java.util.List;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
@@ -20,8 +20,8 @@ final class CheckTest {
     void healthyHostsHaveNoFinding() {
         var links = List.of(link("a", "b", 30, FAST, 4), link("b", "a", 30, FAST, -4));
 
-        assertThat(findings(survey(links, host("a"), host("b")))).isEmpty();
-        assertThat(findings(survey(host("a")))).isEmpty();
+        assertThat(findings(inventory(links, host("a"), host("b")))).isEmpty();
+        assertThat(findings(inventory(host("a")))).isEmpty();
     }
 
     @Test
@@ -134,18 +134,19 @@ final class CheckTest {
         assertThat(finding.hosts()).containsExactly("b");
         assertThat(finding.found()).isEqualTo("3 ranks and 2 GPUs");
         assertThat(finding.command()).isEqualTo("horovodrun -np 4");
-        assertThat(findings(survey(host(3, "b", "values.HVD_SHARE_GPU='1'")))).isEmpty();
+        assertThat(findings(inventory(host(3, "b", "values.HVD_SHARE_GPU='1'"))))
+                .isEmpty();
     }
 
     @Test
     void ranksThatPickTheirGpusThemselvesAreNotCounted() {
-        assertThat(findings(survey(host(3, "b", "values.HVD_PIN_GPU='0'")))).isEmpty();
+        assertThat(findings(inventory(host(3, "b", "values.HVD_PIN_GPU='0'")))).isEmpty();
     }
 
     @Test
     void aJobThatIsToldToComputeOnTheCpuHearsNothingOfGpus() {
-        assertThat(findings(
-                        survey(host(3, "b", "values.HVD_BACKEND='mpi'", "gpu.obstacle='libnccl.so.2 is not there'"))))
+        assertThat(findings(inventory(
+                        host(3, "b", "values.HVD_BACKEND='mpi'", "gpu.obstacle='libnccl.so.2 is not there'"))))
                 .isEmpty();
     }
 
@@ -166,7 +167,7 @@ final class CheckTest {
                 host("b", "gpu.rows=[{'item': 'GPU 0', 'found': 'H100, 0000:07:00.0, 80 GiB', 'missing': ''}]");
 
         assertThat(only(Diagnosis.GPUS_DIFFER, host("a"), other).found()).contains("GPU 0 H100 on a", "A100 on b");
-        assertThat(findings(survey(host("a"), elsewhere))).isEmpty();
+        assertThat(findings(inventory(host("a"), elsewhere))).isEmpty();
     }
 
     @Test
@@ -178,10 +179,10 @@ final class CheckTest {
 
     @Test
     void theHeapThatWasAskedForDoesNotFit() {
-        var survey = new Survey(
+        var inventory = new HostInventory(
                 List.of(host(8, "a", "gpu.gpus=8")), List.of(), OptionalLong.of(8 * Made.GIB), Made.GIB, "", "");
 
-        Finding finding = only(Diagnosis.HEAP_TOO_LARGE, survey);
+        Finding finding = only(Diagnosis.HEAP_TOO_LARGE, inventory);
 
         assertThat(finding.found())
                 .isEqualTo("8 x (8.0 GiB heap + 128 MiB direct + 1.0 GiB native) = 73.0 GiB of 64.0 GiB");
@@ -215,12 +216,12 @@ final class CheckTest {
 
         assertThat(only(Diagnosis.SMALL_SHM, host("a", small)).found())
                 .isEqualTo("/dev/shm has 19 MiB free of 4.0 GiB, 2 ranks want 19 MiB");
-        assertThat(findings(survey(host(1, "a", small)))).isEmpty();
-        assertThat(findings(survey(host("a", "folders.sharedMemory.free=19927040"))))
+        assertThat(findings(inventory(host(1, "a", small)))).isEmpty();
+        assertThat(findings(inventory(host("a", "folders.sharedMemory.free=19927040"))))
                 .isEmpty();
-        assertThat(findings(survey(host("a", "folders.sharedMemory.free=16777216", off))))
+        assertThat(findings(inventory(host("a", "folders.sharedMemory.free=16777216", off))))
                 .isEmpty();
-        assertThat(findings(survey(host("a", across), host("b")))).isEmpty();
+        assertThat(findings(inventory(host("a", across), host("b")))).isEmpty();
         assertThat(only(Diagnosis.SMALL_SHM, host("a", across.replace("136", "135")), host("b"))
                         .found())
                 .endsWith("2 ranks want 40 MiB");
@@ -251,7 +252,7 @@ final class CheckTest {
                                 host("a", "limits.lockedMemory=65536", "limits.fabric='mlx5_0 (InfiniBand)'"))
                         .found())
                 .isEqualTo("64 KiB of locked memory beside mlx5_0 (InfiniBand)");
-        assertThat(findings(survey(host("a", "limits.lockedMemory=65536")))).isEmpty();
+        assertThat(findings(inventory(host("a", "limits.lockedMemory=65536")))).isEmpty();
     }
 
     @Test
@@ -270,7 +271,8 @@ final class CheckTest {
         assertThat(only(Diagnosis.FULL_CACHE, host("a", "folders.cache.free=1048576"))
                         .found())
                 .isEqualTo("/home/me has 1 MiB free, LibTorch wants 600 MiB");
-        assertThat(findings(survey(host("a", "folders.cache.free=1", "folders.cache.path='/home/me/.javacpp/cache'"))))
+        assertThat(findings(
+                        inventory(host("a", "folders.cache.free=1", "folders.cache.path='/home/me/.javacpp/cache'"))))
                 .isEmpty();
     }
 
@@ -310,7 +312,7 @@ final class CheckTest {
 
     @Test
     void aHostWithoutTheInterfacesAskedFor() {
-        var survey = new Survey(
+        var inventory = new HostInventory(
                 List.of(host("a"), host("b", "network.used=[]")),
                 List.of(),
                 OptionalLong.empty(),
@@ -318,7 +320,7 @@ final class CheckTest {
                 "eth7",
                 "");
 
-        Finding finding = only(Diagnosis.NO_INTERFACE, survey);
+        Finding finding = only(Diagnosis.NO_INTERFACE, inventory);
 
         assertThat(finding.hosts()).containsExactly("b");
         assertThat(finding.found()).isEqualTo("none of eth7, there are eth0, lo");
@@ -329,7 +331,7 @@ final class CheckTest {
         var closed = Link.refused("b", "a", new ListeningPort("eth0", "10.0.0.1", 4000), "Connection refused");
         var links = List.of(link("a", "b", 30, FAST, 0), closed);
 
-        Finding finding = only(Diagnosis.NO_CONNECTION, survey(links, host("a"), host("b")));
+        Finding finding = only(Diagnosis.NO_CONNECTION, inventory(links, host("a"), host("b")));
 
         assertThat(finding.hosts()).containsExactly("b");
         assertThat(finding.found()).isEqualTo("no connection to a at 10.0.0.1 (eth0): Connection refused");
@@ -341,7 +343,8 @@ final class CheckTest {
         var closed = Link.refused("a", "b", new ListeningPort("eth1", "10.1.0.1", 4000), "connect timed out");
 
         Finding finding = only(
-                Diagnosis.ONE_WAY_CLOSED, survey(List.of(closed, link("a", "b", 30, FAST, 0)), host("a"), host("b")));
+                Diagnosis.ONE_WAY_CLOSED,
+                inventory(List.of(closed, link("a", "b", 30, FAST, 0)), host("a"), host("b")));
 
         assertThat(finding.found()).contains("10.1.0.1 (eth1)", "timed out");
         assertThat(finding.command()).isEqualTo("horovodrun --network-interfaces eth0");
@@ -349,10 +352,10 @@ final class CheckTest {
 
     @Test
     void aSlowAndALongWay() {
-        assertThat(only(Diagnosis.SLOW_LINK, survey(List.of(link("a", "b", 30, 99e6, 0)), host("a"), host("b")))
+        assertThat(only(Diagnosis.SLOW_LINK, inventory(List.of(link("a", "b", 30, 99e6, 0)), host("a"), host("b")))
                         .found())
                 .isEqualTo("99 MB/s to b over eth0");
-        assertThat(only(Diagnosis.LONG_WAY, survey(List.of(link("a", "b", 1_200, FAST, 0)), host("a"), host("b")))
+        assertThat(only(Diagnosis.LONG_WAY, inventory(List.of(link("a", "b", 1_200, FAST, 0)), host("a"), host("b")))
                         .found())
                 .isEqualTo("1.2 ms to b and back");
     }
@@ -361,18 +364,18 @@ final class CheckTest {
     void clocksThatDiffer() {
         var links = List.of(link("a", "b", 30, FAST, -2_500_000), link("b", "a", 30, FAST, 2_500_000));
 
-        Finding finding = only(Diagnosis.CLOCKS_DIFFER, survey(links, host("a"), host("b")));
+        Finding finding = only(Diagnosis.CLOCKS_DIFFER, inventory(links, host("a"), host("b")));
 
         assertThat(finding.hosts()).containsExactly("b");
         assertThat(finding.found()).isEqualTo("its clock is 2.500 s behind that of a");
     }
 
     private static Finding only(Diagnosis diagnosis, Host... hosts) {
-        return only(diagnosis, survey(hosts));
+        return only(diagnosis, inventory(hosts));
     }
 
-    private static Finding only(Diagnosis diagnosis, Survey survey) {
-        List<Finding> found = findings(survey);
+    private static Finding only(Diagnosis diagnosis, HostInventory inventory) {
+        List<Finding> found = findings(inventory);
         assertThat(found).extracting(Finding::diagnosis).containsExactly(diagnosis);
         assertThat(found.get(0).command()).isNotBlank();
         return found.get(0);

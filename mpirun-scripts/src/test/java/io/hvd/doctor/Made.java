@@ -3,7 +3,7 @@ package io.hvd.doctor;
 import com.google.gson.Gson;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
-import io.hvd.doctor.Survey.Host;
+import io.hvd.doctor.HostInventory.Host;
 import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalLong;
@@ -61,21 +61,21 @@ final class Made {
         return new Host(name, ranks, name.equals("a"), facts(name, changes));
     }
 
-    static Survey survey(Host... hosts) {
-        return new Survey(List.of(hosts), List.of(), OptionalLong.empty(), GIB, "", "ssh -p 2222");
+    static HostInventory inventory(Host... hosts) {
+        return new HostInventory(List.of(hosts), List.of(), OptionalLong.empty(), GIB, "", "ssh -p 2222");
     }
 
-    static Survey survey(List<Link> links, Host... hosts) {
-        return new Survey(List.of(hosts), links, OptionalLong.empty(), GIB, "", "ssh -p 2222");
+    static HostInventory inventory(List<Link> links, Host... hosts) {
+        return new HostInventory(List.of(hosts), links, OptionalLong.empty(), GIB, "", "ssh -p 2222");
     }
 
     static Link link(String from, String to, double micros, double bytesPerSecond, double aheadMicros) {
         return new Link(from, to, "eth0", "10.0.0.9", "", micros, bytesPerSecond, aheadMicros);
     }
 
-    static List<Finding> findings(Survey survey) {
+    static List<Finding> findings(HostInventory inventory) {
         return Check.ALL.stream()
-                .flatMap(check -> check.findings(survey).stream())
+                .flatMap(check -> check.findings(inventory).stream())
                 .toList();
     }
 }

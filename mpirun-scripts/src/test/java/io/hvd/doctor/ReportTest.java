@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 
 final class ReportTest {
 
-    private final Survey survey = Made.survey(
+    private final HostInventory inventory = Made.inventory(
             List.of(link("a", "b", 31, 1.25e9, -4)),
             host(
                     "a",
@@ -25,7 +25,7 @@ final class ReportTest {
 
     @Test
     void theWorstStandsFirstWithItsNumberCauseAndCommand() {
-        String text = ReportText.of(new Report(survey, List.of(note, warning, error), ""));
+        String text = ReportText.of(new Report(inventory, List.of(note, warning, error), ""));
 
         assertThat(text)
                 .containsSubsequence(
@@ -39,7 +39,7 @@ final class ReportTest {
 
     @Test
     void everyHostIsShownAsItIs() {
-        String text = ReportText.of(new Report(survey, List.of(), "self-test: right"));
+        String text = ReportText.of(new Report(inventory, List.of(), "self-test: right"));
 
         assertThat(text)
                 .contains(
@@ -55,7 +55,7 @@ final class ReportTest {
 
     @Test
     void jsonHasTheSameForPrograms() {
-        JsonObject json = JsonParser.parseString(new Report(survey, List.of(warning, error), "").json())
+        JsonObject json = JsonParser.parseString(new Report(inventory, List.of(warning, error), "").json())
                 .getAsJsonObject();
 
         assertThat(json.get("errors").getAsInt()).isEqualTo(1);
@@ -81,7 +81,8 @@ final class ReportTest {
 
     @Test
     void onlyErrorsCountForTheExitCode() {
-        assertThat(new Report(survey, List.of(warning, note), "").hasErrors()).isFalse();
-        assertThat(new Report(survey, List.of(error), "").hasErrors()).isTrue();
+        assertThat(new Report(inventory, List.of(warning, note), "").hasErrors())
+                .isFalse();
+        assertThat(new Report(inventory, List.of(error), "").hasErrors()).isTrue();
     }
 }

@@ -28,7 +28,7 @@ final class Segments {
         }
     }
 
-    /** Those that are there now, were not before, and do not go. */
+    /** Segments that are there now, were not there before, and do not go away. */
     static Set<String> leftSince(Set<String> before) throws IOException {
         long begin = System.nanoTime();
         Set<String> left = now();

@@ -26,9 +26,9 @@ class SettingsIT {
         Job job = Job.run(command, Map.of());
 
         assertThat(job.exitCode()).isEqualTo(1);
-        assertThat(job.lines("HOROVOD_CACHE_CAPACITY: not set on ranks {0}; \"0\" on ranks {1}")
+        assertThat(job.lines("HOROVOD_CACHE_CAPACITY: absent on ranks {0}; \"0\" on ranks {1}")
                                 .isEmpty()
-                        && job.lines("HOROVOD_CACHE_CAPACITY: \"0\" on ranks {1}; not set on ranks {0}")
+                        && job.lines("HOROVOD_CACHE_CAPACITY: \"0\" on ranks {1}; absent on ranks {0}")
                                 .isEmpty())
                 .as(job.output())
                 .isFalse();
@@ -142,7 +142,8 @@ class SettingsIT {
         assertThat(last[last.length - 1]).isEqualTo("best");
         long threshold = Math.round(Double.parseDouble(last[5]) * (1 << 20));
         assertThat(ranks.get(0))
-                .startsWith("TUNED {HOROVOD_CYCLE_TIME=" + last[4] + ", HOROVOD_FUSION_THRESHOLD=" + threshold + "}");
+                .startsWith("TUNED {HOROVOD_CYCLE_TIME=" + last[4] + ", HOROVOD_FUSION_THRESHOLD=" + threshold
+                        + ", HVD_BUCKET_BYTES=0}");
         assertThat(lines)
                 .as("several thresholds were tried")
                 .filteredOn(line -> line.endsWith(",search"))

@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** Trains until autotuning has ended on all ranks, with results that every step checks, and prints what it has found. */
-final class TuningProgram {
+public final class TuningProgram {
     private static final int[] ELEMENTS = {40_000, 10, 20_000, 1, 3_000};
     private static final int MOST_STEPS = 100_000;
 

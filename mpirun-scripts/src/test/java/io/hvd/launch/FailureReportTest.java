@@ -13,7 +13,8 @@ import org.junit.jupiter.api.Test;
 final class FailureReportTest {
 
     private static final Instant NOON = Instant.parse("2026-01-02T12:00:00Z");
-    private static final Seen KILLED = new Seen(2, "c", 137, "rank 2 on c, pid 4242, was ended by signal 9");
+    private static final ObservedFailure KILLED =
+            new ObservedFailure(2, "c", 137, "rank 2 on c, pid 4242, was ended by signal 9");
 
     @Test
     void theFirstCauseIsShownInFullAndTheOthersInOneLineEach() {
@@ -79,8 +80,8 @@ final class FailureReportTest {
 
     @Test
     void theExitCodeIsThatOfTheFirstFailureWhicheverMpirunReports() {
-        var exitedWithSeven = new Seen(0, "", 7, "rank 0 ended with exit code 7");
-        var exitedWithThree = new Seen(1, "", 3, "rank 1 ended with exit code 3");
+        var exitedWithSeven = new ObservedFailure(0, "", 7, "rank 0 ended with exit code 7");
+        var exitedWithThree = new ObservedFailure(1, "", 3, "rank 1 ended with exit code 3");
         var systemExit = cause(1, 0, FailureRecord.UNKNOWN);
 
         assertThat(new FailureReport(List.of(cause(1, 0, 1)), Optional.of(exitedWithSeven), 7).exitCode())
@@ -93,7 +94,7 @@ final class FailureReportTest {
 
     @Test
     void whatMpirunSawOfARankThatLeftARecordIsNoSecondFailure() {
-        var ended = new Seen(0, "", 1, "rank 0 ended the job with exit code 1");
+        var ended = new ObservedFailure(0, "", 1, "rank 0 ended the job with exit code 1");
 
         assertThat(new FailureReport(List.of(cause(1, 0, 1), consequence(0, 5)), Optional.of(ended), 1).text())
                 .contains("first failure: rank 1 on b")
@@ -102,7 +103,8 @@ final class FailureReportTest {
 
     @Test
     void aLostHostIsTheFirstFailureAndItsRanksStandInWhatTheOthersNoticed() {
-        var lost = new Seen(Seen.NO_RANK, "c", Seen.NO_CODE, "mpirun has lost the connection to host c");
+        var lost = new ObservedFailure(
+                ObservedFailure.NO_RANK, "c", ObservedFailure.NO_CODE, "mpirun has lost the connection to host c");
 
         assertThat(new FailureReport(List.of(consequence(0, 0)), Optional.of(lost), 205).text())
                 .contains(

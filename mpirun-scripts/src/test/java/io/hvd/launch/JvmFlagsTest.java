@@ -17,9 +17,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class JvmFlagsTest {
 
     @Test
-    void ranksWithLessThanTwoCoresEachCollectOnTheirOwnThread() {
-        assertThat(flags(2, Map.of(), "-np 4 java -jar t.jar")).containsExactly("-XX:+UseSerialGC");
-        assertThat(flags(7, Map.of(), "-np 4 java -jar t.jar")).containsExactly("-XX:+UseSerialGC");
+    void ranksWithLessThanTwoCoresEachCollectOnTheirOwnThreadAndCompileLater() {
+        List<String> both = List.of("-XX:+UseSerialGC", "-XX:CompileThresholdScaling=4");
+        assertThat(flags(2, Map.of(), "-np 4 java -jar t.jar")).isEqualTo(both);
+        assertThat(flags(7, Map.of(), "-np 4 java -jar t.jar")).isEqualTo(both);
         assertThat(reasons("-np 4 java -jar t.jar")).first().asString().startsWith("4 ranks share 2 cores");
     }
 
@@ -48,8 +49,8 @@ final class JvmFlagsTest {
                 "-np 4 --binding-args x java -jar t.jar",
                 "-np 4 java @flags -jar t.jar",
                 "-np 4 java -XX:ActiveProcessorCount=2 -jar t.jar",
-                "-np 4 java -XX:+UseParallelGC -jar t.jar",
-                "-np 4 java -XX:+UseG1GC -jar t.jar",
+                "-np 4 java -XX:+UseParallelGC -XX:CompileThresholdScaling=1 -jar t.jar",
+                "-np 4 java -XX:+UseG1GC -XX:Tier4InvocationThreshold=9000 -jar t.jar",
                 "-np 4 -H here:2,b:2 java -jar t.jar"
             })
     void whatTheUserHasDecidedStays(String line) {

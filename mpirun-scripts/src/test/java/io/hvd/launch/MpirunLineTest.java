@@ -41,19 +41,21 @@ final class MpirunLineTest {
     @Test
     void theWholeLineForOneHostAndOpenMpi4() {
         assertThat(line(V4, root(container(PLAIN)), "-np", "8", "java", "-jar", "a b.jar"))
-                .isEqualTo("mpirun --allow-run-as-root -np 8 --bind-to none --map-by slot --oversubscribe"
-                        + " --mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl self,vader"
-                        + " --mca btl_vader_single_copy_mechanism none --mca opal_signal 31"
-                        + " -x UCX_ERROR_SIGNALS= -x HVD_FAILURE_DIR env java -XX:+UseSerialGC -jar 'a b.jar'");
+                .isEqualTo(
+                        "mpirun --allow-run-as-root -np 8 --bind-to none --map-by slot --oversubscribe"
+                                + " --mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl self,vader"
+                                + " --mca btl_vader_single_copy_mechanism none --mca opal_signal 31"
+                                + " -x UCX_ERROR_SIGNALS= -x HVD_FAILURE_DIR env java -XX:+UseSerialGC -XX:CompileThresholdScaling=4 -jar 'a b.jar'");
     }
 
     @Test
     void theWholeLineForOneHostAndOpenMpi5() {
         assertThat(line(V5, root(container(PLAIN)), "-np", "8", "java", "-jar", "a b.jar"))
-                .isEqualTo("mpirun --allow-run-as-root -np 8 --bind-to none --map-by slot:OVERSUBSCRIBE"
-                        + " --mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl self,sm"
-                        + " --mca smsc ^cma --pmixmca ptl_base_if_include lo --mca opal_signal 31"
-                        + " -x UCX_ERROR_SIGNALS= -x HVD_FAILURE_DIR env java -XX:+UseSerialGC -jar 'a b.jar'");
+                .isEqualTo(
+                        "mpirun --allow-run-as-root -np 8 --bind-to none --map-by slot:OVERSUBSCRIBE"
+                                + " --mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl self,sm"
+                                + " --mca smsc ^cma --pmixmca ptl_base_if_include lo --mca opal_signal 31"
+                                + " -x UCX_ERROR_SIGNALS= -x HVD_FAILURE_DIR env java -XX:+UseSerialGC -XX:CompileThresholdScaling=4 -jar 'a b.jar'");
     }
 
     @Test
@@ -359,7 +361,15 @@ final class MpirunLineTest {
 
             assertThat(line.command())
                     .startsWith("sh", "-c")
-                    .endsWith("horovodrun-output", "/o ut", "2", "java", "-XX:+UseSerialGC", "-jar", "a b");
+                    .endsWith(
+                            "horovodrun-output",
+                            "/o ut",
+                            "2",
+                            "java",
+                            "-XX:+UseSerialGC",
+                            "-XX:CompileThresholdScaling=4",
+                            "-jar",
+                            "a b");
             assertThat(ShellWords.join(line.words())).doesNotContain("--output");
             assertThat(line.explained()).contains("/o ut/rank.N/stdout");
         }

@@ -34,7 +34,7 @@ final class MpirunWordsTest {
             words.accept(new byte[] {one, '!'}, 1);
         }
 
-        assertThat(words.firstFailure()).map(Seen::words).contains(what);
+        assertThat(words.firstFailure()).map(ObservedFailure::words).contains(what);
     }
 
     @ParameterizedTest

@@ -2,6 +2,7 @@ package io.hvd.launch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.faults.TuningProgram;
 import io.hvd.testing.HostsProgram;
 import io.hvd.testing.Job;
 import io.hvd.testing.NamespaceHosts;
@@ -330,6 +331,34 @@ final class NamespaceHostsIT {
         int from = output.lastIndexOf("horovodrun: first failure");
         assertThat(from).as(output).isNotNegative();
         return output.substring(from);
+    }
+
+    /** The program checks the sums of every step; the settings of the end are the same on all ranks. */
+    @Test
+    void autotuneTriesWithAndWithoutAddingInsideTheHostsFirst() throws IOException {
+        Path log = folder.resolve("tune.csv");
+        List<String> words = new ArrayList<>(
+                Job.program(Horovodrun.class, "-p", NamespaceHosts.PORT, "-i", hosts.key(), "-np", "4"));
+        words.addAll(List.of("-H", "node-a:2,node-b:2", "--autotune", "--autotune-log-file", log.toString()));
+        words.addAll(List.of("--autotune-steps-per-sample", "2", "--fusion-threshold-mb", "1"));
+        words.addAll(Job.program(TuningProgram.class));
+        Job job = Job.run(
+                hosts.on("node-a", words),
+                with(Map.of("HVD_AUTOTUNE_SAMPLE_MILLIS", "1", "HVD_STATIC_PLAN_STEPS", "2")));
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        List<String> ranks = job.lines("TUNED ").stream()
+                .map(line -> line.substring(line.indexOf("TUNED ")))
+                .toList();
+        assertThat(ranks)
+                .hasSize(4)
+                .containsOnly(ranks.get(0))
+                .allSatisfy(
+                        rank -> assertThat(rank).containsPattern("HOROVOD_HIERARCHICAL_ALLREDUCE=[01], HVD_BUCKET"));
+        assertThat(Files.readAllLines(log).stream()
+                        .filter(line -> line.endsWith(",search"))
+                        .map(line -> line.charAt(0)))
+                .contains('0', '1');
     }
 
     private static Job horovodrun(Map<String, String> environment, String... flags) {

@@ -3,6 +3,7 @@ package io.hvd.top;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 
+import io.hvd.Hvd;
 import io.hvd.top.OpenPages.Sighting;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -15,8 +16,12 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.zip.CRC32;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -57,7 +62,7 @@ final class HvdTopTest {
                 RankPage.parse(page(json)).orElseThrow(), new ProcessFacts(100 + rank, state, 0, 2 << 20, NOW));
     }
 
-    private static List<Doing> doings(Sighting... ranks) {
+    private static List<RankActivity> doings(Sighting... ranks) {
         return Snapshot.of(List.of(ranks), List.of(), NOW).jobs().get(0).ranks().stream()
                 .map(Snapshot.Row::doing)
                 .toList();
@@ -76,7 +81,7 @@ final class HvdTopTest {
                 .get(0)
                 .ranks();
 
-        assertThat(rows.get(0).doing().state()).isEqualTo(Doing.State.WAITING);
+        assertThat(rows.get(0).doing().state()).isEqualTo(RankActivity.State.WAITING);
         assertThat(rows.get(0).doing().text()).isEqualTo("waits for rank 2 in allreduce w since 4.2 s");
         assertThat(rows.get(1).doing().waitingFor()).containsExactly(2);
         assertThat(rows.get(2).doing().text()).isEqualTo("computing");
@@ -86,23 +91,23 @@ final class HvdTopTest {
     /** Its page is older than the calls of the others, and says that it was about to wait too. */
     @Test
     void aStoppedRankIsSaidToBeStoppedAndTheOthersWaitForIt() {
-        List<Doing> doings = doings(
+        List<RankActivity> doings = doings(
                 rank(0, 'S', 100, call("w", 8_000, -1), ""),
                 rank(1, 'S', 100, call("w", 8_000, -1), ""),
                 rank(2, 'T', 9_000, call("v", 1, -1), ""));
 
         assertThat(doings.get(0).waitingFor()).containsExactly(2);
-        assertThat(doings.get(2).state()).isEqualTo(Doing.State.STOPPED);
+        assertThat(doings.get(2).state()).isEqualTo(RankActivity.State.STOPPED);
         assertThat(doings.get(2).text()).contains("stopped");
     }
 
     @Test
     void aRankWithoutAPageIsNotTakenForOneThatComputes() {
-        List<Doing> doings =
+        List<RankActivity> doings =
                 doings(rank(0, 'S', 100, call("w", 8_000, -1), ""), rank(1, 'S', 100, call("w", 8_000, -1), ""));
 
         assertThat(doings).allSatisfy(doing -> {
-            assertThat(doing.state()).isEqualTo(Doing.State.WAITING);
+            assertThat(doing.state()).isEqualTo(RankActivity.State.WAITING);
             assertThat(doing.waitingFor()).isEmpty();
             assertThat(doing.text()).startsWith("waits, perhaps for ranks of other hosts, in allreduce w since 8.1 s");
         });
@@ -131,7 +136,7 @@ final class HvdTopTest {
     /** The pages of two ranks are up to a second apart. */
     @Test
     void aRankThatHasFinishedTheCallMeanwhileIsNotWaitedFor() {
-        List<Doing> doings = doings(
+        List<RankActivity> doings = doings(
                 rank(0, 'S', 1_000, call("w", 2_000, -1), ""),
                 rank(1, 'S', 1_000, call("w", 2_000, -1), ""),
                 rank(2, 'S', 0, "", call("w", 500, 400)));
@@ -142,7 +147,7 @@ final class HvdTopTest {
     /** The others were quicker: their next call of the same name came before the late rank's last one had ended. */
     @Test
     void aRankWhoseCallOfTheStepBeforeEndedLastIsWaitedFor() {
-        List<Doing> doings = doings(
+        List<RankActivity> doings = doings(
                 rank(0, 'S', 900, call("w", 4_100, -1), ""),
                 rank(1, 'S', 100, call("w", 4_900, -1), ""),
                 rank(2, 'R', 0, "", call("w", 5_100, 4_990)));
@@ -155,7 +160,7 @@ final class HvdTopTest {
     void aRankThatNoLongerWritesIsSilentAndHasNoRate() {
         Snapshot snapshot = Snapshot.of(List.of(rank(0, 'D', 7_000, "", "")), List.of(), NOW);
 
-        assertThat(snapshot.jobs().get(0).ranks().get(0).doing().state()).isEqualTo(Doing.State.SILENT);
+        assertThat(snapshot.jobs().get(0).ranks().get(0).doing().state()).isEqualTo(RankActivity.State.SILENT);
         assertThat(String.join("\n", Screen.lines(snapshot)))
                 .contains("has said nothing for 7.0 s, last computing")
                 .doesNotContain("2.5");
@@ -201,6 +206,39 @@ final class HvdTopTest {
         Files.delete(folder.resolve("41/stat"));
 
         assertThat(new OpenPages(folder).ranks()).isEmpty();
+    }
+
+    /** It waits for the pages, which the monitors' threads write. */
+    @Test
+    @Timeout(60)
+    void twoJobsOfOneProcessAreShownAsTwo() {
+        CountDownLatch seen = new CountDownLatch(1);
+        ExecutorService jobs = Executors.newFixedThreadPool(2);
+        try {
+            for (int job = 0; job < 2; job++) {
+                jobs.submit(() -> Hvd.spawn(2, hvd -> {
+                    seen.await();
+                    return 0;
+                }));
+            }
+            long own = ProcessHandle.current().pid();
+            List<Sighting> ranks = List.of();
+            while (ranks.size() < 4) {
+                ranks = new OpenPages(Path.of("/proc"))
+                        .ranks().stream()
+                                .filter(one -> one.process().pid() == own)
+                                .toList();
+            }
+            assertThat(Snapshot.of(ranks, List.of(), System.nanoTime()).jobs())
+                    .hasSize(2)
+                    .allSatisfy(job -> {
+                        assertThat(job.ranks()).hasSize(2);
+                        assertThat(job.name()).startsWith("this JVM:" + own + "#");
+                    });
+        } finally {
+            seen.countDown();
+            jobs.shutdown();
+        }
     }
 
     @Test

@@ -14,7 +14,9 @@ import io.hvd.spi.DataPlane;
 import io.hvd.spi.NodeGroups;
 import io.hvd.spi.Progress;
 import io.hvd.spi.Topology;
+import io.hvd.spi.Transfers;
 import io.hvd.tensor.Device;
+import io.hvd.tensor.ReduceKernel;
 import io.hvd.tensor.Reducer;
 import java.util.List;
 import java.util.function.BooleanSupplier;
@@ -153,6 +155,17 @@ final class HybridBackend implements Backend {
     public List<byte[]> exchange(byte[] mine) {
         hub.exchanged().set(thread, mine);
         return oncePerProcess.run(thread == 0, () -> interProcess.exchange(hub.exchanged()));
+    }
+
+    @Override
+    public Transfers transfers() {
+        throw new UnsupportedOperationException(
+                "ranks that are threads send by way of the thread that owns the back end");
+    }
+
+    @Override
+    public ReduceKernel kernel() {
+        return ReduceKernel.NONE;
     }
 
     @Override

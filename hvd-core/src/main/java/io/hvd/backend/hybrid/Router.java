@@ -119,6 +119,12 @@ final class Router {
             Router.this.send(grid.rank(thread), rank, message);
         }
 
+        /** Always true, because the router's own thread moves messages on. */
+        @Override
+        public boolean isFlushed() {
+            return true;
+        }
+
         @Override
         public void receive(long nanos, Inbox inbox) {
             mailboxes.get(thread).receive(nanos, inbox);

@@ -8,6 +8,8 @@ import io.hvd.spi.ControlChannel;
 import io.hvd.spi.DataPlane;
 import io.hvd.spi.Progress;
 import io.hvd.spi.Topology;
+import io.hvd.spi.Transfers;
+import io.hvd.tensor.ReduceKernel;
 import io.hvd.tensor.Reducer;
 import java.util.Collections;
 import java.util.List;
@@ -76,6 +78,17 @@ final class LocalBackend implements Backend {
         List<byte[]> all = List.copyOf(hub.exchanged());
         hub.rendezvous().meet();
         return all;
+    }
+
+    @Override
+    public Transfers transfers() {
+        throw new UnsupportedOperationException(
+                "the ranks are threads of one process, which hand tensors to each other");
+    }
+
+    @Override
+    public ReduceKernel kernel() {
+        return ReduceKernel.NONE;
     }
 
     @Override

@@ -38,7 +38,7 @@ public abstract sealed class MemoryCollectives extends HostDataPlane permits One
     }
 
     @Override
-    public final void vetoAllreduce(Device device, long elements, Reduction how) {
+    public void vetoAllreduce(Device device, long elements, Reduction how) {
         allreduce.veto(elements, how);
     }
 

@@ -7,6 +7,7 @@ import io.hvd.tensor.Device;
 import io.hvd.tensor.Reducer;
 import io.hvd.tensor.Tensor;
 import java.util.List;
+import java.util.Optional;
 
 /** The data plane of ranks that all share one memory. */
 public final class OneLevelCollectives extends MemoryCollectives {
@@ -36,6 +37,16 @@ public final class OneLevelCollectives extends MemoryCollectives {
         this.movement = new OneLevelMovement(rounds, reducer);
         this.ofAll = ofAll;
         this.progress = progress;
+    }
+
+    @Override
+    public Optional<String> noChoiceOfLevels() {
+        return Optional.of("all ranks share one memory");
+    }
+
+    @Override
+    public void useTwoLevels(boolean two) {
+        throw new UnsupportedOperationException(noChoiceOfLevels().orElseThrow());
     }
 
     @Override

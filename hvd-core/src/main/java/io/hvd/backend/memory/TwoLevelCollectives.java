@@ -2,12 +2,14 @@ package io.hvd.backend.memory;
 
 import io.hvd.spi.Activities;
 import io.hvd.spi.Collectives;
+import io.hvd.spi.DataPlane;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.Reducer;
 import io.hvd.tensor.Tensor;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * The data plane of ranks in several groups that have a memory each. Data moves through the memory inside a group, and
@@ -25,6 +27,7 @@ public final class TwoLevelCollectives extends MemoryCollectives {
     private final int self;
 
     private final TwoLevelMovement movement;
+    private boolean twoLevels = true;
 
     /**
      * What two levels are used for.
@@ -75,6 +78,35 @@ public final class TwoLevelCollectives extends MemoryCollectives {
     @Override
     public boolean takesVetoes(Device device) {
         return device.isCpu() && limits.takesVetoes();
+    }
+
+    /** Ranks leave a static plan by a veto, which a way that is no data plane does not take. */
+    @Override
+    public Optional<String> noChoiceOfLevels() {
+        return flat instanceof DataPlane
+                ? Optional.empty()
+                : Optional.of("messages between threads of several processes take no vetoes");
+    }
+
+    @Override
+    public void useTwoLevels(boolean two) {
+        twoLevels = two;
+    }
+
+    @Override
+    public boolean allreduceUnlessVetoed(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
+        return twoLevels
+                ? super.allreduceUnlessVetoed(inputs, outputs, how)
+                : ((DataPlane) flat).allreduceUnlessVetoed(inputs, outputs, how);
+    }
+
+    @Override
+    public void vetoAllreduce(Device device, long elements, Reduction how) {
+        if (twoLevels) {
+            super.vetoAllreduce(device, elements, how);
+        } else {
+            ((DataPlane) flat).vetoAllreduce(device, elements, how);
+        }
     }
 
     /** Always false, because what goes between the groups may belong to one thread. */

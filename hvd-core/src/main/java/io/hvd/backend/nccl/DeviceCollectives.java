@@ -123,6 +123,16 @@ final class DeviceCollectives implements DataPlane {
     }
 
     @Override
+    public Optional<String> noChoiceOfLevels() {
+        return Optional.of("NCCL's communicators for it are made at init");
+    }
+
+    @Override
+    public void useTwoLevels(boolean two) {
+        throw new UnsupportedOperationException(noChoiceOfLevels().orElseThrow());
+    }
+
+    @Override
     public boolean takesAnyThread(Device device) {
         return device.isCpu() && host.takesAnyThread(device);
     }

@@ -6,6 +6,8 @@ import io.hvd.spi.ControlChannel;
 import io.hvd.spi.DataPlane;
 import io.hvd.spi.Progress;
 import io.hvd.spi.Topology;
+import io.hvd.spi.Transfers;
+import io.hvd.tensor.ReduceKernel;
 import java.util.List;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
@@ -95,6 +97,16 @@ final class NcclBackend implements Backend {
     @Override
     public ControlChannel openChannel() {
         return host.openChannel();
+    }
+
+    @Override
+    public Transfers transfers() {
+        return host.transfers();
+    }
+
+    @Override
+    public ReduceKernel kernel() {
+        return host.kernel();
     }
 
     @Override

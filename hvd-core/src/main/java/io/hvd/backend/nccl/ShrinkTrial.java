@@ -81,7 +81,7 @@ public final class ShrinkTrial implements AutoCloseable {
      * @param wrong what went wrong; empty if nothing did
      * @param millis the time from the abort to the result of the ranks that are left; 0 on the rank that was lost
      */
-    public record Seen(String wrong, double millis) {}
+    public record Result(String wrong, double millis) {}
 
     /**
      * Goes through the trial.
@@ -89,7 +89,7 @@ public final class ShrinkTrial implements AutoCloseable {
      * @param uniqueId that of one rank
      * @param meet returns when all ranks have called it
      */
-    public Seen run(byte[] uniqueId, int rank, int size, Runnable meet) {
+    public Result run(byte[] uniqueId, int rank, int size, Runnable meet) {
         cuda.enter();
         nccl.selectDevice(index);
         NcclCommunicator all = new NcclCommunicator(nccl, uniqueId, size, rank, stream.handle());
@@ -100,19 +100,19 @@ public final class ShrinkTrial implements AutoCloseable {
             }
             // The lost rank's end of the communicator must stay as it is until the others have no use for it.
             meet.run();
-            return new Seen(wrong, 0);
+            return new Result(wrong, 0);
         } finally {
             // Memory cannot be freed while a kernel waits for another rank.
             all.abortHere();
         }
     }
 
-    private Seen goOnWithoutLast(NcclCommunicator all, String before, Runnable meet) {
+    private Result goOnWithoutLast(NcclCommunicator all, String before, Runnable meet) {
         CudaEvent end = begin(all);
         LockSupport.parkNanos(STUCK_NANOS);
         if (end.isReached()) {
             meet.run();
-            return new Seen(before + "an allreduce ended to which rank " + (all.size() - 1) + " did not come; ", 0);
+            return new Result(before + "an allreduce ended to which rank " + (all.size() - 1) + " did not come; ", 0);
         }
         long abort = System.nanoTime();
         NcclCommunicator left = all.withoutLast();
@@ -122,7 +122,7 @@ public final class ShrinkTrial implements AutoCloseable {
             wrong += sum(left);
             double millis = (System.nanoTime() - abort) / 1e6;
             meet.run();
-            return new Seen(wrong, millis);
+            return new Result(wrong, millis);
         } finally {
             // Leaving in order would wait for an allreduce that does not end, on this rank or on another.
             left.abortHere();

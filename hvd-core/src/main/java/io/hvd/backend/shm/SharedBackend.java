@@ -6,6 +6,8 @@ import io.hvd.spi.ControlChannel;
 import io.hvd.spi.DataPlane;
 import io.hvd.spi.Progress;
 import io.hvd.spi.Topology;
+import io.hvd.spi.Transfers;
+import io.hvd.tensor.ReduceKernel;
 import java.util.List;
 import java.util.function.BooleanSupplier;
 
@@ -54,6 +56,16 @@ final class SharedBackend implements Backend {
     @Override
     public List<byte[]> exchange(byte[] mine) {
         return beneath.exchange(mine);
+    }
+
+    @Override
+    public Transfers transfers() {
+        return beneath.transfers();
+    }
+
+    @Override
+    public ReduceKernel kernel() {
+        return beneath.kernel();
     }
 
     @Override

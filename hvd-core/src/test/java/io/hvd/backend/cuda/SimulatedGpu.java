@@ -51,7 +51,7 @@ public final class SimulatedGpu implements CudaCalls, AutoCloseable {
     private final AtomicInteger pinned = new AtomicInteger();
     private final AtomicInteger mostPinned = new AtomicInteger();
     private volatile int mostBlocks = Integer.MAX_VALUE;
-    /** Those whose work every call that allocates or frees memory waits for; none in a process with one GPU. */
+    /** GPUs whose work every call that allocates or frees memory waits for; none in a process with one GPU. */
     private volatile Collection<SimulatedGpu> sameProcess = List.of();
 
     public SimulatedGpu() {

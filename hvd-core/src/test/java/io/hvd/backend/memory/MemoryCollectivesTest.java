@@ -105,6 +105,22 @@ class MemoryCollectivesTest {
         }
     }
 
+    /** All ranks say so between the same two allreduces. */
+    @Test
+    void anAllreduceGoesInOneLevelOrTwoAsItIsTold() throws Exception {
+        run("a,a,b,b,b", (tested, check) -> {
+            for (int i = 0; i < 20; i++) {
+                tested.useTwoLevels(i % 3 == 0);
+                check.sum(DType.FLOAT32, new int[] {5, 9_000 * (i % 2), 1, 700});
+            }
+            assertThat(tested.noChoiceOfLevels()).isEmpty();
+        });
+        run("a,a", (tested, check) -> {
+            assertThat(tested.noChoiceOfLevels()).hasValue("all ranks share one memory");
+            assertThatThrownBy(() -> tested.useTwoLevels(false)).hasMessageContaining("all ranks share one memory");
+        });
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"a", "a,a", "a,a,a,a"})
     void allreduceInOneGroupGivesTheBitsOfTheOracle(String groups) throws Exception {

@@ -16,7 +16,9 @@ import io.hvd.spi.OpKind;
 import io.hvd.spi.Progress;
 import io.hvd.spi.Reduction;
 import io.hvd.spi.Topology;
+import io.hvd.spi.Transfers;
 import io.hvd.tensor.DType;
+import io.hvd.tensor.ReduceKernel;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 import io.hvd.trace.FlightRecorder;
@@ -25,6 +27,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -67,6 +70,26 @@ class LargePlanTest {
         }
 
         @Override
+        public ControlChannel openChannel() {
+            return data.openChannel();
+        }
+
+        @Override
+        public Transfers transfers() {
+            return data.transfers();
+        }
+
+        @Override
+        public ReduceKernel kernel() {
+            return data.kernel();
+        }
+
+        @Override
+        public void programWaits(BooleanSupplier waits) {
+            data.programWaits(waits);
+        }
+
+        @Override
         public Progress progress() {
             return data.progress();
         }
@@ -74,11 +97,6 @@ class LargePlanTest {
         @Override
         public void abort(int exitCode, String reason) {
             data.abort(exitCode, reason);
-        }
-
-        @Override
-        public ControlChannel openChannel() {
-            return data.openChannel();
         }
 
         @Override
@@ -101,7 +119,7 @@ class LargePlanTest {
             Engine engine = new Engine(
                     backend,
                     List.of(),
-                    new EngineSettings(Long.MAX_VALUE, true, TimeUnit.HOURS.toNanos(1), 1024, 10, true, false),
+                    new EngineSettings(Long.MAX_VALUE, true, TimeUnit.HOURS.toNanos(1), 1024, 10, true, false, 0, 0),
                     new FlightRecorder(16),
                     why -> {});
             engines.add(engine);

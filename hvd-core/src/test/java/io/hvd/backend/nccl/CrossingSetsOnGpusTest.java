@@ -29,7 +29,7 @@ class CrossingSetsOnGpusTest {
     private static final List<String> PROCESSES = List.of("p", "p", "q", "q");
     private static final Layout ONE_NODE = Layout.oneNode(4);
     private static final Layout TWO_NODES = new Layout(List.of("a", "a", "b", "b"), 1);
-    /** Those who allocate give those who have gone ahead so much time to launch. */
+    /** How much time to launch the ranks that allocate give to the ranks that have gone ahead. */
     private static final int AHEAD_MILLIS = 200;
 
     /** Ranks 0 and 3 go ahead. */

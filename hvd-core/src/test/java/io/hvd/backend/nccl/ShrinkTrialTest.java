@@ -31,27 +31,27 @@ class ShrinkTrialTest {
         return new ShrinkTrial(nccl, gpu.device(), 0, ELEMENTS, TimeUnit.SECONDS.toNanos(limitSeconds));
     }
 
-    private List<ShrinkTrial.Seen> run(int size) throws Exception {
+    private List<ShrinkTrial.Result> run(int size) throws Exception {
         return run(size, gpu -> trial(gpu, new SimulatedNccl(gpu, fabric).ofVersion(WITH_SHRINK)));
     }
 
-    private List<ShrinkTrial.Seen> run(int size, Function<SimulatedGpu, ShrinkTrial> trials) throws Exception {
+    private List<ShrinkTrial.Result> run(int size, Function<SimulatedGpu, ShrinkTrial> trials) throws Exception {
         byte[] id = new SimulatedNccl(new SimulatedGpu(), fabric).uniqueId();
         CyclicBarrier end = new CyclicBarrier(size);
-        List<CompletableFuture<ShrinkTrial.Seen>> ranks = new ArrayList<>();
+        List<CompletableFuture<ShrinkTrial.Result>> ranks = new ArrayList<>();
         for (int i = 0; i < size; i++) {
             int rank = i;
             ranks.add(CompletableFuture.supplyAsync(
                     () -> live(rank, size, id, end, trials), task -> new Thread(task, "shrink-rank").start()));
         }
-        List<ShrinkTrial.Seen> seen = new ArrayList<>();
-        for (CompletableFuture<ShrinkTrial.Seen> rank : ranks) {
+        List<ShrinkTrial.Result> seen = new ArrayList<>();
+        for (CompletableFuture<ShrinkTrial.Result> rank : ranks) {
             seen.add(rank.get(50, TimeUnit.SECONDS));
         }
         return seen;
     }
 
-    private ShrinkTrial.Seen live(
+    private ShrinkTrial.Result live(
             int rank, int size, byte[] id, CyclicBarrier end, Function<SimulatedGpu, ShrinkTrial> trials) {
         SimulatedGpu gpu = new SimulatedGpu();
         int before = gpu.blocks();
@@ -74,11 +74,11 @@ class ShrinkTrialTest {
     @ParameterizedTest
     @ValueSource(ints = {2, 3, 5})
     void theRanksThatAreLeftGoOnWithRightResultsAfterTheyHaveAborted(int size) throws Exception {
-        List<ShrinkTrial.Seen> seen = run(size);
+        List<ShrinkTrial.Result> seen = run(size);
 
-        assertThat(seen).extracting(ShrinkTrial.Seen::wrong).containsOnly("");
+        assertThat(seen).extracting(ShrinkTrial.Result::wrong).containsOnly("");
         assertThat(seen.subList(0, size - 1))
-                .extracting(ShrinkTrial.Seen::millis)
+                .extracting(ShrinkTrial.Result::millis)
                 .allMatch(millis -> millis > 0);
         assertThat(seen.get(size - 1).millis()).isZero();
     }
@@ -105,7 +105,7 @@ class ShrinkTrialTest {
             }
         };
         try (ShrinkTrial trial = trial(gpu, deaf)) {
-            ShrinkTrial.Seen seen = trial.run(deaf.uniqueId(), 0, 3, () -> {});
+            ShrinkTrial.Result seen = trial.run(deaf.uniqueId(), 0, 3, () -> {});
             assertThat(seen.wrong())
                     .contains("element 0 of an allreduce of 3 ranks is 1.0, expected 6.0")
                     .contains("an allreduce ended to which rank 2 did not come");
@@ -115,7 +115,7 @@ class ShrinkTrialTest {
     /** NCCL's ncclCommDestroy waits for the communicator's own kernels. */
     @Test
     void anAllreduceOfTheRanksThatAreLeftThatDoesNotEndIsSaidAndNotWaitedFor() throws Exception {
-        List<ShrinkTrial.Seen> seen = run(4, gpu -> trial(gpu, new LateAfterShrink(gpu), 2));
+        List<ShrinkTrial.Result> seen = run(4, gpu -> trial(gpu, new LateAfterShrink(gpu), 2));
 
         assertThat(seen.get(0).wrong()).isEqualTo("an allreduce of 3 ranks did not end; ");
         assertThat(seen.get(2).wrong()).isEqualTo("an allreduce of 3 ranks did not end; ");

@@ -65,7 +65,7 @@ class SimulatedNccl implements NcclCalls {
         private final List<ByteBuffer> posted;
         private final Map<Long, BlockingQueue<byte[]>> mail = new ConcurrentHashMap<>();
         private final Set<Integer> aborted = new HashSet<>();
-        /** Those whose work was ended by a shrink; only their abort may follow. */
+        /** Ranks whose work was ended by a shrink; only their abort may follow. */
         private final Set<Integer> shrunk = new HashSet<>();
 
         private int there;

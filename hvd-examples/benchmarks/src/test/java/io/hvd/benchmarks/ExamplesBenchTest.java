@@ -96,7 +96,7 @@ class ExamplesBenchTest {
         assertThat(ended.output())
                 .contains(
                         "FAILED char-lm --preset quick --sample 0 on 2: exit code 7, expected 0\n  the disk is full\n")
-                .contains(" 1 failed", "is left as it was");
+                .contains(" 2 failed", "is left as it was");
         assertThat(Files.readString(page)).isEqualTo(before);
     }
 

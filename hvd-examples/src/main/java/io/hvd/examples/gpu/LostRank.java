@@ -3,7 +3,7 @@ package io.hvd.examples.gpu;
 import io.hvd.HvdContext;
 import io.hvd.ObjectCodec;
 import io.hvd.backend.nccl.ShrinkTrial;
-import io.hvd.backend.nccl.ShrinkTrial.Seen;
+import io.hvd.backend.nccl.ShrinkTrial.Result;
 import io.hvd.examples.gpu.CheckLine.Outcome;
 import java.util.HexFormat;
 import java.util.Locale;
@@ -35,7 +35,7 @@ final class LostRank {
         }
     }
 
-    static CheckLine line(Seen seen, int rank, int size) {
+    static CheckLine line(Result seen, int rank, int size) {
         if (!seen.wrong().isEmpty()) {
             return new CheckLine(NAME, Outcome.FAIL, "rank " + rank + ": " + seen.wrong());
         }

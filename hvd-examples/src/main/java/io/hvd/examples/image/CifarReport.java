@@ -82,8 +82,8 @@ final class CifarReport {
                 100 * evaluation.top5());
     }
 
-    void end(Evaluation evaluation, long distinct) {
-        print("evaluated %d distinct samples of the test set, on %d ranks", distinct, hvd.size());
+    void end(Evaluation evaluation) {
+        print("evaluated %d distinct samples of the test set, on %d ranks", evaluation.distinct(), hvd.size());
         print("final top-1 %.3f %%, top-5 %.3f %%", 100 * evaluation.accuracy(), 100 * evaluation.top5());
     }
 

@@ -261,7 +261,7 @@ final class CifarTraining implements AutoCloseable {
         if (hvd.rank() == 0 && options.results().predictions().isPresent()) {
             Predictions.write(rows, options.results().predictions().get());
         }
-        report.end(end, rows.stream().map(Predictions.Row::index).distinct().count());
+        report.end(end);
         report.spread(options.mode(), spread.memory(SpreadModel.bytesOfParameters(model)), totals.secondsPerEpoch());
         report.result(images.origin(), epochs, end, totals);
     }

@@ -42,7 +42,8 @@ public final class DigitsExample implements Example {
     public RankBody<Integer> program(CommandLine line) throws ParseException {
         TrainingOptions options = options(line);
         return hvd -> {
-            new ImageTraining(name(), hvd, options, Digits.load(), DigitsNet::new).run();
+            RunStart start = RunStart.of(name(), hvd, options);
+            new ImageTraining(start, options, Digits.load(), DigitsNet::new, HorovodMnistFlags.NONE).run();
             return 0;
         };
     }

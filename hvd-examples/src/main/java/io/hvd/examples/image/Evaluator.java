@@ -9,7 +9,9 @@ import io.hvd.examples.data.ImageSets;
 import io.hvd.examples.training.TorchDevice;
 import io.hvd.optimizer.torch.TorchBatch;
 import io.hvd.optimizer.torch.TorchLoader;
+import io.hvd.train.DistinctSamples;
 import io.hvd.train.MeanMetric;
+import java.util.Arrays;
 import java.util.function.Consumer;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.NoGradGuard;
@@ -50,6 +52,9 @@ final class Evaluator {
         MeanMetric loss = new MeanMetric("loss");
         MeanMetric top1 = new MeanMetric("accuracy");
         MeanMetric top5 = new MeanMetric("top5");
+        DistinctSamples seen = new DistinctSamples("distinct", images.test().size());
+        int[] indices = sampler().indices();
+        int place = 0;
         try (TorchLoader<ImageSample> loader = TorchLoader.builder(images.test(), sampler(), new ImageTensors(images))
                 .batchSize(batchSize)
                 .workers(workers)
@@ -60,12 +65,18 @@ final class Evaluator {
                 loss.add(result.lossSum(), result.samples());
                 top1.add(result.top1(), result.samples());
                 top5.add(result.top5(), result.samples());
+                seen.add(Arrays.copyOfRange(indices, place, place + result.samples()));
+                place += result.samples();
                 listener.accept(result);
             }
         }
         MeanMetric.Result found = top1.reduce(hvd);
         return new Evaluation(
-                loss.reduce(hvd).mean(), found.mean(), top5.reduce(hvd).mean(), found.samples());
+                loss.reduce(hvd).mean(),
+                found.mean(),
+                top5.reduce(hvd).mean(),
+                found.samples(),
+                seen.reduce(hvd).distinct());
     }
 
     EvalSampler sampler() {

@@ -16,7 +16,7 @@ import org.apache.commons.cli.ParseException;
  * @param predivideFactor of the optimizer
  */
 record HorovodMnistFlags(int testBatchSize, int logInterval, double predivideFactor) {
-    /** Those of examples without these flags. */
+    /** The values for examples that do not have these flags. */
     static final HorovodMnistFlags NONE = new HorovodMnistFlags(256, 0, 1);
 
     private static final String TEST_BATCH_SIZE = "test-batch-size";

@@ -39,31 +39,31 @@ final class ImageTraining {
     ImageTraining(
             String example, HvdContext hvd, TrainingOptions options, ImageSets images, Supplier<ImageClassifier> net)
             throws ParseException, IOException {
-        this(example, hvd, options, images, net, HorovodMnistFlags.NONE);
+        this(RunStart.of(example, hvd, options), options, images, net, HorovodMnistFlags.NONE);
     }
 
     /** @param horovods what Horovod's MNIST example asks for besides */
     ImageTraining(
-            String example,
-            HvdContext hvd,
+            RunStart start,
             TrainingOptions options,
             ImageSets images,
             Supplier<ImageClassifier> net,
             HorovodMnistFlags horovods)
             throws ParseException, IOException {
+        HvdContext hvd = start.hvd();
         options.requireRanks(hvd.size());
         this.hvd = hvd;
         this.options = options;
         this.images = images;
         TorchDevice device = TorchDevice.of(hvd, options.cuda());
         this.model = device.onto(SeededModule.seeded(options.seed(), net));
-        this.record = new RunRecord(hvd, example, options.run());
+        this.record = new RunRecord(hvd, start.example(), options.run());
         Schedule schedule = options.schedule(hvd.size());
         this.optimizer = new TrainingOptimizer(hvd, options, horovods, model, schedule.rate(0));
-        this.course = TrainingCourse.of(hvd, options, images.train().size(), model, optimizer);
+        this.course = TrainingCourse.of(start, options, images.train().size(), model, optimizer);
         this.step = new TrainingStep(options, schedule, device, model, optimizer, course, totals, record);
         this.evaluator = new Evaluator(hvd, images, device, model, horovods.testBatchSize(), 0);
-        this.report = new TrainingReport(example, hvd, options, horovods, optimizer, totals, images.origin());
+        this.report = new TrainingReport(start.example(), hvd, options, horovods, optimizer, totals, images.origin());
     }
 
     /**

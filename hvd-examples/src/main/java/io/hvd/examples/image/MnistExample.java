@@ -42,7 +42,8 @@ public final class MnistExample implements Example {
         HorovodMnistFlags horovods = HorovodMnistFlags.of(line);
         Callable<ImageSets> images = new Lazy<>(MnistData.images(line, options.seed()));
         return hvd -> {
-            new ImageTraining(name(), hvd, options, images.call(), MnistNet::new, horovods).run();
+            RunStart start = RunStart.of(name(), hvd, options);
+            new ImageTraining(start, options, images.call(), MnistNet::new, horovods).run();
             return 0;
         };
     }

@@ -8,6 +8,7 @@ import io.hvd.train.log.RunLog;
 import java.io.IOException;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.TreeMap;
 import org.apache.commons.cli.ParseException;
 
@@ -87,20 +88,20 @@ final class RunRecord {
     void epochEnds(int epoch, Evaluation evaluation) {
         log.ifPresent(open -> {
             Map<String, Double> metrics = new TreeMap<>();
-            metrics.put("train loss", trainLoss());
+            trainLoss().ifPresent(mean -> metrics.put("train loss", mean));
             metrics.put("test loss", evaluation.loss());
             metrics.put("accuracy", evaluation.accuracy());
             open.epochEnds(epoch, steps, metrics);
         });
     }
 
-    /** The mean over the samples of all ranks since the last one. */
-    private double trainLoss() {
+    /** The mean over the samples of all ranks since the last one; a resumed epoch may have had none left. */
+    private OptionalDouble trainLoss() {
         Tensor mine = Tensor.of(new double[] {lossSum, losses});
         double[] all = (double[])
                 hvd.allreduce("run.train loss", mine, AllreduceOptions.sum()).toArray();
         lossSum = 0;
         losses = 0;
-        return all[0] / all[1];
+        return all[1] == 0 ? OptionalDouble.empty() : OptionalDouble.of(all[0] / all[1]);
     }
 }

@@ -1,6 +1,5 @@
 package io.hvd.examples.image;
 
-import io.hvd.HvdContext;
 import io.hvd.data.EpochBatches;
 import io.hvd.data.Sampler;
 import io.hvd.optimizer.torch.TorchBatch;
@@ -11,11 +10,11 @@ import java.io.IOException;
 sealed interface TrainingCourse extends AutoCloseable permits WholeEpochs, TrainingSeries {
     /** The course that the flags ask for. @param images the number of images to train on */
     static TrainingCourse of(
-            HvdContext hvd, TrainingOptions options, int images, ImageClassifier model, TrainingOptimizer optimizer)
+            RunStart start, TrainingOptions options, int images, ImageClassifier model, TrainingOptimizer optimizer)
             throws IOException {
         return options.series().folder().isPresent()
-                ? new TrainingSeries(hvd, options, images, model, optimizer)
-                : new WholeEpochs(hvd, options, images, model, optimizer);
+                ? new TrainingSeries(start, options, images, model, optimizer)
+                : new WholeEpochs(start.hvd(), options, images, model, optimizer);
     }
 
     /** What the loader draws this rank's samples from. */

@@ -90,6 +90,8 @@ final class TrainingReport {
                     totals.sent(),
                     Arrays.toString(peaks),
                     totals.dataWait());
+            System.out.printf(
+                    "evaluated %d distinct samples of the test set, on %d ranks%n", evaluation.distinct(), hvd.size());
             System.out.println(
                     totals.result(example, data, hvd.size(), epochs, evaluation.loss(), evaluation.accuracy()));
         }

@@ -3,13 +3,14 @@ package io.hvd.examples.image;
 import io.hvd.HvdContext;
 import io.hvd.data.ElasticSampler;
 import io.hvd.data.EpochBatches;
-import io.hvd.data.SplitMix64;
+import io.hvd.data.ShardRandom;
 import io.hvd.optimizer.torch.StateDict;
 import io.hvd.optimizer.torch.TorchBatch;
 import io.hvd.optimizer.torch.TorchLoader;
 import io.hvd.train.PaddingMask;
 import io.hvd.train.checkpoint.Checkpoints;
 import io.hvd.train.checkpoint.Manifest;
+import io.hvd.train.checkpoint.TerminationSignal;
 import io.hvd.train.checkpoint.TerminationVote;
 import java.io.BufferedWriter;
 import java.io.IOException;
@@ -24,8 +25,11 @@ import java.util.Properties;
  * of ranks, and ends after a checkpoint when a rank gets SIGTERM.
  */
 final class TrainingSeries implements TrainingCourse {
+    /** More than there will be ranks: each draws the numbers of the first logical shard that it is dealt. */
+    private static final int SHARDS = 1 << 16;
+
     private final CheckpointFlags flags;
-    private final long seed;
+    private final ShardRandom random;
     private final HvdContext hvd;
     private final ImageClassifier model;
     private final ElasticSampler sampler;
@@ -44,24 +48,25 @@ final class TrainingSeries implements TrainingCourse {
     private int place;
 
     TrainingSeries(
-            HvdContext hvd, TrainingOptions options, int images, ImageClassifier model, TrainingOptimizer optimizer)
+            RunStart start, TrainingOptions options, int images, ImageClassifier model, TrainingOptimizer optimizer)
             throws IOException {
         this.flags = options.series();
-        this.seed = options.seed();
-        this.hvd = hvd;
+        this.hvd = start.hvd();
         this.model = model;
         this.sampler = ElasticSampler.builder(images, hvd.size(), hvd.rank())
-                .seed(seed)
+                .seed(options.seed())
                 .build();
+        this.random = new ShardRandom(options.seed() + 1, SHARDS);
         this.checkpoints = Checkpoints.in(flags.folder().orElseThrow(), hvd, optimizer.outermost())
                 .model(() -> StateDict.of(model), saved -> StateDict.load(model, saved))
                 .with("sampler", sampler)
+                .with("random", random)
                 .config("net", model.getClass().getSimpleName())
                 .version("libtorch", libTorch())
                 .keep(flags.keep())
                 .after(optimizer::consolidate)
                 .build();
-        this.vote = new TerminationVote(hvd);
+        this.vote = new TerminationVote(hvd, start.signal().orElseGet(TerminationSignal::listen));
         Optional<Path> file = flags.samples();
         this.samples = file.isEmpty() ? null : Files.newBufferedWriter(Path.of(file.get() + "-" + hvd.rank()));
     }
@@ -120,18 +125,13 @@ final class TrainingSeries implements TrainingCourse {
     /** The others are repetitions. Each step has random numbers of its own. */
     @Override
     public int counted(int batchSize, int epoch) throws IOException {
-        model.seedDropout(seedOfStep());
+        model.seedDropout(random.seedOf(step, random.shards(hvd.rank(), hvd.size())[0]));
         int counted = mask.counted(batchSize);
         for (int i = 0; samples != null && i < counted; i++) {
             samples.write(epoch + " " + (step + 1) + " " + indices[place + i] + "\n");
         }
         place += batchSize;
         return counted;
-    }
-
-    /** A seed for the random numbers of the next step, which depends on nothing that a checkpoint would have to hold. */
-    private long seedOfStep() {
-        return new SplitMix64(seed + 1 + step * 0x10001L + hvd.rank()).nextLong();
     }
 
     /** One batch is one step, which may save. */

@@ -7,12 +7,12 @@ import org.bytedeco.pytorch.Tensor;
 final class ResidualUnit extends VolumeLayer {
     private static final int SIDE = 3;
 
-    private final Chain chain;
+    private final ConvSequential chain;
     /** Null if the input has the shape of the result. */
     private final Conv3dImpl residual;
 
     private ResidualUnit(Conv3dImpl residual, ConvBlock... blocks) {
-        this.chain = register_module("conv", new Chain("unit", blocks));
+        this.chain = register_module("conv", new ConvSequential("unit", blocks));
         this.residual = residual == null ? null : register_module("residual", residual);
     }
 

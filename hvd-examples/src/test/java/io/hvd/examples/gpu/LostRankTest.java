@@ -2,14 +2,14 @@ package io.hvd.examples.gpu;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.hvd.backend.nccl.ShrinkTrial.Seen;
+import io.hvd.backend.nccl.ShrinkTrial.Result;
 import io.hvd.examples.gpu.CheckLine.Outcome;
 import org.junit.jupiter.api.Test;
 
 class LostRankTest {
     @Test
     void theLineOfRank0SaysWhoWasLostAndHowLongTheOthersTook() {
-        CheckLine line = LostRank.line(new Seen("", 12.34), 0, 3);
+        CheckLine line = LostRank.line(new Result("", 12.34), 0, 3);
 
         assertThat(line.name()).isEqualTo("G2.shrink");
         assertThat(line.outcome()).isEqualTo(Outcome.PASS);
@@ -18,7 +18,7 @@ class LostRankTest {
 
     @Test
     void whatIsWrongOnARankFailsWithItsNumber() {
-        CheckLine line = LostRank.line(new Seen("element 5 of an allreduce of 2 ranks is 1.0", 3), 1, 3);
+        CheckLine line = LostRank.line(new Result("element 5 of an allreduce of 2 ranks is 1.0", 3), 1, 3);
 
         assertThat(line.outcome()).isEqualTo(Outcome.FAIL);
         assertThat(line.reason()).startsWith("rank 1: element 5 of an allreduce of 2 ranks");

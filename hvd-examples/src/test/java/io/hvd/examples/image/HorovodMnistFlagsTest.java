@@ -194,7 +194,12 @@ class HorovodMnistFlagsTest {
         try {
             Hvd.spawn(
                     2,
-                    hvd -> new ImageTraining("mnist", hvd, options, images, MnistNet::new, HorovodMnistFlags.of(line))
+                    hvd -> new ImageTraining(
+                                    RunStart.of("mnist", hvd, options),
+                                    options,
+                                    images,
+                                    MnistNet::new,
+                                    HorovodMnistFlags.of(line))
                             .run());
         } finally {
             System.setOut(before);

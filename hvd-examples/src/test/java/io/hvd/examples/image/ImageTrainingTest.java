@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.hvd.Hvd;
 import io.hvd.examples.data.Digits;
 import io.hvd.examples.data.ImageSets;
+import io.hvd.examples.training.TorchDevice;
 import io.hvd.train.Checkpoint;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -43,6 +44,19 @@ class ImageTrainingTest {
                 .tensors()
                 .get("model.dense2.weight")
                 .toFloatArray();
+    }
+
+    /** 10 test images on 3 ranks, which evaluate 4, 3 and 3 of them in batches of 2. */
+    @Test
+    void anEvaluationIsOfEachTestImageOnce() throws Exception {
+        ImageSets images = Digits.load().atMost(8, 10, 1);
+        List<Evaluation> found = Hvd.spawn(3, hvd -> {
+            TorchDevice device = TorchDevice.of(hvd, false);
+            return new Evaluator(hvd, images, device, new DigitsNet(), 2, 0).evaluate(batch -> {});
+        });
+
+        assertThat(found).extracting(Evaluation::samples).containsOnly(10L);
+        assertThat(found).extracting(Evaluation::distinct).containsOnly(10L);
     }
 
     /** A warm-up that is hardly begun has the rate of one rank, which is half of that of two. */

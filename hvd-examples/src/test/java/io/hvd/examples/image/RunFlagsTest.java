@@ -61,6 +61,24 @@ class RunFlagsTest {
         assertThat(card().getAsJsonObject("exit").get("state").getAsString()).isEqualTo("failed");
     }
 
+    @Test
+    void anEpochThatHadNoBatchLeftWhenItWasResumedHasNoTrainLossAndNoWarning() throws Exception {
+        TrainingOptions options = options("--epochs 1");
+        Hvd.spawn(2, hvd -> {
+            RunRecord record = new RunRecord(hvd, "digits", options.run());
+            return record.during(() -> {
+                record.begins(4);
+                record.epochBegins();
+                record.epochEnds(0, Evaluation.NONE);
+                return Evaluation.NONE;
+            });
+        });
+
+        JsonObject epoch = card().getAsJsonArray("epochs").get(0).getAsJsonObject();
+        assertThat(epoch.getAsJsonObject("metrics").keySet()).containsExactly("accuracy", "test loss");
+        assertThat(card().getAsJsonArray("warnings").toString()).doesNotContain("train loss");
+    }
+
     private Path run() {
         return folder.resolve("run");
     }
@@ -75,11 +93,15 @@ class RunFlagsTest {
     }
 
     private void train(String flags) throws ParseException, IOException {
-        TrainingOptions options = TrainingOptions.from(
+        TrainingOptions options = options(flags);
+        ImageSets images = Digits.load().atMost(64, 10, 1);
+        Hvd.spawn(2, hvd -> new ImageTraining("digits", hvd, options, images, DigitsNet::new).run());
+    }
+
+    private TrainingOptions options(String flags) throws ParseException {
+        return TrainingOptions.from(
                 new DefaultParser()
                         .parse(TrainingOptions.flags(DEFAULTS), (flags + " --workers 0 --run-dir " + run()).split(" ")),
                 DEFAULTS);
-        ImageSets images = Digits.load().atMost(64, 10, 1);
-        Hvd.spawn(2, hvd -> new ImageTraining("digits", hvd, options, images, DigitsNet::new).run());
     }
 }

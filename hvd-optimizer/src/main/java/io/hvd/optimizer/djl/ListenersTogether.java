@@ -43,7 +43,7 @@ final class ListenersTogether implements TrainingListener {
                 || listener instanceof TimeMeasureTrainingListener;
     }
 
-    /** Those that the program has given. */
+    /** The listeners that the program has given. */
     List<TrainingListener> listeners() {
         return listeners;
     }

@@ -78,7 +78,7 @@ record TorchBuild(List<Path> folders, boolean forGpus) {
         }
     }
 
-    /** Those among them that the loader does not find. What it finds is loaded. */
+    /** The libraries among them that the loader does not find; the ones that it finds are loaded. */
     List<String> missing() throws IOException {
         return missing(TorchBuild::loads);
     }

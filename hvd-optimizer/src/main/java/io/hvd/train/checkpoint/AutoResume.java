@@ -28,6 +28,8 @@ public final class AutoResume implements Callback {
     private final ElasticSampler sampler;
     /** Null outside of a loop. */
     private TerminationVote vote;
+    /** Null if the loop begins to listen. */
+    private TerminationSignal early;
 
     private long stepsBefore;
     private boolean terminated;
@@ -48,6 +50,17 @@ public final class AutoResume implements Callback {
             throw new HvdException(ErrorId.BAD_ARGUMENT, "AutoResume.everySteps(" + steps + "): expected at least 1");
         }
         return new AutoResume(steps, checkpoints, sampler);
+    }
+
+    /**
+     * Takes what this rank has heard before the loop, so that SIGTERM does not end the process while it loads its data: a program calls
+     * {@link TerminationSignal#listen} after {@code Hvd.init}, and the loop then ends after its first steps.
+     *
+     * @param signal which the loop closes
+     */
+    public AutoResume listening(TerminationSignal signal) {
+        early = Objects.requireNonNull(signal, "signal");
+        return this;
     }
 
     /** What this rank hears, while the loop runs; a program may {@link TerminationSignal#raise} it. */
@@ -73,10 +86,11 @@ public final class AutoResume implements Callback {
 
     @Override
     public void trainingBegins(Training training) throws IOException {
+        vote = new TerminationVote(training.ranks(), early == null ? TerminationSignal.listen() : early);
+        early = null; // it is closed with this loop
         Optional<Manifest> found = checkpoints.resumeLatest();
         found.ifPresent(manifest -> training.resumeAt(manifest.epoch(), sampler.done(), manifest.step()));
         stepsBefore = training.steps();
-        vote = new TerminationVote(training.ranks());
     }
 
     @Override
@@ -109,6 +123,7 @@ public final class AutoResume implements Callback {
     public void trainingEnds(Training training) throws IOException {
         vote.close();
         if (!terminated && training.steps() > stepsBefore) {
+            training.requireSavable();
             checkpoints.saveAndWait(training.steps(), training.epoch());
         }
     }
@@ -118,6 +133,8 @@ public final class AutoResume implements Callback {
     public void trainingFails(Training training) {
         if (vote != null) {
             vote.abandon();
+        } else if (early != null) {
+            early.close();
         }
     }
 }

@@ -65,10 +65,12 @@ public final class Checkpoints implements AutoCloseable {
     /**
      * Goes on from the newest checkpoint that is whole and of this training. A collective: the first rank looks for it and
      * logs which newer ones it has refused and why; then all ranks have its model, optimizer and states. The first rank makes
-     * the memory for its copies here, before the training begins.
+     * the memory for its copies here, and encodes the optimizer's state once, so that a state that is too large for a
+     * checkpoint shows before the training begins.
      *
      * @return what it says about itself; empty on all ranks if the folder has no checkpoint
-     * @throws HvdException on all ranks, if there are checkpoints and none can be resumed; it names each with the reason
+     * @throws HvdException on all ranks, if there are checkpoints and none can be resumed; it names each with the reason. Also if
+     *     the optimizer's state cannot be saved
      */
     public Optional<Manifest> resumeLatest() throws IOException {
         files.looked();
@@ -85,7 +87,29 @@ public final class Checkpoints implements AutoCloseable {
         if (isWriter()) {
             snapshot.reserve(parts.tensors().get());
         }
+        requireSavableState();
         return found.manifest();
+    }
+
+    private void requireSavableState() {
+        together.run();
+        String why = ranks.broadcastObject(
+                "checkpoints.state", isWriter() ? whyNotSavable() : null, ObjectCodec.utf8(), root());
+        if (!why.isEmpty()) {
+            throw new HvdException(
+                    ErrorId.UNSUPPORTED,
+                    "no checkpoint can be written to " + files.folder() + ", which shows before the first step: "
+                            + why);
+        }
+    }
+
+    private String whyNotSavable() {
+        try {
+            parts.optimizer().saveState();
+            return "";
+        } catch (HvdException e) {
+            return e.words();
+        }
     }
 
     private String newest() throws IOException {

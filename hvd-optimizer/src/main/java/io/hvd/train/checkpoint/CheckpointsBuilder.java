@@ -97,7 +97,7 @@ public final class CheckpointsBuilder {
         return this;
     }
 
-    /** Sets what all ranks do before the first one copies, such as {@code () -> sharded.consolidate(0)}. */
+    /** Sets what all ranks do before the first one copies, such as {@code () -> sharded.consolidate(0)}; a resume does it too. */
     public CheckpointsBuilder after(Runnable collective) {
         together = Objects.requireNonNull(collective, "collective");
         return this;

@@ -17,7 +17,7 @@ public final class TerminationSignal implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(TerminationSignal.class);
     private static final String NAME = "TERM";
 
-    /** Those that are open; a process has one handler, and perhaps several ranks as threads. */
+    /** The signals that are open; a process has one handler, and perhaps several ranks as threads. */
     private static final Set<TerminationSignal> OPEN = ConcurrentHashMap.newKeySet();
 
     /** What the process did before; null while nobody listens. */

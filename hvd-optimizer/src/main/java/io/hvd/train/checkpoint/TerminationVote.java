@@ -6,6 +6,7 @@ import io.hvd.ProcessSet;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 import java.util.List;
+import java.util.Objects;
 
 /**
  * Has the ranks end together after one step, if any of them has got SIGTERM. Each step starts an allreduce of four bytes and
@@ -21,7 +22,7 @@ public final class TerminationVote implements AutoCloseable {
     private static final int RAISED = 1;
     private static final int SENT = 2;
 
-    private final TerminationSignal signal = TerminationSignal.listen();
+    private final TerminationSignal signal;
     private final int[] asks = new int[1];
     /** Null if this rank is alone. */
     private final PreparedAllreduce allreduce;
@@ -31,6 +32,16 @@ public final class TerminationVote implements AutoCloseable {
 
     /** Begins to listen. All ranks of the set make one. */
     public TerminationVote(ProcessSet ranks) {
+        this(ranks, TerminationSignal.listen());
+    }
+
+    /**
+     * Takes over what this rank has heard since before it loaded its data, say. All ranks of the set make one.
+     *
+     * @param signal which the vote closes
+     */
+    public TerminationVote(ProcessSet ranks, TerminationSignal signal) {
+        this.signal = Objects.requireNonNull(signal, "signal");
         allreduce = ranks.size() == 1
                 ? null
                 : ranks.prepareAllreduce(

@@ -57,6 +57,7 @@ public final class LogScalars implements Callback {
     public void epochEnds(Training training) {
         Map<String, Double> metrics = new TreeMap<>();
         training.results().forEach((name, result) -> metrics.put(name, result.mean()));
-        log.epochEnds(training.epoch(), log.stepsBefore() + training.steps(), metrics);
+        long unknownToTheLoop = training.stepsResumed() == 0 ? log.stepsBefore() : 0;
+        log.epochEnds(training.epoch(), unknownToTheLoop + training.steps(), metrics);
     }
 }

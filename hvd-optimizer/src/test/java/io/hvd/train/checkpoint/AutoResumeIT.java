@@ -37,6 +37,13 @@ class AutoResumeIT {
         endAndGoOn("TERM", 3);
     }
 
+    @Test
+    void aSignalBeforeTheFirstBatchEndsBothRanksWellAfterTheirFirstSteps() throws IOException {
+        Job job = run(2, Files.createDirectory(folder.resolve("first")), "EARLY");
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.lines("ENDED terminated=true steps=2 epoch=0")).hasSize(1);
+    }
+
     @Tag("long")
     @ParameterizedTest
     @CsvSource({"KILL, 3", "KILL, 8", "TERM, 8", "KILL, 1", "TERM, 4"})

@@ -5,11 +5,16 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import io.hvd.Hvd;
+import io.hvd.data.ShardRandom;
+import io.hvd.data.Stateful;
 import io.hvd.train.Checkpoint;
 import io.hvd.train.DivergenceCheck;
 import io.hvd.train.EarlyStop;
 import io.hvd.train.Goal;
+import io.hvd.train.LearningRate;
+import io.hvd.train.Plateau;
 import io.hvd.train.SaveCheckpoint;
+import io.hvd.train.Schedule;
 import io.hvd.train.Training;
 import java.io.IOException;
 import java.lang.reflect.Proxy;
@@ -35,6 +40,8 @@ class AutoResumeTest {
     private static final int EVERY = 5;
     /** Four ranks with batches of two have 13 steps per epoch; this is in the middle of the second one. */
     private static final long CUT = 18;
+
+    private static final int SHARDS = 24;
 
     @TempDir
     Path folder;
@@ -120,6 +127,172 @@ class AutoResumeTest {
         List<LineFit.Seen> all = new ArrayList<>(seen(ended));
         all.addAll(seen(run(3, folder)));
         assertEverySampleOnceInEachEpoch(all);
+    }
+
+    /** Two ranks have 26 steps per epoch. The resumed one has no batch left, and so no metric of its steps. */
+    @Test
+    void aRunThatEndsWithTheLastBatchOfAnEpochGoesOnWithAnEndOfThatEpochWithoutMetricsOfItsSteps() {
+        List<LineFit.Seen> all = new ArrayList<>(seen(fitWithDecisionsByTheLossOfTheSteps(25)));
+        assertThat(all).extracting(LineFit.Seen::epoch).containsOnly(0);
+        List<LineFit> resumed = fitWithDecisionsByTheLossOfTheSteps(0);
+        assertThat(resumed.get(1).losses).hasSize(EPOCHS);
+        all.addAll(seen(resumed));
+        assertEverySampleOnceInEachEpoch(all);
+    }
+
+    /** @param signalled the step in which rank 1 hears the signal; all leave after the next one */
+    private List<LineFit> fitWithDecisionsByTheLossOfTheSteps(int signalled) {
+        return Hvd.spawn(2, hvd -> {
+            LineFit fit = new LineFit(hvd);
+            EarlyStop stop = new EarlyStop(Goal.smallest("loss"), 5);
+            Plateau plateau = new Plateau(Goal.smallest("loss"), 0.5, 5, 0);
+            SaveCheckpoint best = SaveCheckpoint.best(
+                    Goal.smallest("loss"),
+                    folder.resolve("best"),
+                    training -> new Checkpoint(new TreeMap<>(), Map.of()));
+            try (Checkpoints checkpoints = fit.checkpoints(folder.resolve("series"))
+                    .with("stop", stop)
+                    .with("plateau", plateau)
+                    .with("best_model", best)
+                    .build()) {
+                fit.train(
+                        EPOCHS,
+                        1_000,
+                        checkpoints,
+                        now -> {
+                            now.metrics().add("loss", 1, 1);
+                            if (hvd.rank() == 1 && now.steps() + 1 == signalled) {
+                                fit.autoResume.signal().raise();
+                            }
+                        },
+                        stop,
+                        best,
+                        new LearningRate(Schedule.fixed(0.1)).reducedOn(plateau));
+            }
+            return fit;
+        });
+    }
+
+    /** The resumed parts are made with another seed, and get that of the first. */
+    @Test
+    void fourRanksThenThreeThenEightDrawTheNumbersOfOneRunOfFour() {
+        Map<String, Long> whole = drawn(4, 7, Long.MAX_VALUE, folder.resolve("whole"));
+        Path parts = folder.resolve("parts");
+        Map<String, Long> drawn = drawn(4, 7, 10, parts);
+        drawn.putAll(drawn(3, 8, 20, parts));
+        drawn.putAll(drawn(8, 9, 24, parts));
+        assertThat(drawn).hasSize(24 * SHARDS);
+        drawn.forEach((place, number) -> assertThat(number).as(place).isEqualTo(whole.get(place)));
+    }
+
+    @Test
+    void anotherNumberOfLogicalShardsIsRefusedWithBothNumbers() {
+        drawn(2, 7, 10, folder);
+        assertThatThrownBy(() -> Hvd.spawn(3, hvd -> {
+                    LineFit fit = new LineFit(hvd);
+                    try (Checkpoints checkpoints = fit.checkpoints(folder)
+                            .with("random", new ShardRandom(7, 32))
+                            .build()) {
+                        return fit.train(EPOCHS, 1_000, checkpoints, now -> {});
+                    }
+                }))
+                .hasStackTraceContaining(
+                        "the state of a ShardRandom does not fit: its \"shards\" is \"" + SHARDS + "\", expected 32");
+    }
+
+    /** What all ranks have drawn in the steps of one run. @param last step after which it leaves */
+    private static Map<String, Long> drawn(int ranks, long seed, long last, Path folder) {
+        Map<String, Long> all = new TreeMap<>();
+        Hvd.spawn(ranks, hvd -> {
+                    LineFit fit = new LineFit(hvd);
+                    ShardRandom random = new ShardRandom(seed, SHARDS);
+                    try (Checkpoints checkpoints =
+                            fit.checkpoints(folder).with("random", random).build()) {
+                        fit.train(EPOCHS, 1_000, checkpoints, now -> {
+                            fit.draw(random, now.steps());
+                            if (now.steps() + 1 == last) {
+                                now.leave("enough");
+                            }
+                        });
+                    }
+                    return fit.drawn;
+                })
+                .forEach(all::putAll);
+        return all;
+    }
+
+    /** A program that began to listen before it loaded its data. */
+    @Test
+    void aSignalThatHasComeBeforeTheLoopEndsItAfterItsFirstSteps() throws IOException {
+        Hvd.spawn(3, hvd -> {
+            LineFit fit = new LineFit(hvd);
+            fit.early = TerminationSignal.listen();
+            if (hvd.rank() == 1) {
+                fit.early.raise();
+            }
+            try (Checkpoints checkpoints = fit.checkpoints(folder).build()) {
+                Training training = fit.train(EPOCHS, 1_000, checkpoints, now -> {});
+                assertThat(fit.autoResume.wasTerminated()).isTrue();
+                assertThat(training.steps()).isEqualTo(2);
+            }
+            return null;
+        });
+        assertThat(names()).containsExactly("step-0000000002.safetensors");
+    }
+
+    /** To read and to send a large model takes long. */
+    @Test
+    void theLoopListensBeforeItReadsACheckpoint() throws ReflectiveOperationException {
+        run(1, folder, fit -> {}, training -> training.leave("enough"));
+        Object own = ownHandler();
+        Object before = handleTermination(own);
+        List<Boolean> processEnds = new ArrayList<>();
+        Stateful probe = new Stateful() {
+            @Override
+            public Map<String, String> saveState() {
+                return Map.of();
+            }
+
+            @Override
+            public void loadState(Map<String, String> state) {
+                processEnds.add(handlesTermination(own));
+            }
+        };
+        try {
+            Hvd.spawn(1, hvd -> {
+                LineFit fit = new LineFit(hvd);
+                try (Checkpoints checkpoints =
+                        fit.checkpoints(folder).with("probe", probe).build()) {
+                    return fit.train(EPOCHS, EVERY, checkpoints, now -> {});
+                }
+            });
+        } finally {
+            handleTermination(before);
+        }
+        assertThat(processEnds).isNotEmpty().containsOnly(false);
+    }
+
+    @Test
+    void aModelThatHasSeenANumberThatIsNotFiniteIsNotSavedWhenTheProgramLeavesEither() throws IOException {
+        Hvd.spawn(2, hvd -> {
+            LineFit fit = new LineFit(hvd);
+            try (Checkpoints checkpoints = fit.checkpoints(folder).build()) {
+                assertThatThrownBy(() -> fit.train(
+                                EPOCHS,
+                                EVERY,
+                                checkpoints,
+                                now -> {
+                                    now.metrics().add("loss", hvd.rank() == 1 && now.steps() == 6 ? Double.NaN : 1, 1);
+                                    if (now.steps() == 7) {
+                                        now.leave("the time is over");
+                                    }
+                                },
+                                new DivergenceCheck(1_000)))
+                        .hasMessageContainingAll("HVD-404", "on rank 1 \"loss\" in batch 6", "epoch 0, after 8 steps");
+            }
+            return null;
+        });
+        assertThat(names()).containsExactly("step-0000000005.safetensors");
     }
 
     @Test
@@ -237,10 +410,7 @@ class AutoResumeTest {
     /** Were it not, a process whose loop has thrown would no longer end at the signal. */
     @Test
     void aLoopThatThrowsGivesTheSignalBack() throws ReflectiveOperationException {
-        Object own = Proxy.newProxyInstance(
-                getClass().getClassLoader(),
-                new Class<?>[] {Class.forName("sun.misc.SignalHandler")},
-                (proxy, method, arguments) -> null);
+        Object own = ownHandler();
         Object before = handleTermination(own);
         try {
             assertThatThrownBy(() -> run(1, folder, fit -> {}, training -> {
@@ -253,6 +423,13 @@ class AutoResumeTest {
         } finally {
             handleTermination(before);
         }
+    }
+
+    private static Object ownHandler() throws ReflectiveOperationException {
+        return Proxy.newProxyInstance(
+                AutoResumeTest.class.getClassLoader(),
+                new Class<?>[] {Class.forName("sun.misc.SignalHandler")},
+                (proxy, method, arguments) -> null);
     }
 
     private static boolean handlesTermination(Object handler) {

@@ -11,8 +11,11 @@ import io.hvd.error.HvdException;
 import io.hvd.optimizer.Adam;
 import io.hvd.optimizer.ArrayParameters;
 import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.Optimizer;
+import io.hvd.optimizer.Parameter;
 import io.hvd.optimizer.Sgd;
 import io.hvd.optimizer.ShardedOptimizer;
+import io.hvd.optimizer.StateSize;
 import io.hvd.tensor.Tensor;
 import io.hvd.testing.StandardError;
 import io.hvd.train.Checkpoint;
@@ -325,6 +328,53 @@ class CheckpointsTest {
             return null;
         });
         assertThat(folder).isEmptyDirectory();
+    }
+
+    /** Made up, since a real one takes gigabytes: what AdamW says of 300 million parameters. */
+    @Test
+    void aStateThatIsTooLargeForAFileShowsOnAllRanksBeforeTheFirstStep() {
+        Hvd.spawn(2, hvd -> {
+            Optimizer large = new Optimizer() {
+                private final Optimizer small = new Sgd(new ArrayParameters().add("w", new float[1], new float[1]), 1);
+
+                @Override
+                public List<Parameter> parameters() {
+                    return small.parameters();
+                }
+
+                @Override
+                public void step() {}
+
+                @Override
+                public void zeroGradients() {}
+
+                @Override
+                public double learningRate() {
+                    return 1;
+                }
+
+                @Override
+                public void learningRate(double rate) {}
+
+                @Override
+                public byte[] saveState() {
+                    return new byte[StateSize.require("AdamW", 8 * 300_000_000L)];
+                }
+
+                @Override
+                public void loadState(byte[] state) {}
+            };
+            try (Checkpoints checkpoints =
+                    Checkpoints.in(folder.resolve("new"), hvd, large).build()) {
+                assertThatThrownBy(checkpoints::resumeLatest)
+                        .hasMessageContainingAll(
+                                folder.toString(),
+                                "before the first step",
+                                "AdamW has 2400000000 bytes",
+                                "at most 2147483639");
+            }
+            return null;
+        });
     }
 
     @Test

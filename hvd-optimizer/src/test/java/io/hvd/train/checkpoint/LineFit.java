@@ -4,6 +4,7 @@ import io.hvd.HvdContext;
 import io.hvd.data.DataLoader;
 import io.hvd.data.Dataset;
 import io.hvd.data.ElasticSampler;
+import io.hvd.data.ShardRandom;
 import io.hvd.optimizer.ArrayParameters;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.Sgd;
@@ -14,6 +15,8 @@ import io.hvd.train.TrainingLoop;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 
@@ -37,7 +40,12 @@ final class LineFit {
     private final DistributedOptimizer optimizer;
     private final ElasticSampler sampler;
     private PaddingMask mask;
+    /** The first number of each step and logical shard that this rank was dealt. */
+    final Map<String, Long> drawn = new TreeMap<>();
+
     AutoResume autoResume;
+    /** Null if the program begins to listen with the loop. */
+    TerminationSignal early;
 
     LineFit(HvdContext hvd) {
         this.hvd = hvd;
@@ -49,12 +57,21 @@ final class LineFit {
         sampler = ElasticSampler.builder(POINTS, hvd.size(), hvd.rank()).seed(3).build();
     }
 
+    void draw(ShardRandom random, long step) {
+        for (int shard : random.shards(hvd.rank(), hvd.size())) {
+            drawn.put(step + "/" + shard, random.of(step, shard).nextLong());
+        }
+    }
+
     CheckpointsBuilder checkpoints(Path folder) {
         return Checkpoints.in(folder, hvd, optimizer).with("sampler", sampler).config("data", "line");
     }
 
     Training train(int epochs, int every, Checkpoints checkpoints, Consumer<Training> afterStep, Callback... others) {
         autoResume = AutoResume.everySteps(every, checkpoints, sampler);
+        if (early != null) {
+            autoResume.listening(early);
+        }
         Dataset<Integer> points = Dataset.of(IntStream.range(0, POINTS).boxed().toList());
         try (var loader = DataLoader.<Integer, List<Integer>>builder(points, sampler, List::copyOf)
                 .batchSize(BATCH)

@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -15,7 +16,8 @@ import java.util.stream.Stream;
 
 /**
  * Runs {@link LineFit} on the ranks of a job. Its arguments are a folder for checkpoints, one for each rank's points, the kind
- * of end ({@code none}, {@code KILL} or {@code TERM}) and the step from which on rank 1 sends itself that signal, once.
+ * of end ({@code none}, {@code KILL} or {@code TERM}) and the step from which on rank 1 sends itself that signal, once; with
+ * {@code EARLY} it sends itself SIGTERM before it has any data.
  */
 final class LineFitProgram {
     static final int EPOCHS = 3;
@@ -26,6 +28,10 @@ final class LineFitProgram {
         Path points = Path.of(args[1]);
         try (HvdContext hvd = Hvd.init()) {
             LineFit fit = new LineFit(hvd);
+            fit.early = TerminationSignal.listen();
+            if (hvd.rank() == 1 && args[2].equals("EARLY")) {
+                signal("TERM");
+            }
             var sent = new AtomicBoolean();
             try (Checkpoints checkpoints = fit.checkpoints(Path.of(args[0])).build()) {
                 var training = fit.train(EPOCHS, 4, checkpoints, now -> {
@@ -38,13 +44,13 @@ final class LineFitProgram {
                     signal("TERM"); // to every rank, as Slurm's may come late or once more
                 }
                 if (hvd.rank() == 0) {
-                    System.out.printf(
+                    System.out.print(String.format( // written at once, and so not mixed with the log
                             Locale.ROOT,
                             "ENDED terminated=%s steps=%d epoch=%d losses=%s%n",
                             fit.autoResume.wasTerminated(),
                             training.steps(),
                             training.epoch(),
-                            fit.losses);
+                            fit.losses));
                 }
             }
         }
@@ -53,7 +59,7 @@ final class LineFitProgram {
     /** From that step on, as soon as there is a checkpoint of the second epoch. */
     private static boolean isTime(String[] args, Training now) {
         try (Stream<Path> files = Files.list(Path.of(args[0]))) {
-            return !args[2].equals("none")
+            return List.of("KILL", "TERM").contains(args[2])
                     && now.steps() + 1 >= Long.parseLong(args[3])
                     && files.anyMatch(file -> file.getFileName().toString().compareTo("step-0000000013") > 0);
         } catch (IOException e) {

@@ -5,17 +5,26 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
+import io.hvd.data.DataLoader;
+import io.hvd.data.Dataset;
+import io.hvd.data.ElasticSampler;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.ArrayParameters;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.Sgd;
+import io.hvd.train.EarlyStop;
+import io.hvd.train.Goal;
+import io.hvd.train.Training;
 import io.hvd.train.TrainingLoop;
+import io.hvd.train.checkpoint.AutoResume;
+import io.hvd.train.checkpoint.Checkpoints;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -111,6 +120,71 @@ class RunLogTest {
         assertThat(card().starts()).hasSize(2);
         assertThat(card().epochs()).extracting(RunCard.EpochRow::epoch).containsExactly(1, 2, 3, 4);
         assertThat(card().epochs()).extracting(RunCard.EpochRow::step).containsExactly(3L, 6L, 9L, 12L);
+    }
+
+    /** Two ranks have 3 steps per epoch; the program leaves after step 4, and goes on. */
+    @Test
+    void theStepsOfARunThatAutoResumeGoesOnWithAreCountedOnce() throws Exception {
+        Path checkpoints = folder.resolve("checkpoints");
+        Hvd.spawn(2, hvd -> {
+            try (RunLog log = RunLog.open(hvd, folder, MINE)) {
+                return log.during(() -> resumable(hvd, log, checkpoints, 4, 5));
+            }
+        });
+        assertThat(card().exit().state()).isEqualTo("stopped");
+        Hvd.spawn(2, hvd -> {
+            try (RunLog log = RunLog.resume(hvd, folder, MINE, 4)) {
+                return log.during(() -> resumable(hvd, log, checkpoints, 0, 5));
+            }
+        });
+        assertThat(card().exit().state()).isEqualTo("finished");
+        assertThat(card().epochs()).extracting(RunCard.EpochRow::step).containsExactly(3L, 6L, 9L);
+    }
+
+    @Test
+    void aRunThatAnEarlyStopHasEndedIsFinishedAlsoWhenItIsStartedAgain() throws Exception {
+        Path checkpoints = folder.resolve("checkpoints");
+        for (int start = 0; start < 2; start++) {
+            int stepsDone = start * 6;
+            Hvd.spawn(2, hvd -> {
+                try (RunLog log = RunLog.resume(hvd, folder, MINE, stepsDone)) {
+                    return log.during(() -> resumable(hvd, log, checkpoints, 0, 1));
+                }
+            });
+            assertThat(card().exit().state()).as("start %d", start).isEqualTo("finished");
+            assertThat(card().epochs()).extracting(RunCard.EpochRow::step).containsExactly(3L, 6L);
+        }
+    }
+
+    /** The loss does not become better. @param leaveAfter 0 for never @param patience of the early stop */
+    private static Training resumable(HvdContext hvd, RunLog log, Path folder, int leaveAfter, int patience)
+            throws IOException {
+        DistributedOptimizer optimizer = DistributedOptimizer.wrap(
+                        new Sgd(new ArrayParameters().add("w", new float[] {0}, new float[1]), 0.5))
+                .build();
+        ElasticSampler sampler =
+                ElasticSampler.builder(12, hvd.size(), hvd.rank()).build();
+        EarlyStop stop = new EarlyStop(Goal.smallest("loss"), patience);
+        Dataset<Integer> numbers = Dataset.of(IntStream.range(0, 12).boxed().toList());
+        try (var loader = DataLoader.<Integer, List<Integer>>builder(numbers, sampler, List::copyOf)
+                        .batchSize(2)
+                        .build();
+                Checkpoints checkpoints = Checkpoints.in(folder, hvd, optimizer)
+                        .with("sampler", sampler)
+                        .with("stop", stop)
+                        .build()) {
+            return TrainingLoop.of(hvd, optimizer)
+                    .with(new LogScalars(log, 2))
+                    .with(AutoResume.everySteps(100, checkpoints, sampler))
+                    .with(stop)
+                    .run(3, loader, loader.batches(), (batch, training) -> {
+                        optimizer.step();
+                        training.metrics().add("loss", 1, 1);
+                        if (training.steps() + 1 == leaveAfter) {
+                            training.leave("the time is over");
+                        }
+                    });
+        }
     }
 
     @Test

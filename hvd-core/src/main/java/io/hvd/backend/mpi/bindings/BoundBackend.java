@@ -14,6 +14,7 @@ import io.hvd.spi.Transfers;
 import io.hvd.tensor.ReduceKernel;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
 import mpi.Comm;
 import mpi.Group;
@@ -179,6 +180,12 @@ final class BoundBackend implements Backend {
         } catch (MPIException e) {
             throw new HvdException(ErrorId.BACK_END, "MPI_Allgatherv failed at start-up: " + e, e);
         }
+    }
+
+    /** Changes nothing, because {@link NetworkWait} goes by the number of cores. */
+    @Override
+    public void programWaits(BooleanSupplier waits) {
+        // Nothing asks it.
     }
 
     @Override

@@ -146,6 +146,16 @@ final class MpiCollectives extends HostDataPlane implements BegunCollectives {
         return this;
     }
 
+    @Override
+    public Optional<String> noChoiceOfLevels() {
+        return Optional.of("no ranks share memory, or not as many of them on every host");
+    }
+
+    @Override
+    public void useTwoLevels(boolean two) {
+        throw new UnsupportedOperationException(noChoiceOfLevels().orElseThrow());
+    }
+
     /** Always false, because only one thread uses MPI. */
     @Override
     public boolean takesAnyThread(Device device) {

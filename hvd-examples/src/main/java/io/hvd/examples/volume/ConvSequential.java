@@ -5,11 +5,11 @@ import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Tensor;
 
 /** Blocks one after the other. */
-final class Chain extends Module {
+final class ConvSequential extends Module {
     private final List<ConvBlock> blocks;
 
     /** @param name of a block, before its number */
-    Chain(String name, ConvBlock... blocks) {
+    ConvSequential(String name, ConvBlock... blocks) {
         this.blocks = List.of(blocks);
         for (int i = 0; i < blocks.length; i++) {
             register_module(name + i, blocks[i]);

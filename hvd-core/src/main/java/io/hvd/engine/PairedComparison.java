@@ -8,7 +8,7 @@ import java.util.List;
  * each other, so that what changes slowly on the machine does not matter, and none of them was used to choose the settings. The median of the pairs'
  * ratios and an interval for it by order statistics assume nothing about how the noise is distributed.
  */
-final class Duel {
+final class PairedComparison {
     static final int PAIRS = 12;
     /**
      * The interval goes from the second smallest to the second largest ratio. Of 12 pairs, it misses the true median in 0.6 % of all
@@ -21,7 +21,7 @@ final class Duel {
     private final List<StepSample> ofStart = new ArrayList<>();
     private final List<StepSample> ofChallenger = new ArrayList<>();
 
-    Duel(Tunable start, Tunable challenger) {
+    PairedComparison(Tunable start, Tunable challenger) {
         this.start = start;
         this.challenger = challenger;
     }

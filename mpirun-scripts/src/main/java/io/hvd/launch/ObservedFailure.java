@@ -8,7 +8,7 @@ package io.hvd.launch;
  * @param exitCode the exit code that the job has from it, or {@link #NO_CODE}
  * @param words what happened, with rank and host as far as they are known
  */
-record Seen(int rank, String host, int exitCode, String words) {
+record ObservedFailure(int rank, String host, int exitCode, String words) {
 
     /** It was a host, or mpirun itself. */
     static final int NO_RANK = -1;
@@ -20,8 +20,8 @@ record Seen(int rank, String host, int exitCode, String words) {
 
     private static final int LAST_SIGNAL = 64;
 
-    static Seen mpirunEnded(int exitCode) {
-        return new Seen(
+    static ObservedFailure mpirunEnded(int exitCode) {
+        return new ObservedFailure(
                 NO_RANK,
                 "",
                 exitCode,

@@ -17,7 +17,7 @@ import java.util.function.Function;
  * @param interfaces the network interfaces that were asked for, or empty
  * @param ssh the words that reach a host, up to its name
  */
-record Survey(
+record HostInventory(
         List<Host> hosts, List<Link> links, OptionalLong heapBytes, long nativeBytes, String interfaces, String ssh) {
 
     /**
@@ -43,10 +43,10 @@ record Survey(
         return groups;
     }
 
-    /** This survey without one of the hosts, and without what was measured. */
-    Survey without(Host one) {
+    /** This inventory without one of the hosts, and without what was measured. */
+    HostInventory without(Host one) {
         List<Host> others = hosts.stream().filter(host -> host != one).toList();
-        return new Survey(others, List.of(), heapBytes, nativeBytes, interfaces, ssh);
+        return new HostInventory(others, List.of(), heapBytes, nativeBytes, interfaces, ssh);
     }
 
     /** A command for a host, as typed on this one. */

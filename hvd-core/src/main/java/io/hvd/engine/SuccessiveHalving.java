@@ -13,7 +13,7 @@ import java.util.Map;
  * the others of its round, so that a machine that becomes slower or faster from round to round favours none, and every second round goes
  * backwards.
  */
-final class Survey {
+final class SuccessiveHalving {
     private static final int ROUNDS_OF_ALL = 2;
 
     private final Map<Tunable, List<Double>> relative = new HashMap<>();
@@ -27,7 +27,7 @@ final class Survey {
      * @param tried different settings, at least one
      * @param samples the most samples that may be taken; with fewer than two for each of them, some are not tried
      */
-    Survey(List<Tunable> tried, int samples) {
+    SuccessiveHalving(List<Tunable> tried, int samples) {
         this.samples = samples;
         this.left = some(tried, Math.max(1, samples / ROUNDS_OF_ALL));
         this.order = left;
@@ -84,7 +84,7 @@ final class Survey {
         }
     }
 
-    /** Those that are left, the best first; among equals, the one that was given first. */
+    /** The settings that are left, the best first; among equals, the one that was given first. */
     private List<Tunable> ranking() {
         return left.stream()
                 .sorted(Comparator.comparingDouble(each -> -mean(relative.get(each))))

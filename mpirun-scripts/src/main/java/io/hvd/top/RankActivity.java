@@ -14,7 +14,7 @@ import java.util.concurrent.TimeUnit;
  * @param waitingFor the ranks of this host that have not made the call in which it waits
  * @param sinceMillis how long the oldest call has not ended, or how long the rank has been silent; 0 if it computes
  */
-record Doing(State state, String text, List<Integer> waitingFor, long sinceMillis) {
+record RankActivity(State state, String text, List<Integer> waitingFor, long sinceMillis) {
     /** A shorter wait is a part of most steps, and pages are up to a second old. */
     private static final long WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(1_500);
     /**
@@ -27,7 +27,7 @@ record Doing(State state, String text, List<Integer> waitingFor, long sinceMilli
 
     private static final double MILLIS = 1e3;
 
-    /** The kinds of doing. */
+    /** The kinds of activity. */
     enum State {
         COMPUTING,
         PHASE,
@@ -38,20 +38,20 @@ record Doing(State state, String text, List<Integer> waitingFor, long sinceMilli
     }
 
     /** @param job all ranks of the same job that this host has */
-    static Doing of(Sighting rank, List<Sighting> job, long nowNanos) {
+    static RankActivity of(Sighting rank, List<Sighting> job, long nowNanos) {
         RankPage page = rank.page();
         long silent = nowNanos - page.nanos();
         if (rank.process().isStopped()) {
-            return new Doing(State.STOPPED, "stopped (process state T)", List.of(), millis(silent));
+            return new RankActivity(State.STOPPED, "stopped (process state T)", List.of(), millis(silent));
         }
         if (silent > SILENT_NANOS) {
             String text = "has said nothing for " + seconds(silent) + ", last " + before(page);
-            return new Doing(State.SILENT, text, List.of(), millis(silent));
+            return new RankActivity(State.SILENT, text, List.of(), millis(silent));
         }
         if (page.pending().isEmpty()) {
             return page.phase().isEmpty()
-                    ? new Doing(State.COMPUTING, "computing", List.of(), 0)
-                    : new Doing(State.PHASE, "phase " + page.phase(), List.of(), 0);
+                    ? new RankActivity(State.COMPUTING, "computing", List.of(), 0)
+                    : new RankActivity(State.PHASE, "phase " + page.phase(), List.of(), 0);
         }
         return in(page.pending().get(0), rank, job, nowNanos);
     }
@@ -62,26 +62,27 @@ record Doing(State state, String text, List<Integer> waitingFor, long sinceMilli
                 : "in " + page.pending().get(0).words();
     }
 
-    private static Doing in(Call call, Sighting rank, List<Sighting> job, long nowNanos) {
+    private static RankActivity in(Call call, Sighting rank, List<Sighting> job, long nowNanos) {
         RankPage page = rank.page();
         long since = nowNanos - page.submittedNanos(call);
         String more = page.pendingCalls() > 1 ? " and " + (page.pendingCalls() - 1) + " more" : "";
         String where = call.words() + more;
         if (since < WAIT_NANOS || call.begun() == 1) {
-            return new Doing(State.COLLECTIVE, "in " + where + " since " + seconds(since), List.of(), millis(since));
+            return new RankActivity(
+                    State.COLLECTIVE, "in " + where + " since " + seconds(since), List.of(), millis(since));
         }
         List<Integer> missing = page.members(call).stream()
                 .filter(member -> job.stream().anyMatch(other -> lacks(other, member, call, page)))
                 .toList();
         if (!missing.isEmpty()) {
             String text = "waits for " + ranks(missing) + " in " + where + " since " + seconds(since);
-            return new Doing(State.WAITING, text, missing, millis(since));
+            return new RankActivity(State.WAITING, text, missing, millis(since));
         }
         List<Integer> unseen = page.members(call).stream()
                 .filter(member -> job.stream().noneMatch(other -> other.page().rank() == member))
                 .toList();
         String text = perhaps(unseen, page) + "in " + where + " since " + seconds(since);
-        return new Doing(unseen.isEmpty() ? State.COLLECTIVE : State.WAITING, text, List.of(), millis(since));
+        return new RankActivity(unseen.isEmpty() ? State.COLLECTIVE : State.WAITING, text, List.of(), millis(since));
     }
 
     /** @param unseen members without a page here: those of other hosts, and those of this one that are gone */
