@@ -171,8 +171,10 @@ public final class DistributedTrainer extends Trainer {
         return named;
     }
 
+    /** The broadcast of the parameters comes before this rank's turn, which other ranks that are threads would wait for. */
     @Override
     public GradientCollector newGradientCollector() {
+        begin();
         return CollectorTurn.take(super::newGradientCollector, () -> backward = true);
     }
 

@@ -371,4 +371,20 @@ class DistributedTrainerTest {
         weights.get(0)
                 .forEach((name, values) -> assertThat(weights.get(1).get(name)).containsExactly(values));
     }
+
+    /** A rank that is a thread must not have its turn in the engine while the ranks that it broadcasts to wait for theirs. */
+    @Test
+    void aLoopThatBeginsWithACollectorOfAnInitialisedBlockBroadcastsToo() {
+        List<Map<String, float[]>> weights = Hvd.spawn(2, hvd -> {
+            try (Model model = TinyTask.model(hvd, false);
+                    DistributedTrainer trainer = DistributedTrainer.of(hvd, model, TinyTask.config(sgd()))) {
+                model.getBlock().initialize(model.getNDManager(), model.getDataType(), TinyTask.INPUT);
+                backward(trainer, hvd);
+                trainer.step();
+                return TinyTask.weights(model);
+            }
+        });
+
+        assertClose(weights.get(1), weights.get(0));
+    }
 }
