@@ -231,6 +231,21 @@ class GradScalerTest {
         });
     }
 
+    /** As with torch's, whose {@code update(new_scale)} asks for no check either. */
+    @Test
+    void aScaleOfOnesOwnMayBeSetBeforeAnythingWasCheckedAndEarlierLossesNoLongerCount() {
+        alone(fixture -> {
+            fixture.scaler.update(1024);
+            assertThat(fixture.scaler.scale()).isEqualTo(1024);
+
+            fixture.backward(1).scaler.update(2048);
+            assertMisuse(() -> fixture.scaler.step(fixture.optimizer), "without scale(loss)", "2048.0");
+            assertThat(fixture.weight).containsExactly(1);
+            assertThat(fixture.iteration(1)).isTrue();
+            assertThat(fixture.weight).containsExactly(0);
+        });
+    }
+
     @Test
     void disabledItScalesAndSkipsNothing() {
         Hvd.spawn(2, hvd -> {
