@@ -52,7 +52,8 @@ class ConformanceTest {
     /** The annotations of a method, each on lines of its own above it; empty if there is no such method. */
     private static String annotations(String source, String method) {
         return Pattern.compile(
-                        "((?:^    @.*\\n(?:^ {5}.*\\n)*)+)^    (?:\\w+ )*void " + method + "\\(", Pattern.MULTILINE)
+                        "((?:^    @.*\\n(?:^(?: {5}|    \\}).*\\n)*)+)^    (?:\\w+ )*void " + method + "\\(",
+                        Pattern.MULTILINE)
                 .matcher(source)
                 .results()
                 .map(found -> found.group(1))
@@ -64,10 +65,12 @@ class ConformanceTest {
         String source =
                 "class A {\n    @Test\n    void runs() {}\n\n    @Test\n    @Disabled(\"later\")\n    void rests() {}\n\n"
                         + "    private static void helps() {}\n\n    @ParameterizedTest\n    @ValueSource(\n            ints = {1})\n"
-                        + "    void runsOften(int i) {}\n}\n";
+                        + "    void runsOften(int i) {}\n\n    @ParameterizedTest\n    @CsvSource({\n        \"a\",\n    })\n"
+                        + "    void runsToo(String a) {}\n}\n";
 
         requireRun("runs", annotations(source, "runs"));
         requireRun("runsOften", annotations(source, "runsOften"));
+        requireRun("runsToo", annotations(source, "runsToo"));
         assertThatThrownBy(() -> requireRun("rests", annotations(source, "rests")))
                 .isInstanceOf(AssertionError.class);
         assertThat(annotations(source, "helps")).isEmpty();

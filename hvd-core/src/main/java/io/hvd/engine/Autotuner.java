@@ -8,6 +8,7 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.Random;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
@@ -27,6 +28,8 @@ final class Autotuner {
 
     /** A search that may take so many more samples may be begun anew once more. */
     private static final int SAMPLES_PER_RESTART = 5;
+    /** With the same seed always, so that two runs with the same samples choose alike. */
+    private static final int SEED_OF_ORDER = 28;
 
     private final AutotuneSettings settings;
     private final Tunable start;
@@ -34,6 +37,7 @@ final class Autotuner {
     private final TuningLog log;
     private final StepStudy study;
     private final Job job;
+    private final Random order = new Random(SEED_OF_ORDER);
     /** Null while it warms up. */
     private TuningSearch search;
 
@@ -102,7 +106,7 @@ final class Autotuner {
     /** The ranks have carried out negotiated allreduces of all ranks. */
     void ran(Collection<String> names, long bytes, long nanos) {
         if (isMeasuring()) {
-            sampler.ran(names, bytes, nanos).ifPresent(this::sampled);
+            sampler.ran(names, bytes, nanos).ifPresent(sample -> sampled(sample, nanos));
         }
     }
 
@@ -121,7 +125,7 @@ final class Autotuner {
      */
     boolean ranStep(long bytes, long nanos) {
         if (isMeasuring()) {
-            sampler.stepEnded(bytes, nanos).ifPresent(this::sampled);
+            sampler.stepEnded(bytes, nanos).ifPresent(sample -> sampled(sample, nanos));
         }
         return !now.equals(holding);
     }
@@ -148,7 +152,7 @@ final class Autotuner {
         sampler.settingsChanged();
     }
 
-    private void sampled(StepSample sample) {
+    private void sampled(StepSample sample, long nanos) {
         samples++;
         boolean waits = waitsForStudy(sample);
         if (search == null) {
@@ -159,7 +163,7 @@ final class Autotuner {
             log.add(now, sample, "settling");
         } else {
             log.add(now, sample, search.phase());
-            search.sampled(sample);
+            search.sampled(sample, nanos);
             goOn();
         }
     }
@@ -176,7 +180,7 @@ final class Autotuner {
         warmed++;
         if (warmed >= settings.warmupSamples() && !waits) {
             typical = sample;
-            search = new TuningSearch(start, knobs(), sample, settings.maxSamples(), job.localSize());
+            search = new TuningSearch(start, knobs(), sample, settings.maxSamples(), job.localSize(), order);
             study.keepStill(true);
             goOn();
         }

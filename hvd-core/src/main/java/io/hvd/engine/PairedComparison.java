@@ -2,11 +2,12 @@ package io.hvd.engine;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Random;
 
 /**
- * Compares two settings by samples in turn: the first and the second, the second and the first, and so on. Samples of a pair follow
- * each other, so that what changes slowly on the machine does not matter, and none of them was used to choose the settings. The median of the pairs'
- * ratios and an interval for it by order statistics assume nothing about how the noise is distributed.
+ * Compares two settings by pairs of samples, one of each. Samples of a pair follow each other, so that what changes slowly on the machine does not
+ * matter, and none of them was used to choose the settings. Which of both comes first is drawn for each pair: a load that comes and goes could
+ * keep time with any fixed order. The interval for the median of the pairs' ratios is by order statistics.
  */
 final class PairedComparison {
     static final int PAIRS = 12;
@@ -18,12 +19,16 @@ final class PairedComparison {
 
     private final Tunable start;
     private final Tunable challenger;
+    private final boolean[] startIsFirst = new boolean[PAIRS];
     private final List<StepSample> ofStart = new ArrayList<>();
     private final List<StepSample> ofChallenger = new ArrayList<>();
 
-    PairedComparison(Tunable start, Tunable challenger) {
+    PairedComparison(Tunable start, Tunable challenger, Random order) {
         this.start = start;
         this.challenger = challenger;
+        for (int i = 0; i < PAIRS; i++) {
+            startIsFirst[i] = order.nextBoolean();
+        }
     }
 
     Tunable challenger() {
@@ -39,8 +44,8 @@ final class PairedComparison {
     }
 
     private boolean isStartsTurn() {
-        int inFour = taken() % 4;
-        return inFour == 0 || inFour == 3;
+        boolean isFirst = taken() % 2 == 0;
+        return startIsFirst[taken() / 2] == isFirst;
     }
 
     /** The settings of the next sample. */

@@ -10,12 +10,13 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Random;
 import java.util.stream.Stream;
 
 /**
  * The search for better settings: one setting after the other, each from the best of those before ({@link SuccessiveHalving}), and then a
  * comparison of what was found with the start ({@link PairedComparison}). It keeps the start unless the comparison shows a gain. It uses no thread and
- * no clock: the same samples always give the same result.
+ * no clock: the same samples and the same order give the same result.
  */
 final class TuningSearch {
     /** Values in milliseconds; Horovod searches up to 100, which no step needs here because a thread that waits is not held back. */
@@ -31,6 +32,7 @@ final class TuningSearch {
     private final StepSample seen;
     private final int samplesPerKnob;
     private final int localSize;
+    private final Random order;
     private final Deque<Knob> knobs;
     private final boolean tunesThreshold;
     /** The samples of the part of the search that is under way. */
@@ -40,15 +42,19 @@ final class TuningSearch {
     private Tunable best;
     private SuccessiveHalving halving;
     private PairedComparison comparison;
+    private long comparisonBegan;
+    private long lastEnd;
 
     /**
      * @param knobs the settings that may be changed
      * @param seen a sample with the settings of the start
      * @param samplesPerKnob the most samples for the search of each setting
      * @param localSize the number of ranks on each host, for which thresholds are rounded up; 1 if it differs
+     * @param order draws the order of the comparison's pairs
      */
-    TuningSearch(Tunable start, List<Knob> knobs, StepSample seen, int samplesPerKnob, int localSize) {
+    TuningSearch(Tunable start, List<Knob> knobs, StepSample seen, int samplesPerKnob, int localSize, Random order) {
         this.localSize = localSize;
+        this.order = order;
         this.start = start;
         this.best = start;
         this.seen = seen;
@@ -76,8 +82,9 @@ final class TuningSearch {
         return halving != null ? "search" : "comparison";
     }
 
-    /** The next sample has been taken. */
-    void sampled(StepSample sample) {
+    /** The next sample has been taken. @param nanos when it ended */
+    void sampled(StepSample sample, long nanos) {
+        lastEnd = nanos;
         samples.computeIfAbsent(next().orElseThrow(), each -> new ArrayList<>()).add(sample);
         if (halving == null) {
             comparison.sampled(sample);
@@ -100,7 +107,8 @@ final class TuningSearch {
             }
         }
         if (halving == null && !best.equals(start)) {
-            comparison = new PairedComparison(start, best);
+            comparison = new PairedComparison(start, best, order);
+            comparisonBegan = lastEnd;
             samples.clear();
         }
     }
@@ -184,11 +192,12 @@ final class TuningSearch {
         }
         PairedComparison.Ratio ratio = comparison.ratio();
         String measured = text(
-                "The median step takes %.3f ms, with the settings of the start %.3f ms. In %d comparisons in turn it is"
-                        + " %.2f times as fast, with %s certainty %.2f to %.2f times.",
+                "The median step takes %.3f ms, with the settings of the start %.3f ms. In %d comparisons within"
+                        + " %.1f s it is %.2f times as fast, with %s certainty %.2f to %.2f times.",
                 comparison.challengerMicros() / 1e3,
                 comparison.startMicros() / 1e3,
                 PairedComparison.PAIRS,
+                (lastEnd - comparisonBegan) / 1e9,
                 ratio.median(),
                 PairedComparison.CERTAINTY,
                 ratio.low(),

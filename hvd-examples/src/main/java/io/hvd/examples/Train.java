@@ -3,6 +3,7 @@ package io.hvd.examples;
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import io.hvd.RankBody;
+import io.hvd.config.Suggestion;
 import io.hvd.error.HvdException;
 import io.hvd.examples.cuda.CudaMlpExample;
 import io.hvd.examples.demo.AdasumExample;
@@ -87,10 +88,7 @@ public final class Train {
         boolean named = args.length > 0 && !args[0].startsWith("-");
         Example example = named ? byName(args[0]) : EXAMPLES.get(0);
         if (example == null) {
-            return badUsage(
-                    launcher,
-                    "there is no example \"" + args[0] + "\", only "
-                            + EXAMPLES.stream().map(Example::name).toList());
+            return badUsage(launcher, unknown(args[0]));
         }
         try {
             return new Train(launcher, example).run(named ? Arrays.copyOfRange(args, 1, args.length) : args);
@@ -104,6 +102,15 @@ public final class Train {
                 .filter(example -> example.name().equals(name))
                 .findFirst()
                 .orElse(null);
+    }
+
+    private static String unknown(String name) {
+        List<String> names = EXAMPLES.stream().map(Example::name).toList();
+        return "there is no example \"" + name + "\""
+                + Suggestion.nearest(name, names)
+                        .map(near -> "; did you mean " + near + "?")
+                        .orElse(".")
+                + " There are " + names;
     }
 
     private static int badUsage(Launcher launcher, String sentence) {
@@ -122,7 +129,7 @@ public final class Train {
     }
 
     private int run(String[] args) throws Exception {
-        CommandLine line = new DefaultParser().parse(flags(), args);
+        CommandLine line = new DefaultParser().parse(flags(example), args);
         if (!line.getArgList().isEmpty()) {
             throw new ParseException("unexpected " + line.getArgList());
         }
@@ -179,7 +186,8 @@ public final class Train {
         return Flags.count(line, THREADS, 1, 1);
     }
 
-    private Options flags() {
+    /** The flags of an example, with those that every example has. */
+    static Options flags(Example example) {
         String meaning = example.whyNoThreads()
                 .map(why -> "refused: " + why)
                 .orElse("number of ranks that run as threads of this JVM, and of each other JVM that a launcher has"
@@ -198,6 +206,6 @@ public final class Train {
         HelpFormatter.builder()
                 .setShowSince(false)
                 .get()
-                .printHelp("java -jar train.jar " + example.name(), "", flags(), "", true);
+                .printHelp("java -jar train.jar " + example.name(), "", flags(example), "", true);
     }
 }

@@ -29,7 +29,7 @@ public record ResultLine(
 
     /** The fields that an example has besides. */
     private static final Map<String, List<String>> OWN = Map.of(
-            "cifar10", List.of("top5", "evaluated"),
+            "cifar10", List.of("top5", "evaluated", "mode", "devices", "epoch_seconds"),
             "imagenet", List.of("model", "top5", "evaluated", "skipped"),
             "char-lm", List.of("model", "perplexity"),
             "textcnn", List.of("mode", "devices", "epoch_seconds"),

@@ -76,6 +76,12 @@ class SmallTrainingsTest {
         requireRates("--model mlp --image-size 8 --batch-size 2 " + flags, "mlp", 372_200, ranks);
     }
 
+    /** 2,500 elements do not go evenly into 1,000 classes. */
+    @Test
+    void theBenchmarkMeasuresTheExchangeOfOneVector() throws Exception {
+        requireRates("--model vector:2500 --image-size 8 --batch-size 2 --threads 2", "vector:2500", 2_500, 2);
+    }
+
     @Test
     @Tag("long")
     void theBenchmarkMeasuresThePapersNets() throws Exception {

@@ -35,7 +35,11 @@ public final class AmpOptimizer implements Optimizer, AutoCloseable {
     private final double maxNorm;
 
     private int passes;
+    /** By what the losses of this step were multiplied; of no meaning before its first backward. */
+    private double scale;
+    /** Whether a backward has failed since the last {@link #zeroGradients()}, so that a part of its gradients may be there. */
     private boolean failed;
+
     private boolean stepped;
     private long skipped;
     private double lastNorm = Double.NaN;
@@ -71,12 +75,18 @@ public final class AmpOptimizer implements Optimizer, AutoCloseable {
     }
 
     /**
-     * Runs a backward pass on a scaled loss; as many times per step as {@code backwardPassesPerStep} says.
+     * Runs a backward pass on a scaled loss; as many times per step as {@code backwardPassesPerStep} says. If it throws,
+     * {@link #zeroGradients()} comes before the next step.
+     *
+     * @throws HvdException if the scale is not that of an earlier pass of the same step
      */
     public void backward(Backward pass) {
+        requireSameScale("backward(...)");
+        boolean failedBefore = failed;
         failed = true;
-        pass.run(scaler.scale(1.0));
-        failed = false;
+        scale = scaler.scale(1.0);
+        pass.run(scale);
+        failed = failedBefore;
         passes++;
     }
 
@@ -89,12 +99,14 @@ public final class AmpOptimizer implements Optimizer, AutoCloseable {
      * Averages, unscales and clips the gradients, and steps, unless any rank's gradients are not finite: then all
      * ranks skip the step ({@link #stepped()}), and the scale becomes smaller.
      *
-     * @throws HvdException if there was no {@link #backward} since the last step, or it has failed; or as
-     *     {@link DistributedOptimizer#step()}
+     * @throws HvdException if there was no {@link #backward} since the last step, or one has failed since the last
+     *     {@link #zeroGradients()}; or if the scale has changed since then, as another optimizer with the same scaler
+     *     changes it; or as {@link DistributedOptimizer#step()}
      */
     @Override
     public void step() {
         requireBackward();
+        requireSameScale("step()");
         boolean clips = maxNorm < Double.POSITIVE_INFINITY;
         double norm = scaler.unscale(optimizer, clips);
         if (clips) {
@@ -111,15 +123,34 @@ public final class AmpOptimizer implements Optimizer, AutoCloseable {
 
     private void requireBackward() {
         if (passes == 0 || failed) {
-            throw new HvdException(
-                    ErrorId.OPTIMIZER_MISUSE,
-                    "AmpOptimizer.step(), for " + optimizer.inWords() + ", "
-                            + (failed
-                                    ? "comes after a backward(...) that has failed"
+            throw misuse(
+                    "step()",
+                    (failed
+                                    ? "comes after a backward(...) that has failed, and may have left a part of its"
+                                            + " gradients, without zeroGradients() since then. Where gradients are"
+                                            + " being averaged already, synchronize() of the optimizer inside comes"
+                                            + " before it"
                                     : "comes without backward(...) since the last step or zeroGradients()")
                             + ". The order is zeroGradients(), backward(scale -> ...), step(); a loss whose backward"
                             + " runs outside of backward(...) is not scaled");
         }
+    }
+
+    private void requireSameScale(String call) {
+        if (passes > 0 && scaler.scale() != scale) {
+            throw misuse(
+                    call,
+                    "comes after a loss was multiplied by " + scale + ", but its gradients would be divided by "
+                            + scaler.scale() + ", which the scale is now: the step of another optimizer with the same"
+                            + " GradScaler, or a call of the scaler itself, has changed it since the first"
+                            + " backward(...). Give each AmpOptimizer a GradScaler of its own, or end each one's step"
+                            + " before another's backward(...); zeroGradients() begins this one anew");
+        }
+    }
+
+    private HvdException misuse(String call, String how) {
+        return new HvdException(
+                ErrorId.OPTIMIZER_MISUSE, "AmpOptimizer." + call + ", for " + optimizer.inWords() + ", " + how);
     }
 
     /** Whether the last {@link #step()} has changed the parameters; false if it was skipped. */
@@ -245,7 +276,8 @@ public final class AmpOptimizer implements Optimizer, AutoCloseable {
         }
 
         /**
-         * Sets the scaler; the default is a new one with torch's values. For bfloat16, whose range is float32's, it is
+         * Sets the scaler; the default is a new one with torch's values. Each step adapts it, so two optimizers whose
+         * backward passes and steps alternate, as in a GAN, have one each. For bfloat16, whose range is float32's, it is
          * {@link GradScaler#disabled()}.
          */
         public Builder scaler(GradScaler chosen) {
@@ -266,7 +298,11 @@ public final class AmpOptimizer implements Optimizer, AutoCloseable {
             return this;
         }
 
-        /** The optimizer. From now on the wrapped one refuses {@link DistributedOptimizer#step()}. */
+        /**
+         * The optimizer. From now on the wrapped one refuses {@link DistributedOptimizer#step()}.
+         *
+         * @throws HvdException if another one wraps it already
+         */
         public AmpOptimizer build() {
             return new AmpOptimizer(this);
         }

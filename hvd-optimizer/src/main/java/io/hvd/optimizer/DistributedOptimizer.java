@@ -307,8 +307,10 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      * From now on {@link #step()} is refused, and this class steps by {@link #stepAsTheyAre()}.
      *
      * @param settings of the wrapper, which the ranks compare in the first step
+     * @throws HvdException if a wrapper has called it before
      */
     void onlyThrough(String wrapper, Supplier<Map<String, String>> settings) {
+        rules.requireFree(owner, wrapper);
         owner = wrapper;
         settingsCheck.compareToo(settings);
     }

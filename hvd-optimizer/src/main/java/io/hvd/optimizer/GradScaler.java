@@ -195,11 +195,13 @@ public final class GradScaler {
         }
     }
 
-    /** Sets the scale, on every rank the same, instead of adapting it, and begins the next iteration. */
+    /**
+     * Sets the scale, on every rank the same, instead of adapting it, and begins the next iteration; as with torch, also before any
+     * gradients were checked. Losses that were scaled before no longer count.
+     */
     public void update(double newScale) {
         if (enabled) {
             float found = requireScale("update(" + newScale + ")", newScale);
-            requireChecked();
             begin();
             scale = found;
         }

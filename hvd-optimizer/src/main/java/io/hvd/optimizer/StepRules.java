@@ -66,6 +66,15 @@ final class StepRules {
         }
     }
 
+    /** @param owner the class through which the program steps the optimizer already; null if there is none */
+    void requireFree(String owner, String next) {
+        if (owner != null) {
+            throw misuse("an " + next + " around the DistributedOptimizer for " + inWords()
+                    + ", which is inside of an " + owner + " already: both would average, change and step the same"
+                    + " gradients. Keep the first one, and build a DistributedOptimizer for each");
+        }
+    }
+
     /** @param owner the class whose state contains more than the optimizer's; null if there is none */
     void requireNoOwnerToJoin(String owner) {
         if (owner != null) {

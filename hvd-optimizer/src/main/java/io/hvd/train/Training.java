@@ -81,7 +81,7 @@ public final class Training {
         return steps;
     }
 
-    /** Steps of {@link #steps} that were done before this loop, as {@link #resumeAt} was told; else 0. */
+    /** How many of {@link #steps} were done before this loop, as {@link #resumeAt} was told; else 0. */
     public long stepsResumed() {
         return stepsResumed;
     }

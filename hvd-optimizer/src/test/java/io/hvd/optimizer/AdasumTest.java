@@ -7,6 +7,7 @@ import io.hvd.Compression;
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import io.hvd.InitOptions;
+import io.hvd.RankBody;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.DType;
@@ -24,7 +25,15 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class AdasumTest {
+/** Adasum on ranks that are threads. */
+class AdasumTest extends AdasumVectors {
+    @Override
+    void onAll(RankBody<Void> body) {
+        for (int size : new int[] {2, 3, 4}) {
+            Hvd.spawn(size, InitOptions.standard().withDynamicProcessSets(), body);
+        }
+    }
+
     /** Where the ranks' pieces begin and end has nothing to do with where tensors do. */
     private static final int[] LENGTHS = {5, 1, 0, 37, 2};
 
@@ -123,21 +132,6 @@ class AdasumTest {
                 assertThat((double) ofHalf.toFloatArray()[i]).isCloseTo(expected[i], Offset.offset(2e-2));
                 assertThat((double) ofBrain.toFloatArray()[i]).isCloseTo(expected[i], Offset.offset(1e-1));
             }
-            return null;
-        });
-    }
-
-    @Test
-    void whatAllHaveStaysAndWhatIsOrthogonalIsAdded() {
-        Hvd.spawn(4, hvd -> {
-            float[] same = {3, -1, 0.5f};
-            float[] orthogonal = new float[4];
-            orthogonal[hvd.rank()] = 1 + hvd.rank();
-            float[] nothing = hvd.rank() == 2 ? new float[] {7, 8} : new float[2];
-            new Adasum(hvd).allreduce("t21", List.of(Tensor.of(same), Tensor.of(orthogonal), Tensor.of(nothing)));
-            assertThat(same).containsExactly(3, -1, 0.5f);
-            assertThat(orthogonal).containsExactly(1, 2, 3, 4);
-            assertThat(nothing).containsExactly(7, 8);
             return null;
         });
     }

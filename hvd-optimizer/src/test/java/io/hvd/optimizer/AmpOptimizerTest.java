@@ -186,6 +186,91 @@ class AmpOptimizerTest {
         });
     }
 
+    /** The half of the gradients that the failed pass has added is not in the loss of the good one. */
+    @Test
+    void aGoodBackwardAfterAFailedOneDoesNotMakeItsGradientsWhole() {
+        Hvd.spawn(2, hvd -> {
+            AmpOptimizerTest mine = new AmpOptimizerTest();
+            AmpOptimizer amp = mine.amp().build();
+            assertThatThrownBy(() -> amp.backward(scale -> {
+                        mine.gradient[0] += (float) scale * 100;
+                        throw new IllegalStateException("half-way");
+                    }))
+                    .hasMessage("half-way");
+            mine.backward(amp, 1, 1);
+            assertMisuse(amp::step, "after a backward(...) that has failed", "zeroGradients()");
+            assertThat(mine.weight).containsExactly(1, 1);
+
+            amp.zeroGradients();
+            mine.backward(amp, 1, 1);
+            amp.step();
+            assertThat(mine.weight).containsExactly(0, 0);
+            return null;
+        });
+    }
+
+    /** A GAN whose two nets share a scaler: the critic's loss was multiplied before the generator's step has halved the scale. */
+    @Test
+    void aStepAfterAnotherOptimizerHasChangedTheSharedScaleIsRefusedWithBothScales() {
+        Hvd.spawn(2, hvd -> {
+            GradScaler shared = new GradScaler();
+            AmpOptimizerTest ofGenerator = new AmpOptimizerTest();
+            AmpOptimizerTest ofCritic = new AmpOptimizerTest();
+            AmpOptimizer generator = ofGenerator.amp().scaler(shared).build();
+            AmpOptimizer critic = ofCritic.amp().scaler(shared).build();
+            ofGenerator.backward(generator, Double.NaN, 1);
+            ofCritic.backward(critic, 1, 1);
+            generator.step();
+            generator.zeroGradients();
+            ofGenerator.backward(generator, 1, 1);
+
+            String[] facts = {"65536.0", "32768.0", "a GradScaler of its own"};
+            assertMisuse(critic::step, facts);
+            assertMisuse(() -> ofCritic.backward(critic, 1, 1), facts);
+            assertThat(ofCritic.weight).containsExactly(1, 1);
+
+            critic.zeroGradients();
+            ofCritic.backward(critic, 1, 1);
+            critic.step();
+            assertThat(ofCritic.weight).containsExactly(0, 0);
+            return null;
+        });
+    }
+
+    @Test
+    void aScaleThatIsSetBetweenBackwardAndStepIsRefused() {
+        Hvd.spawn(2, hvd -> {
+            AmpOptimizerTest mine = new AmpOptimizerTest();
+            AmpOptimizer amp = mine.amp().build();
+            mine.backward(amp, 1, 1);
+            amp.scaler().update(1024);
+            assertMisuse(amp::step, "65536.0", "1024.0");
+            amp.zeroGradients();
+            mine.backward(amp, 1, 1);
+            amp.step();
+            assertThat(mine.weight).containsExactly(0, 0);
+            return null;
+        });
+    }
+
+    /** Both would average, unscale and step the same gradients. */
+    @Test
+    void aSecondAmpOptimizerAroundOneOptimizerIsRefusedAndTheFirstGoesOn() {
+        Hvd.spawn(2, hvd -> {
+            AmpOptimizerTest mine = new AmpOptimizerTest();
+            DistributedOptimizer inside = mine.distributed().build();
+            AmpOptimizer amp = AmpOptimizer.wrap(inside).build();
+            assertMisuse(
+                    () -> AmpOptimizer.wrap(inside).clipGradientNorm(1).build(),
+                    "for Sgd of 1 parameters, \"w\" the first",
+                    "inside of an AmpOptimizer already");
+            mine.backward(amp, 30, 40);
+            amp.step();
+            assertThat(mine.weight).as("not clipped").containsExactly(-29, -39);
+            return null;
+        });
+    }
+
     @Test
     void theOptimizerInsideCannotBeSteppedByItself() {
         Hvd.spawn(2, hvd -> {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.Hvd;
+import io.hvd.RankBody;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.DType;
@@ -22,7 +23,14 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** The rules of the loss scale, with gradients in plain arrays. */
 @Timeout(60)
-class GradScalerTest {
+class GradScalerTest extends ScalerVectors {
+    @Override
+    void onAll(RankBody<Void> body) {
+        for (int size : new int[] {1, 4}) {
+            Hvd.spawn(size, body);
+        }
+    }
+
     private static final float INFINITE = Float.POSITIVE_INFINITY;
 
     /** One weight of 1 and its gradient, stepped with a learning rate of 1. */
@@ -64,44 +72,6 @@ class GradScalerTest {
             body.accept(new Fixture(new GradScaler()));
             return null;
         });
-    }
-
-    @Test
-    void after2000FiniteStepsTheScaleIsDoubled() {
-        alone(fixture -> {
-            for (int step = 1; step < 2000; step++) {
-                assertThat(fixture.iteration(0.25)).isTrue();
-            }
-            assertThat(fixture.scaler.scale()).isEqualTo(65536);
-            assertThat(fixture.scaler.growthTracker()).isEqualTo(1999);
-
-            fixture.iteration(0.25);
-
-            assertThat(fixture.scaler.scale()).isEqualTo(131072);
-            assertThat(fixture.scaler.growthTracker()).isZero();
-            assertThat(fixture.weight[0]).isEqualTo(1 - 2000 * 0.25f);
-        });
-    }
-
-    @ParameterizedTest
-    @ValueSource(floats = {INFINITE, -INFINITE, Float.NaN})
-    void ifOneRankOfFourOverflowsAllSkipTheStepAndHaveTheSameScaleAndTrackerAfterwards(float found) {
-        List<double[]> ends = Hvd.spawn(4, hvd -> {
-            Fixture fixture = new Fixture(new GradScaler());
-            assertThat(fixture.iteration(hvd.rank())).isTrue();
-            float before = fixture.weight[0];
-
-            boolean stepped = fixture.iteration(hvd.rank() == 2 ? found : 1);
-
-            assertThat(stepped).isFalse();
-            assertThat(fixture.weight[0]).isEqualTo(before).isEqualTo(1 - 1.5f);
-            assertThat(fixture.scaler.growthTracker()).isZero();
-            assertThat(fixture.scaler.scale()).isEqualTo(32768);
-            assertThat(fixture.iteration(1)).as("the next step").isTrue();
-            return new double[] {fixture.weight[0], fixture.scaler.scale(), fixture.scaler.growthTracker()};
-        });
-
-        assertThat(ends).allSatisfy(end -> assertThat(end).containsExactly(-1.5, 32768, 1));
     }
 
     /** A power of two changes the exponents and nothing else. */
@@ -228,6 +198,21 @@ class GradScalerTest {
             assertThat(fixture.scaler.growthTracker()).isEqualTo(1);
             assertThat(fixture.iteration(1)).isTrue();
             assertThat(fixture.weight).containsExactly(-2);
+        });
+    }
+
+    /** As with torch's, whose {@code update(new_scale)} asks for no check either. */
+    @Test
+    void aScaleOfOnesOwnMayBeSetBeforeAnythingWasCheckedAndEarlierLossesNoLongerCount() {
+        alone(fixture -> {
+            fixture.scaler.update(1024);
+            assertThat(fixture.scaler.scale()).isEqualTo(1024);
+
+            fixture.backward(1).scaler.update(2048);
+            assertMisuse(() -> fixture.scaler.step(fixture.optimizer), "without scale(loss)", "2048.0");
+            assertThat(fixture.weight).containsExactly(1);
+            assertThat(fixture.iteration(1)).isTrue();
+            assertThat(fixture.weight).containsExactly(0);
         });
     }
 

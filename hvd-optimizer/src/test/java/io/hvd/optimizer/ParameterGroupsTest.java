@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.hvd.Compression;
 import io.hvd.Hvd;
+import io.hvd.RankBody;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.Tensor;
@@ -19,7 +20,14 @@ import org.junit.jupiter.api.Timeout;
 
 /** Gradients that travel in groups which the program has chosen. */
 @Timeout(60)
-class ParameterGroupsTest {
+class ParameterGroupsTest extends GroupVectors {
+    @Override
+    void onAll(RankBody<Void> body) {
+        for (int size : new int[] {2, 3}) {
+            Hvd.spawn(size, body);
+        }
+    }
+
     private static final float[][] GRADIENTS = {{1, 2}, {3}, {4, 5, 6}};
 
     private static List<Parameter> parameters(int count) {

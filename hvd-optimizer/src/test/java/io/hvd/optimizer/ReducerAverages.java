@@ -132,6 +132,29 @@ abstract class ReducerAverages {
         });
     }
 
+    /** Two narrow matrices of 100 numbers in place of 10,000, but not two of 2 in place of 4. */
+    @Test
+    void powerSgdSendsNarrowMatricesOnlyWhereTheyAreHalfAsManyNumbersAtMost() throws Exception {
+        onAll(hvd -> {
+            assertThat(sentOfSquare(hvd, 100)).isEqualTo(4 * (100 + 100));
+            assertThat(sentOfSquare(hvd, 2)).isEqualTo(4 * 2 * 2);
+            return null;
+        });
+    }
+
+    private static long sentOfSquare(HvdContext hvd, int side) {
+        float[] gradient = new float[side * side];
+        gradient[side] = 1 + hvd.rank();
+        var optimizer = DistributedOptimizer.wrap(new Sgd(
+                        new ArrayParameters().add("m", new float[side * side], gradient, Shape.of(side, side)), 1))
+                .context(hvd)
+                .reducer(new PowerSgd(settings(1)))
+                .build();
+        optimizer.synchronize();
+        assertThat(gradient[side]).isEqualTo((hvd.size() + 1) / 2f, within(1e-3f));
+        return optimizer.lastStep().bytesSent();
+    }
+
     private static long sent(HvdContext hvd, GradientReducer reducer) {
         Gradients gradients = new Gradients(hvd, reducer);
         gradients.random(1, hvd.rank());

@@ -66,7 +66,7 @@ record JpegImage(int[] values, int bands, int rows, int columns) {
             } finally {
                 reader.dispose();
             }
-        } catch (IOException e) {
+        } catch (IOException | RuntimeException e) {
             throw new IOException(file + " cannot be decoded: " + e.getMessage(), e);
         }
     }

@@ -31,6 +31,17 @@ final class Demo {
         System.out.printf(Locale.ROOT, "rank " + hvd.rank() + ": " + format + "%n", values);
     }
 
+    /** Prints a line of this rank, which says what is on its host. */
+    void sayWhere(Object what) {
+        System.out.printf(
+                Locale.ROOT,
+                "rank %d of %d on %s: %s%n",
+                hvd.rank(),
+                hvd.size(),
+                hvd.hosts().get(hvd.rank()),
+                what);
+    }
+
     /** Prints the lines of all ranks on rank 0, in their order; every rank calls it. */
     void sayAll(String own) {
         for (String line : hvd.allgatherObject(name + ".lines", own, ObjectCodec.utf8())) {

@@ -88,7 +88,7 @@ final class ToyTraining {
 
     /** Makes the steps; returns the mean loss over the samples of all ranks after them. */
     private double steps() {
-        demo.sayOwn("the toy model runs on %s of %d ranks, %s", hvd.hosts().get(hvd.rank()), hvd.size(), devices);
+        demo.sayWhere(devices);
         optimizer.broadcastParameters(0);
         long seed = options.seed() + 2L * hvd.rank() + 1;
         try (PointerScope scope = new PointerScope()) {

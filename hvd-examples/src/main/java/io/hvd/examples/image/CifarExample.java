@@ -39,7 +39,7 @@ public final class CifarExample implements Example {
 
     @Override
     public List<QuickRun> quickRuns() {
-        return List.of(QuickRun.of("--preset quick --epochs 2"));
+        return List.of(QuickRun.of("--preset quick"));
     }
 
     @Override

@@ -56,7 +56,7 @@ final class CifarFlags {
         CifarPreset full = CifarPreset.FULL;
         all.addOption(valued(
                         "preset",
-                        "quick: trains for about two minutes on two cores. Stands for " + CifarPreset.quickInFlags()
+                        "quick: trains for less than a minute on two cores. Stands for " + CifarPreset.quickInFlags()
                                 + "; flags on the command line win over it"))
                 .addOption(valued("epochs", "epoch at which the training ends, default " + full.epochs))
                 .addOption(valued(

@@ -8,7 +8,7 @@ import org.apache.commons.cli.ParseException;
 /** Values of flags that are not given: those of the original programs, or values for a short run on two CPU cores. */
 enum CifarPreset {
     FULL(10, 3200, 0.1, 30, 64, Integer.MAX_VALUE, Integer.MAX_VALUE),
-    QUICK(5, 64, 0.05, 3, 16, 3_000, 1_000);
+    QUICK(4, 64, 0.05, 3, 16, 2_500, 1_000);
 
     static final String FLAG = "preset";
     private static final String QUICK_WORD = "quick";

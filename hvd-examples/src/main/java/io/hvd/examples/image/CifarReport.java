@@ -95,11 +95,11 @@ final class CifarReport {
                 mode.word(), hvd.size() * mode.devices(), secondsPerEpoch);
     }
 
-    void result(DataOrigin data, int epochs, Evaluation evaluation, RunTotals totals) {
+    void result(DataOrigin data, ParallelMode mode, int epochs, Evaluation evaluation, RunTotals totals) {
         print("%s", totals.dataWait());
         print(
                 "RESULT example=cifar10 ranks=%d epochs=%d steps=%d loss=%.6f accuracy=%.5f top5=%.5f evaluated=%d"
-                        + " samples_per_second=%.1f overlap=%.2f exposed_ms=%.3f data=%s",
+                        + " samples_per_second=%.1f overlap=%.2f exposed_ms=%.3f data=%s mode=%s devices=%d epoch_seconds=%.3f",
                 hvd.size(),
                 epochs,
                 totals.steps(),
@@ -110,7 +110,10 @@ final class CifarReport {
                 totals.samplesPerSecond(hvd.size()),
                 totals.overlap(hvd.size()),
                 totals.exposedMillis(hvd.size()),
-                data);
+                data,
+                mode.word(),
+                mode.devices(),
+                totals.secondsPerEpoch());
     }
 
     private void print(String format, Object... values) {

@@ -263,7 +263,7 @@ final class CifarTraining implements AutoCloseable {
         }
         report.end(end);
         report.spread(options.mode(), spread.memory(SpreadModel.bytesOfParameters(model)), totals.secondsPerEpoch());
-        report.result(images.origin(), epochs, end, totals);
+        report.result(images.origin(), options.mode(), epochs, end, totals);
     }
 
     @Override

@@ -10,15 +10,23 @@ import org.apache.commons.cli.ParseException;
 
 /** Checkpoints with a file for each epoch. @param pattern the files' name, with {@value #EPOCH} in it */
 record EpochFiles(String pattern) {
+    /** Nothing is saved. */
+    static final String NONE = "none";
+
+    static final String USUAL = "./checkpoint-{epoch}.safetensors";
     private static final String EPOCH = "{epoch}";
 
-    static Optional<EpochFiles> of(CommandLine line, String flag) throws ParseException {
-        String pattern = line.getOptionValue(flag);
-        if (pattern != null && !pattern.contains(EPOCH)) {
-            throw new ParseException("--" + flag + " is \"" + pattern + "\", expected a file name with " + EPOCH
-                    + " in it, such as checkpoint-" + EPOCH + ".safetensors");
+    /** @param byDefault the value of a flag that is not given @return empty if the value is {@value #NONE} */
+    static Optional<EpochFiles> of(CommandLine line, String flag, String byDefault) throws ParseException {
+        String pattern = line.getOptionValue(flag, byDefault);
+        if (pattern.equals(NONE)) {
+            return Optional.empty();
         }
-        return Optional.ofNullable(pattern).map(EpochFiles::new);
+        if (!pattern.contains(EPOCH)) {
+            throw new ParseException("--" + flag + " is \"" + pattern + "\", expected " + NONE + " or a file name with "
+                    + EPOCH + " in it, such as " + USUAL);
+        }
+        return Optional.of(new EpochFiles(pattern));
     }
 
     /** @param epochs that are done */

@@ -181,8 +181,9 @@ record ImageNetOptions(
                 .addOption(valued(PREDIVIDE, "gradients are divided by this before they are added up, default 1"))
                 .addOption(valued(
                         "checkpoint-format",
-                        "file that rank 0 writes after each epoch, with {epoch} in its name; the training goes on from the"
-                                + " one of the highest epoch"))
+                        "file that rank 0 writes after each epoch, with {epoch} in its name, or none; the training goes on"
+                                + " from the one of the highest epoch. Default with --train-dir " + EpochFiles.USUAL
+                                + ", none for drawn images"))
                 .addOption(RunFlags.flag())
                 .addOption(valued("seed", "seed of weights, order, crops and drawn images, default 42"))
                 .addOption(TorchDevice.noCudaFlag())
@@ -196,8 +197,12 @@ record ImageNetOptions(
         if (adasum && predivide != 1) {
             throw new ParseException("--" + PREDIVIDE + " other than 1 and --use-adasum exclude each other");
         }
+        Data data = Data.from(line, preset);
+        // Trials on drawn images leave no files, and do not go on with each other.
+        Optional<EpochFiles> checkpoints =
+                EpochFiles.of(line, "checkpoint-format", data.train().isPresent() ? EpochFiles.USUAL : EpochFiles.NONE);
         return new ImageNetOptions(
-                Data.from(line, preset),
+                data,
                 Sgd.from(line, preset),
                 line.hasOption("model") ? Flags.oneOf(line, "model", ResNet.names()) : preset.model,
                 Flags.count(line, "width", 64, 1),
@@ -210,8 +215,8 @@ record ImageNetOptions(
                 CompressionFlags.of(line),
                 adasum,
                 predivide,
-                EpochFiles.of(line, "checkpoint-format"),
-                RunFlags.of(line),
+                checkpoints,
+                RunFlags.of(line, checkpoints.isPresent()),
                 Flags.count(line, "workers", 2, 0),
                 Flags.number(line, "seed", 42, Long.MIN_VALUE),
                 TorchDevice.isCuda(line));

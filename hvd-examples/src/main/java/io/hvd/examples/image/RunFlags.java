@@ -30,6 +30,11 @@ record RunFlags(Optional<Path> folder, boolean resumes, Map<String, String> give
     }
 
     static RunFlags of(CommandLine line) throws ParseException {
+        return of(line, line.hasOption("resume") || line.hasOption("checkpoint-dir"));
+    }
+
+    /** @param resumes whether the training goes on with an earlier one if it finds its files */
+    static RunFlags of(CommandLine line, boolean resumes) throws ParseException {
         if (line.hasOption(FOLDER) && line.hasOption("evaluate")) {
             throw new ParseException("--" + FOLDER + " and --evaluate exclude each other");
         }
@@ -39,8 +44,6 @@ record RunFlags(Optional<Path> folder, boolean resumes, Map<String, String> give
                 given.put(option.getLongOpt(), option.hasArg() ? option.getValue() : "yes");
             }
         }
-        boolean resumes =
-                line.hasOption("resume") || line.hasOption("checkpoint-dir") || line.hasOption("checkpoint-format");
         return new RunFlags(Flags.path(line, FOLDER), resumes, given);
     }
 

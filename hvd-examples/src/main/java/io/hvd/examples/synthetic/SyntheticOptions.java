@@ -9,6 +9,8 @@ import io.hvd.examples.training.AdasumFlag;
 import io.hvd.examples.training.TorchDevice;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Options;
 import org.apache.commons.cli.ParseException;
@@ -36,6 +38,7 @@ record SyntheticOptions(
 
     private static final String PRESET = "preset";
     private static final String MLP = "mlp";
+    private static final Pattern VECTOR = Pattern.compile("vector:([1-9][0-9]{0,8})");
 
     /** The default values: those of Horovod's benchmark, or values for a short run on two CPU cores. */
     private enum Preset {
@@ -84,10 +87,23 @@ record SyntheticOptions(
         return models;
     }
 
+    private static String model(CommandLine line, Preset preset) throws ParseException {
+        String model = line.getOptionValue("model", preset.model);
+        if (!models().contains(model) && !VECTOR.matcher(model).matches()) {
+            throw new ParseException("--model is \"" + model + "\", expected one of " + models()
+                    + ", or vector:N with N from 1 to 999999999");
+        }
+        return model;
+    }
+
     static Options flags() {
         Preset full = Preset.FULL;
         Options flags = new Options()
-                .addOption(Flags.valued("model", "net: one of " + models() + ", default " + full.model))
+                .addOption(Flags.valued(
+                        "model",
+                        "net: one of " + models()
+                                + ", or vector:N, one vector of N elements, whose gradient costs next to"
+                                + " nothing to compute; default " + full.model))
                 .addOption(Flags.valued("image-size", "rows and columns of the images, default " + full.imageSize))
                 .addOption(Flags.valued("batch-size", "images per rank and step, default " + full.batchSize))
                 .addOption(Flags.valued(
@@ -109,7 +125,7 @@ record SyntheticOptions(
     static SyntheticOptions from(CommandLine line) throws ParseException {
         Preset preset = Preset.of(line);
         return new SyntheticOptions(
-                line.hasOption("model") ? Flags.oneOf(line, "model", models()) : preset.model,
+                model(line, preset),
                 Flags.count(line, "image-size", preset.imageSize, 1),
                 Flags.count(line, "batch-size", preset.batchSize, 1),
                 Flags.count(line, "num-warmup-batches", preset.warmUpBatches, 0),
@@ -122,6 +138,10 @@ record SyntheticOptions(
     }
 
     ImageClassifier build() {
+        Matcher vector = VECTOR.matcher(model);
+        if (vector.matches()) {
+            return new VectorClassifier(Integer.parseInt(vector.group(1)), CLASSES);
+        }
         return model.equals(MLP)
                 ? new MlpClassifier(Math.multiplyExact(CHANNELS, Math.multiplyExact(imageSize, imageSize)), CLASSES)
                 : ResNet.named(model, ResNet.Stem.IMAGENET, CLASSES);

@@ -1,8 +1,12 @@
 package io.hvd.examples.data;
 
 import java.awt.Color;
+import java.awt.color.ColorSpace;
+import java.awt.color.ICC_Profile;
 import java.awt.image.BufferedImage;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Random;
@@ -34,6 +38,18 @@ public final class CifarFiles {
             image.setRGB(i % width, i / width, colour.getRGB());
         }
         write(image, file);
+    }
+
+    /** A colour image whose colour profile is that of a grey one, which Java refuses with an IllegalArgumentException. */
+    public static void writeJpegWithGreyProfile(Path file) throws IOException {
+        writeJpeg(file, Color.RED, SIDE, SIDE);
+        byte[] jpeg = Files.readAllBytes(file);
+        byte[] profile = ICC_Profile.getInstance(ColorSpace.CS_GRAY).getData();
+        byte[] name = "ICC_PROFILE\0".getBytes(StandardCharsets.US_ASCII);
+        ByteBuffer marked = ByteBuffer.allocate(jpeg.length + 6 + name.length + profile.length);
+        marked.put(jpeg, 0, 2).putShort((short) 0xffe2).putShort((short) (4 + name.length + profile.length));
+        marked.put(name).put((byte) 1).put((byte) 1).put(profile).put(jpeg, 2, jpeg.length - 2);
+        Files.write(file, marked.array());
     }
 
     static void writeGreyJpeg(Path file, int grey) throws IOException {

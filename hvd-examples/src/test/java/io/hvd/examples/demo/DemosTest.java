@@ -203,7 +203,7 @@ class DemosTest {
         String parallel = run(2, "toy --steps 3 --lr 0.1 --part model-parallel");
 
         for (int rank = 0; rank < 2; rank++) {
-            assertThat(basic).contains("rank " + rank + ": the toy model runs on ");
+            assertThat(basic).containsPattern("(?m)^rank " + rank + " of 2 on \\S+: both layers on the CPU$");
             assertThat(parallel)
                     .contains("net1 on device " + 2 * rank + " and net2 on device " + (2 * rank + 1)
                             + ", both simulated");

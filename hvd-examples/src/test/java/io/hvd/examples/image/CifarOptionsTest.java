@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import io.hvd.Compression;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import org.apache.commons.cli.DefaultParser;
 import org.apache.commons.cli.ParseException;
@@ -60,7 +61,7 @@ class CifarOptionsTest {
     }
 
     @Test
-    void thePresetSetsWhatItsHelpSays() throws ParseException {
+    void thePresetSetsWhatItsHelpAndThePageSay() throws Exception {
         CifarOptions quick = parse("--preset quick");
 
         assertThat(quick)
@@ -69,6 +70,7 @@ class CifarOptionsTest {
                 .isEqualTo(parse(CifarPreset.quickInFlags()));
         assertThat(quick).isNotEqualTo(parse(""));
         assertThat(CifarFlags.all().getOption("preset").getDescription()).contains(CifarPreset.quickInFlags());
+        assertThat(Files.readString(Path.of("../docs/examples.md"))).contains("`" + CifarPreset.quickInFlags() + "`");
     }
 
     @Test

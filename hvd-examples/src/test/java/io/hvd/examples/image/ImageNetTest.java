@@ -30,6 +30,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 class ImageNetTest {
     private static final String TINY =
             "--model resnet18 --width 4 --image-size 33 --classes 3 --train-images 12 --val-images 5 --workers 0 --warmup-epochs 1 ";
+    private static final String TINY_FOLDERS =
+            "imagenet --model resnet18 --width 4 --image-size 33 --epochs 1 --batch-size 2 --workers 1 --threads 2"
+                    + " --base-lr 0.001 --checkpoint-format none --train-dir ";
 
     @TempDir
     Path folder;
@@ -125,9 +128,7 @@ class ImageNetTest {
         CifarFiles.writeFolders(folder, 3, 2);
         Path damaged = folder.resolve("train/green/001.jpg");
         Files.writeString(damaged, "no image");
-        String flags =
-                "imagenet --model resnet18 --width 4 --image-size 33 --epochs 1 --batch-size 2 --workers 1 --train-dir "
-                        + folder + "/train --val-dir " + folder + "/test --threads 2 --base-lr 0.001";
+        String flags = TINY_FOLDERS + folder + "/train --val-dir " + folder + "/test";
 
         assertThatThrownBy(() -> TrainHere.run(flags.split(" "))).hasStackTraceContaining(damaged.toString());
         TrainHere run = TrainHere.run((flags + " --skip-corrupt").split(" "));
@@ -137,6 +138,38 @@ class ImageNetTest {
                 .contains("in 3 classes, files: 9 to train on, 6 to evaluate")
                 .contains("skipped: " + damaged + " cannot be decoded")
                 .contains("data=files model=resnet18 ", "evaluated=6 skipped=1");
+    }
+
+    /** Java's decoder does not only throw IOExceptions. */
+    @Test
+    void aFileThatTheDecoderRefusesByAnotherExceptionIsNamedOrSkippedToo() throws Exception {
+        CifarFiles.writeFolders(folder, 3, 2);
+        Path refused = folder.resolve("train/green/001.jpg");
+        CifarFiles.writeJpegWithGreyProfile(refused);
+        String flags = TINY_FOLDERS + folder + "/train --val-dir " + folder + "/test";
+
+        assertThatThrownBy(() -> TrainHere.run(flags.split(" ")))
+                .hasStackTraceContaining(refused + " cannot be decoded")
+                .hasStackTraceContaining("IllegalArgumentException");
+        TrainHere run = TrainHere.run((flags + " --skip-corrupt").split(" "));
+
+        assertThat(run.exitCode()).as(run.output()).isZero();
+        assertThat(run.output()).contains("skipped: " + refused + " cannot be decoded", " skipped=1");
+    }
+
+    @Test
+    void aTrainingOnFoldersSavesAfterEachEpochUnlessToldOtherwise() throws Exception {
+        String folders = "--train-dir x --val-dir y";
+
+        ImageNetOptions saving = parse(folders);
+
+        assertThat(saving.checkpoints().orElseThrow().file(7)).isEqualTo(Path.of("./checkpoint-7.safetensors"));
+        assertThat(saving.run().resumes()).isTrue();
+        assertThat(parse(folders + " --checkpoint-format a-{epoch}").checkpoints())
+                .contains(new EpochFiles("a-{epoch}"));
+        assertThat(parse(folders + " --checkpoint-format none").checkpoints()).isEmpty();
+        assertThat(parse("").checkpoints()).as("drawn images").isEmpty();
+        assertThat(parse("").run().resumes()).isFalse();
     }
 
     @ParameterizedTest(name = "{0}")

@@ -24,7 +24,8 @@ final class Pages {
     /** A page that has its command lines in tables too, beside those of PyTorch. */
     private static final String WITH_COMMANDS_IN_TABLES = "docs/from-pytorch.md";
 
-    private static final Pattern COMMAND_IN_TEXT = Pattern.compile("`((?:mpirun-scripts/|java -jar )[^`]+)`");
+    private static final Pattern COMMAND_IN_TEXT =
+            Pattern.compile("`((?:mpirun-scripts/|java -jar |srun [^`]*java -jar hvd)[^`]+)`");
 
     private static final String FENCE = "```";
 

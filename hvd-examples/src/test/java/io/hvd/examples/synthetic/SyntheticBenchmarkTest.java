@@ -42,7 +42,9 @@ class SyntheticBenchmarkTest {
 
     @ParameterizedTest(name = "{0}")
     @CsvSource({
-        "--model vgg, '[resnet18, resnet34, resnet50, resnet101, mlp]'",
+        "--model vgg, '[resnet18, resnet34, resnet50, resnet101, mlp], or vector:N'",
+        "--model vector:0, expected one of",
+        "--model vector:1e3, expected one of",
         "--use-adasum --fp16-allreduce, --use-adasum and --fp16-allreduce exclude",
         "--no-cuda --device cuda, --no-cuda and --device cuda exclude",
         "--use-adasum --threads 3, found 3 ranks",

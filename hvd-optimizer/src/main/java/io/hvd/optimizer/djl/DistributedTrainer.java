@@ -101,10 +101,25 @@ public final class DistributedTrainer extends Trainer {
         }
     }
 
-    /** Gives the parameters values, and all ranks those of rank 0. A collective, as the first forward is without it. */
+    /**
+     * Gives the parameters values, and all ranks those of rank 0. A collective, as the first forward is without it. DJL draws from one
+     * generator per process: rank 0 draws when all ranks have come, and so have seeded it, and the others when rank 0 is done,
+     * so that its values follow from the seed alone though other ranks may be threads beside it.
+     */
     @Override
     public void initialize(Shape... shapes) {
-        super.initialize(shapes);
+        if (parameters != null) {
+            super.initialize(shapes);
+            return;
+        }
+        hvd.barrier();
+        if (hvd.rank() == 0) {
+            super.initialize(shapes);
+        }
+        hvd.barrier();
+        if (hvd.rank() != 0) {
+            super.initialize(shapes);
+        }
         begin();
     }
 
@@ -156,8 +171,10 @@ public final class DistributedTrainer extends Trainer {
         return named;
     }
 
+    /** The broadcast of the parameters comes before this rank's turn, which other ranks that are threads would wait for. */
     @Override
     public GradientCollector newGradientCollector() {
+        begin();
         return CollectorTurn.take(super::newGradientCollector, () -> backward = true);
     }
 

@@ -7,17 +7,23 @@ import io.hvd.testing.Job;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** Optimizer state that is shared out to ranks, hvd's own reducers of gradients, and uneven data, under real mpirun. */
+/**
+ * Optimizer state that is shared out to ranks, hvd's own reducers of gradients, uneven data, Adasum, the loss scale and groups of gradients,
+ * under real mpirun: in one job, because the start of a job takes longer than these tests.
+ */
 class ShardedIT {
     @Test
     void threeRanksShareTheStateReduceGradientsAndHaveUnevenDataAsThreadsDo() {
         Job job = Job.horovodrun(
                 3,
-                Map.of("HVD_THREADS_PER_RANK", "1"),
+                Map.of("HVD_THREADS_PER_RANK", "1", "HOROVOD_DYNAMIC_PROCESS_SETS", "1"),
                 InsideMpirun.class,
                 ShardedInThisJob.class.getName(),
                 "io.hvd.optimizer.ReducersInThisJob",
-                UnevenInThisJob.class.getName());
+                UnevenInThisJob.class.getName(),
+                "io.hvd.optimizer.AdasumInThisJob",
+                "io.hvd.optimizer.ScalerInThisJob",
+                "io.hvd.optimizer.GroupsInThisJob");
 
         assertThat(job.output()).contains("TESTS backend=mpi ranks=3 passed=");
         assertThat(job.exitCode()).as(job.output()).isZero();

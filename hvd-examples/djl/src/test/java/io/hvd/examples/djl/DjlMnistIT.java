@@ -77,6 +77,11 @@ class DjlMnistIT {
     }
 
     @Test
+    void threadsHaveTheLossesOfDjlAlone() {
+        assertSame(losses(alone("--epochs", "1", "--threads", "2")), losses(alone("--epochs", "1", "--alone")));
+    }
+
+    @Test
     @Tag("long")
     void oneAndFourRanksHaveTheLossesOfDjlAlone() {
         List<Double> djl = losses(alone("--epochs", "2", "--alone"));

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.Device;
 import ai.djl.Model;
+import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.training.EasyTrain;
@@ -83,6 +84,27 @@ class DistributedTrainerTest {
                 .allSatisfy(each -> assertThat(each.testLoss())
                         .as("the same totals on all ranks")
                         .isEqualTo(several.get(0).testLoss()));
+    }
+
+    /** DJL draws from one generator of the process, which each rank seeds; eight rounds, since ranks may come one after the other by chance. */
+    @ParameterizedTest
+    @ValueSource(ints = {2, 4})
+    void ranksThatAreThreadsBeginWithTheWeightsThatOneRankDrawsByTheSeed(int ranks) throws Exception {
+        Map<String, float[]> one = Hvd.spawn(1, DistributedTrainerTest::drawn).get(0);
+
+        for (int round = 0; round < 8; round++) {
+            assertThat(Hvd.spawn(ranks, DistributedTrainerTest::drawn)).allSatisfy(each -> assertClose(each, one));
+        }
+    }
+
+    private static Map<String, float[]> drawn(HvdContext hvd) throws Exception {
+        try (Model model = TinyTask.modelOfRandomWeights(hvd)) {
+            Engine.getInstance().setRandomSeed(7);
+            try (Trainer trainer = DistributedTrainer.of(hvd, model, TinyTask.config(sgd()))) {
+                trainer.initialize(TinyTask.INPUT);
+                return TinyTask.weights(model);
+            }
+        }
     }
 
     @Test
@@ -348,5 +370,21 @@ class DistributedTrainerTest {
 
         weights.get(0)
                 .forEach((name, values) -> assertThat(weights.get(1).get(name)).containsExactly(values));
+    }
+
+    /** A rank that is a thread must not have its turn in the engine while the ranks that it broadcasts to wait for theirs. */
+    @Test
+    void aLoopThatBeginsWithACollectorOfAnInitialisedBlockBroadcastsToo() {
+        List<Map<String, float[]>> weights = Hvd.spawn(2, hvd -> {
+            try (Model model = TinyTask.model(hvd, false);
+                    DistributedTrainer trainer = DistributedTrainer.of(hvd, model, TinyTask.config(sgd()))) {
+                model.getBlock().initialize(model.getNDManager(), model.getDataType(), TinyTask.INPUT);
+                backward(trainer, hvd);
+                trainer.step();
+                return TinyTask.weights(model);
+            }
+        });
+
+        assertClose(weights.get(1), weights.get(0));
     }
 }

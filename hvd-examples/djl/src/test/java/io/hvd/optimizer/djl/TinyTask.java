@@ -41,6 +41,18 @@ final class TinyTask {
         return model;
     }
 
+    /** With weights that DJL's engine draws, in so many layers that ranks draw at the same time. */
+    static Model modelOfRandomWeights(HvdContext hvd) {
+        DjlEngine.load(hvd);
+        Model model = Model.newInstance("drawn", Device.cpu());
+        SequentialBlock block = new SequentialBlock();
+        for (int layer = 0; layer < 20; layer++) {
+            block.add(Linear.builder().setUnits(8).build());
+        }
+        model.setBlock(block);
+        return model;
+    }
+
     static DefaultTrainingConfig config(Optimizer optimizer, TrainingListener... listeners) {
         return new DefaultTrainingConfig(Loss.l2Loss())
                 .optDevices(new Device[] {Device.cpu()})
