@@ -48,8 +48,8 @@ final class WireTypes {
             return large + "about twice as long as in float32";
         }
         return Runtime.version().feature() >= JDK_WITH_FLOAT16
-                ? large + "about 1.6 times as long as in float32"
-                : large + "two to three times as long as in float32, and about 1.6 times with JDK " + JDK_WITH_FLOAT16
+                ? large + "about 1.4 times as long as in float32"
+                : large + "almost twice as long as in float32, and about 1.4 times with JDK " + JDK_WITH_FLOAT16
                         + " or newer, which has instructions for float16";
     }
 
