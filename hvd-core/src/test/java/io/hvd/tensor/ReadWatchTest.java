@@ -7,6 +7,7 @@ import java.lang.ref.Cleaner;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Named;
@@ -19,7 +20,13 @@ import org.junit.jupiter.params.provider.MethodSource;
 class ReadWatchTest {
     private static final int MOST_COLLECTIONS = 200;
 
-    private final Cleaner cleaner = Cleaner.create();
+    private final AtomicReference<Thread> cleaning = new AtomicReference<>();
+    private final Cleaner cleaner = Cleaner.create(task -> {
+        Thread thread = new Thread(task, "cleaner");
+        thread.setDaemon(true);
+        cleaning.set(thread);
+        return thread;
+    });
     private final AtomicInteger reports = new AtomicInteger();
 
     static Stream<Named<Consumer<Tensor>>> everyWayToTheElements() {
@@ -81,10 +88,16 @@ class ReadWatchTest {
         return tensor;
     }
 
-    /** Returns when the cleaner has seen the used tensor, and once more, so that all it knew of then is done with. */
+    /**
+     * Returns when the cleaner has seen the used tensor, then another one, and waits for more: it takes the newest of what it has
+     * to do first, so something of the used tensor may be left until then.
+     */
     private void awaitCollectionAfter(Consumer<Tensor> use) throws InterruptedException {
         awaitCleaning(used(use));
         awaitCleaning(used(Tensor::toArray));
+        while (cleaning.get().getState() == Thread.State.RUNNABLE) {
+            Thread.sleep(1);
+        }
     }
 
     /** In a method of its own: the caller's frame must not hold on to the tensor. */
