@@ -13,23 +13,41 @@ import java.util.function.Supplier;
 final class CollectorTurn implements GradientCollector {
     private static final ReentrantLock TURN = new ReentrantLock();
 
-    private final GradientCollector inner;
+    private final Supplier<GradientCollector> make;
     private final Runnable onBackward;
-    private boolean closed;
+    /** Null while another rank may have the turn. */
+    private GradientCollector inner;
 
-    private CollectorTurn(GradientCollector inner, Runnable onBackward) {
-        this.inner = inner;
+    private CollectorTurn(Supplier<GradientCollector> make, Runnable onBackward) {
+        this.make = make;
         this.onBackward = onBackward;
     }
 
     static CollectorTurn take(Supplier<GradientCollector> make, Runnable onBackward) {
+        CollectorTurn turn = new CollectorTurn(make, onBackward);
+        turn.take();
+        return turn;
+    }
+
+    private void take() {
         TURN.lock();
         try {
-            return new CollectorTurn(make.get(), onBackward);
+            inner = make.get();
         } catch (RuntimeException | Error e) {
             TURN.unlock();
             throw e;
         }
+    }
+
+    boolean isOpen() {
+        return inner != null;
+    }
+
+    /** Does what all ranks must come to, before anything has been collected, while another rank may have the turn. */
+    void without(Runnable collective) {
+        close();
+        collective.run();
+        take();
     }
 
     @Override
@@ -45,11 +63,11 @@ final class CollectorTurn implements GradientCollector {
 
     @Override
     public void close() {
-        if (!closed) {
-            closed = true;
+        if (isOpen()) {
             try {
                 inner.close();
             } finally {
+                inner = null;
                 TURN.unlock();
             }
         }

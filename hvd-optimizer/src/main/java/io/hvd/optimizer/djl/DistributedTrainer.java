@@ -54,6 +54,9 @@ public final class DistributedTrainer extends Trainer {
     /** Null before the first step. */
     private DistributedOptimizer optimizer;
 
+    /** The last gradient collector; null before the first one. */
+    private CollectorTurn collector;
+
     private boolean backward;
 
     private DistributedTrainer(
@@ -102,7 +105,8 @@ public final class DistributedTrainer extends Trainer {
     }
 
     /**
-     * Gives the parameters values, and all ranks those of rank 0. A collective, as the first forward is without it. DJL draws from one
+     * Gives the parameters values, and all ranks those of rank 0. A collective; without it the first forward calls it, with the shapes of its
+     * input. DJL draws from one
      * generator per process: rank 0 draws when all ranks have come, and so have seeded it, and the others when rank 0 is done,
      * so that its values follow from the seed alone though other ranks may be threads beside it.
      */
@@ -125,14 +129,25 @@ public final class DistributedTrainer extends Trainer {
 
     @Override
     public NDList forward(NDList input) {
-        begin();
+        begin(input);
         return super.forward(input);
     }
 
     @Override
     public NDList forward(NDList data, NDList labels) {
-        begin();
+        begin(data);
         return super.forward(data, labels);
+    }
+
+    /** DJL's first forward gives parameters values, by which this rank would compute before it has those of rank 0. */
+    private void begin(NDList input) {
+        if (getModel().getBlock().isInitialized()) {
+            begin();
+        } else if (collector != null && collector.isOpen()) {
+            collector.without(() -> initialize(input.getShapes()));
+        } else {
+            initialize(input.getShapes());
+        }
     }
 
     private void begin() {
@@ -175,7 +190,8 @@ public final class DistributedTrainer extends Trainer {
     @Override
     public GradientCollector newGradientCollector() {
         begin();
-        return CollectorTurn.take(super::newGradientCollector, () -> backward = true);
+        collector = CollectorTurn.take(super::newGradientCollector, () -> backward = true);
+        return collector;
     }
 
     /**

@@ -25,6 +25,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -54,10 +55,14 @@ class DistributedTrainerTest {
     }
 
     private static Trained fit(HvdContext hvd, Optimizer optimizer) throws Exception {
+        return fit(hvd, optimizer, trainer -> trainer.initialize(TinyTask.INPUT));
+    }
+
+    private static Trained fit(HvdContext hvd, Optimizer optimizer, Consumer<Trainer> begin) throws Exception {
         var config = TinyTask.config(optimizer, new EpochTrainingListener(), new EvaluatorTrainingListener());
         try (Model model = TinyTask.model(hvd, false);
                 Trainer trainer = DistributedTrainer.of(hvd, model, config)) {
-            trainer.initialize(TinyTask.INPUT);
+            begin.accept(trainer);
             var manager = model.getNDManager();
             ArrayDataset train = TinyTask.data(manager, RankSampler.training(hvd, BATCH / hvd.size()));
             ArrayDataset test = TinyTask.data(manager, RankSampler.evaluation(hvd, BATCH / hvd.size()));
@@ -84,6 +89,17 @@ class DistributedTrainerTest {
                 .allSatisfy(each -> assertThat(each.testLoss())
                         .as("the same totals on all ranks")
                         .isEqualTo(several.get(0).testLoss()));
+    }
+
+    /** The first forward makes the parameters, whose first gradients would else be those of each rank's own values. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 3})
+    void aFitWithoutInitializeIsTheSame(int ranks) {
+        Trained one = Hvd.spawn(1, hvd -> fit(hvd, sgd())).get(0);
+
+        List<Trained> several = Hvd.spawn(ranks, hvd -> fit(hvd, sgd(), trainer -> {}));
+
+        assertThat(several).allSatisfy(each -> assertClose(each.weights(), one.weights()));
     }
 
     /** DJL draws from one generator of the process, which each rank seeds; eight rounds, since ranks may come one after the other by chance. */
