@@ -73,21 +73,46 @@ public final class FlatView {
 
     /** Fills {@code stage} from its start with {@code count} scaled elements, beginning at element {@code from}. */
     public void pack(long from, int count, ByteBuffer stage, double scale) {
+        pack(from, count, stage, 0, scale);
+    }
+
+    /**
+     * Fills {@code stage} with {@code count} scaled elements, beginning at element {@code from}.
+     *
+     * @param begin number of the element of the stage at which they begin
+     */
+    public void pack(long from, int count, ByteBuffer stage, int begin, double scale) {
+        int start = begin * wire.bytes();
         if (grid != null) {
             forEachPart(
                     from,
                     count,
-                    (tensor, first, run, at) -> converter.packRounded(tensor, first, run, stage, at, grid, scale));
+                    (tensor, first, run, at) ->
+                            converter.packRounded(tensor, first, run, stage, start + at, grid, scale));
             return;
         }
         forEachPart(
-                from, count, (tensor, first, run, at) -> converter.pack(tensor, first, run, stage, at, wire, scale));
+                from,
+                count,
+                (tensor, first, run, at) -> converter.pack(tensor, first, run, stage, start + at, wire, scale));
     }
 
     /** Writes {@code count} elements from the start of {@code stage}, scaled, to the elements from {@code from} on. */
     public void unpack(long from, int count, ByteBuffer stage, Scale scale) {
+        unpack(from, count, stage, 0, scale);
+    }
+
+    /**
+     * Writes {@code count} elements of {@code stage}, scaled, to the elements from {@code from} on.
+     *
+     * @param begin number of the element of the stage at which they begin
+     */
+    public void unpack(long from, int count, ByteBuffer stage, int begin, Scale scale) {
+        int start = begin * wire.bytes();
         forEachPart(
-                from, count, (tensor, first, run, at) -> converter.unpack(stage, at, wire, tensor, first, run, scale));
+                from,
+                count,
+                (tensor, first, run, at) -> converter.unpack(stage, start + at, wire, tensor, first, run, scale));
     }
 
     /**

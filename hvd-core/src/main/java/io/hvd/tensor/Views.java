@@ -4,29 +4,67 @@ import java.nio.Buffer;
 import java.nio.ByteBuffer;
 
 /**
- * Caches typed views of the last few staging buffers, so that moving a run of elements makes no object. Not thread-safe: one
- * per thread. The garbage collector does not free a buffer whose view is cached, so this is not for the users' memory.
+ * Caches typed views of staging buffers, so that moving a run of elements makes no object: small messages move through
+ * hundreds of places, of which every rank reads the stages of all ranks. Not thread-safe: one per thread. The garbage
+ * collector does not free a buffer whose view is cached, so this is not for the users' memory.
  */
 final class Views {
-    private static final int MOST = 8;
+    /** With so many views all of them are dropped, as buffers may be made anew for every call. */
+    private static final int MOST = 2048;
 
-    private final ByteBuffer[] buffers = new ByteBuffer[MOST];
-    private final DType[] types = new DType[MOST];
-    private final Buffer[] views = new Buffer[MOST];
-    private int oldest;
+    private record View(ByteBuffer of, DType type, Buffer elements) {}
+
+    /** A hash table by the buffers' identity, at most half full; a place that is taken passes on to the next one. */
+    private View[] table = new View[64];
+
+    private int size;
 
     /** All elements of a buffer, from its first byte on; for {@link Bulk}. */
     Buffer of(ByteBuffer buffer, DType type) {
-        for (int i = 0; i < MOST; i++) {
-            if (buffers[i] == buffer && types[i] == type) {
-                return views[i];
+        View[] views = table;
+        int at = place(buffer, type, views.length);
+        for (View view = views[at]; view != null; view = views[at]) {
+            if (view.of == buffer && view.type == type) {
+                return view.elements;
+            }
+            at = (at + 1) & (views.length - 1);
+        }
+        return added(buffer, type);
+    }
+
+    private Buffer added(ByteBuffer buffer, DType type) {
+        if (size == MOST) {
+            table = new View[64];
+            size = 0;
+        } else if (2 * (size + 1) > table.length) {
+            grow();
+        }
+        View view = new View(buffer, type, Bulk.view(buffer, type));
+        put(view);
+        size++;
+        return view.elements;
+    }
+
+    private void grow() {
+        View[] before = table;
+        table = new View[2 * before.length];
+        for (View view : before) {
+            if (view != null) {
+                put(view);
             }
         }
-        Buffer view = Bulk.view(buffer, type);
-        buffers[oldest] = buffer;
-        types[oldest] = type;
-        views[oldest] = view;
-        oldest = (oldest + 1) % MOST;
-        return view;
+    }
+
+    private void put(View view) {
+        int at = place(view.of, view.type, table.length);
+        while (table[at] != null) {
+            at = (at + 1) & (table.length - 1);
+        }
+        table[at] = view;
+    }
+
+    /** @param length a power of two */
+    private static int place(ByteBuffer buffer, DType type, int length) {
+        return (System.identityHashCode(buffer) + type.ordinal()) & (length - 1);
     }
 }

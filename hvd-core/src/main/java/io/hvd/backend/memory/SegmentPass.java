@@ -136,14 +136,9 @@ final class SegmentPass {
         ByteBuffer stage = rounds.next(count * staged.bytes());
         long begun = rounds.activities().begin();
         source.pack(from, left.first(), stage, how.prescale());
-        source.pack(from + left.end(), count - left.end(), behind(stage, left.end()), how.prescale());
+        source.pack(from + left.end(), count - left.end(), stage, left.end(), how.prescale());
         rounds.activities().end(Activities.COPY_IN, begun);
         rounds.packed();
-    }
-
-    private ByteBuffer behind(ByteBuffer stage, int elements) {
-        int bytes = elements * staged.bytes();
-        return stage.slice(bytes, stage.capacity() - bytes).order(stage.order());
     }
 
     /**
@@ -255,7 +250,7 @@ final class SegmentPass {
     private void unpack(long from, int count, ByteBuffer result, Slice left, Scale scale) {
         long begun = rounds.activities().begin();
         target.unpack(from, left.first(), result, scale);
-        target.unpack(from + left.end(), count - left.end(), behind(result, left.end()), scale);
+        target.unpack(from + left.end(), count - left.end(), result, left.end(), scale);
         rounds.activities().end(Activities.COPY_OUT, begun);
     }
 }
