@@ -23,7 +23,7 @@ final class StartupHooks {
         return hooks;
     }
 
-    /** Those of a process in which they have run. */
+    /** The hooks of a process in which they have run already. */
     static StartupHooks over() {
         var hooks = new StartupHooks();
         hooks.end.complete(null);
