@@ -3,7 +3,9 @@ package io.hvd.job;
 import io.hvd.config.RankFacts;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.net.StartupExchange;
 import io.hvd.spi.Backend;
+import io.hvd.spi.Topology;
 import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -15,14 +17,22 @@ final class ConsistencyCheck {
     private ConsistencyCheck() {}
 
     /**
-     * All ranks call it together, and all of them throw if there is a difference.
+     * All ranks call it together, and all of them throw if there is a difference, or if a rank could not be prepared.
      *
+     * @param hooks those of this rank, for whose end the exchange waits
      * @throws HvdException that names every key that differs, with its values and their ranks
      */
-    static void require(Backend backend) {
+    static void require(Backend backend, StartupHooks hooks) {
+        Topology topology = backend.topology();
         RankFacts mine = RankFacts.gather(System.getenv()).with("back end", backend.description());
-        List<RankFacts> all =
-                backend.exchange(mine.toBytes()).stream().map(RankFacts::of).toList();
+        List<byte[]> told = StartupExchange.hold(
+                "rank " + topology.rank() + " (" + topology.host() + ") could not be prepared",
+                () -> {
+                    hooks.await();
+                    return mine.toBytes();
+                },
+                backend::exchange);
+        List<RankFacts> all = told.stream().map(RankFacts::of).toList();
         List<String> differences = RankFacts.differences(all);
         if (!differences.isEmpty()) {
             throw new HvdException(

@@ -27,14 +27,15 @@ record JoinRequest(BackendProvider provider, HvdConfig config, MonitorPeers peer
      *
      * @param ranks world ranks that take part, in their new order; empty means all
      * @param processSets global ranks of the process sets that are there from the start
+     * @param hooks the startup hooks of this process
      */
-    Membership join(List<Integer> ranks, List<List<Integer>> processSets) {
+    Membership join(List<Integer> ranks, List<List<Integer>> processSets, StartupHooks hooks) {
         CompletableFuture<Membership> joined = new CompletableFuture<>();
         Thread initialiser = Thread.currentThread();
         provider.communicationThread().execute(() -> {
             Membership membership;
             try {
-                membership = open(ranks, processSets, initialiser);
+                membership = open(ranks, processSets, hooks, initialiser);
             } catch (Throwable cause) {
                 joined.completeExceptionally(cause);
                 return;
@@ -46,11 +47,12 @@ record JoinRequest(BackendProvider provider, HvdConfig config, MonitorPeers peer
     }
 
     /** Opens the back end and joins the job. Runs on the communication thread. */
-    private Membership open(List<Integer> ranks, List<List<Integer>> processSets, Thread initialiser)
+    private Membership open(
+            List<Integer> ranks, List<List<Integer>> processSets, StartupHooks hooks, Thread initialiser)
             throws IOException {
         Backend backend = provider.open(config, ranks);
         events.placed(backend.topology());
-        ConsistencyCheck.require(backend);
+        ConsistencyCheck.require(backend, hooks);
         return new Membership(this, processSets, backend, peers.connect(backend), initialiser);
     }
 

@@ -45,7 +45,7 @@ final class LaunchedJob implements SpawnedJob {
                 config,
                 backend -> Peers.connect(backend, config.controlInterface()),
                 new Events(thread));
-        Membership membership = request.join(List.of(), processSets);
+        Membership membership = request.join(List.of(), processSets, StartupHooks.over());
         if (thread == 0) {
             guards.get(0).watch(membership);
         } else {

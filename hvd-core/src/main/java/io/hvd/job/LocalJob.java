@@ -32,7 +32,7 @@ final class LocalJob implements SpawnedJob {
     public Membership join(int thread) {
         Membership membership = new JoinRequest(
                         providers.get(thread), config, backend -> monitors.get(thread), new EndOfAll())
-                .join(List.of(), processSets);
+                .join(List.of(), processSets, StartupHooks.over());
         try {
             membership.assign(GpuAssignment.ofThread(membership.topology(), config));
         } catch (RuntimeException e) {

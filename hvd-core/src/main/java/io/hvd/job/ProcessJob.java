@@ -6,10 +6,8 @@ import io.hvd.config.HvdConfig.BackendChoice;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.monitor.Peers;
-import io.hvd.spi.StartupHook;
 import io.hvd.spi.Topology;
 import java.util.List;
-import java.util.ServiceLoader;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
 
@@ -69,13 +67,13 @@ public final class ProcessJob {
 
     private static Membership join(
             List<Integer> ranks, List<List<Integer>> processSets, HvdConfig config, JobGuard guard) {
-        runStartupHooks();
+        StartupHooks hooks = StartupHooks.begin();
         JoinRequest request = new JoinRequest(
                 BackendSelection.choose(config),
                 config,
                 backend -> Peers.connect(backend, config.controlInterface()),
                 guard);
-        Membership membership = request.join(ranks, processSets);
+        Membership membership = request.join(ranks, processSets, hooks);
         guard.watch(membership);
         requireSlurmsJob(ranks, config, membership.topology());
         membership.assign(GpuAssignment.assign(membership.topology(), config));
@@ -93,7 +91,7 @@ public final class ProcessJob {
             int size, List<List<Integer>> processSets, UnaryOperator<HvdConfig> options, RankProgram<R> program) {
         HvdConfig config = options.apply(HvdConfig.fromEnvironment());
         apply(config);
-        runStartupHooks();
+        StartupHooks.begin().await();
         if (size < 1) {
             throw new IllegalArgumentException("spawn of " + size + " ranks, expected at least 1");
         }
@@ -153,10 +151,6 @@ public final class ProcessJob {
                         throw new HvdException(ErrorId.INIT_FAILED, why);
                     });
         }
-    }
-
-    private static void runStartupHooks() {
-        ServiceLoader.load(StartupHook.class).forEach(StartupHook::beforeInit);
     }
 
     private static void requireDistinct(List<Integer> ranks) {

@@ -7,6 +7,7 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -35,6 +36,10 @@ final class ArchiveFolder {
     private static final Duration ABANDONED = Duration.ofDays(1);
     private static final String FORM = "hvd class-data archive 1";
     private static final String RECORDING = "recording-";
+
+    /** Begin of the names of files that lead to archives. */
+    private static final String LINK = "launcher-";
+
     private static final int MOST_SUBCOMMANDS = 16;
     private static final long MOST_RECORD_BYTES = 1 << 20;
 
@@ -142,6 +147,40 @@ final class ArchiveFolder {
         }
     }
 
+    /**
+     * Has a file of another name lead to the program's archive, for a script that knows no more than that name. The file is
+     * empty if the JVM has refused to make an archive. Nothing is done where nothing is known of the program.
+     */
+    void lead(Path link, ArchivedProgram program) throws IOException {
+        Optional<Known> known = known(program);
+        if (known.isEmpty()) {
+            return;
+        }
+        Path fresh = link.resolveSibling(
+                link.getFileName() + "-" + ProcessHandle.current().pid());
+        Files.deleteIfExists(fresh);
+        if (known.get().file().isPresent()) {
+            Files.createSymbolicLink(fresh, known.get().file().get().getFileName());
+        } else {
+            Files.createFile(fresh);
+        }
+        Files.move(fresh, link, StandardCopyOption.ATOMIC_MOVE);
+    }
+
+    /** Whether such a file tells what is known of the program now. */
+    boolean leadsTo(Path link, ArchivedProgram program) {
+        Optional<Known> known = known(program);
+        try {
+            return known.isPresent()
+                    && (known.get().file().isPresent()
+                            ? Files.isSymbolicLink(link)
+                                    && Files.isSameFile(link, known.get().file().get())
+                            : Files.size(link) == 0);
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
     Path record(ArchivedProgram program) {
         return folder.resolve(program.name() + ".txt");
     }
@@ -182,9 +221,13 @@ final class ArchiveFolder {
                 }
             }
         }
-        for (Path recording : files("")) {
-            if (recording.getFileName().toString().startsWith(RECORDING) && !isYounger(recording, ABANDONED)) {
-                delete(recording);
+        for (Path file : files("")) {
+            String name = file.getFileName().toString();
+            if (name.startsWith(RECORDING) && !isYounger(file, ABANDONED)) {
+                delete(file);
+            }
+            if (name.startsWith(LINK) && !isYounger(file, UNUSED)) {
+                Files.deleteIfExists(file); // what it leads to has gone, or was not used for long
             }
         }
     }
@@ -219,6 +262,15 @@ final class ArchiveFolder {
             files.forEach(found::add);
         }
         return found;
+    }
+
+    /** Deletes a folder of lists, or leaves it to the maker of a later archive. */
+    static void discard(Path recording) {
+        try {
+            delete(recording);
+        } catch (IOException e) {
+            return;
+        }
     }
 
     /** Deletes a folder of lists. */

@@ -12,7 +12,6 @@ import java.nio.file.StandardOpenOption;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
@@ -32,7 +31,6 @@ final class ArchiveMaker {
     static final Duration LIMIT = Duration.ofMinutes(3);
 
     private static final File NOTHING = new File("/dev/null");
-    private static final int FIRST_FLAG = 5;
 
     private final ArchiveFolder folder;
     private final ArchivedProgram program;
@@ -42,24 +40,14 @@ final class ArchiveMaker {
         this.program = program;
     }
 
-    /** Folder, recording, subcommand, java, class path, and the flags. */
+    /** The words of an {@link ArchiveOrder}. */
     public static void main(String[] args) throws IOException, InterruptedException {
-        var folder = new ArchiveFolder(Path.of(args[0]), Clock.systemUTC());
-        List<String> jars = List.of(args[4].split(File.pathSeparator));
-        List<String> flags = Arrays.asList(args).subList(FIRST_FLAG, args.length);
-        var program = new ArchivedProgram(Path.of(args[3]), List.copyOf(flags), jars);
-        new ArchiveMaker(folder, program).make(Path.of(args[1]), args[2]);
-    }
-
-    static List<String> arguments(Path folder, Path recording, String subcommand, ArchivedProgram program) {
-        List<String> words = new ArrayList<>(List.of(
-                folder.toString(),
-                recording.toString(),
-                subcommand,
-                program.java().toString(),
-                program.classPath()));
-        words.addAll(program.flags());
-        return words;
+        var order = ArchiveOrder.of(args);
+        var folder = new ArchiveFolder(order.recording().getParent(), Clock.systemUTC());
+        new ArchiveMaker(folder, order.program()).make(order.recording(), order.subcommand());
+        if (order.link().isPresent()) {
+            folder.lead(order.link().get(), order.program());
+        }
     }
 
     /** Makes the archive unless another process does, or has done it meanwhile. The recording is gone afterwards. */

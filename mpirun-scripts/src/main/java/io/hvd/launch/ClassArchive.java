@@ -1,14 +1,10 @@
 package io.hvd.launch;
 
 import io.hvd.config.HvdConfig.ArchiveChoice;
-import java.io.File;
-import java.io.IOException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
@@ -32,8 +28,6 @@ record ClassArchive(
 
     /** One list per process; the JVM puts its number there. */
     private static final String LIST = "%p.txt";
-
-    private static final File NOTHING = new File("/dev/null");
 
     static ClassArchive none(String why) {
         return new ClassArchive(why, Optional.empty(), Optional.empty(), Optional.empty(), "");
@@ -90,8 +84,8 @@ record ClassArchive(
     }
 
     /**
-     * The job is over. If it has ended well, the archive is made by a process in a session of its own, which outlives this
-     * one. The lists of a job that has failed may lack most classes.
+     * The job is over. If it has ended well, the archive is made by a process of its own. The lists of a job that has failed
+     * may lack most classes.
      *
      * @param waits whether this returns only when the archive is there
      */
@@ -99,42 +93,10 @@ record ClassArchive(
         if (recording.isEmpty() || program.isEmpty()) {
             return;
         }
-        try {
-            if (exitCode != 0 || classPath().isEmpty()) {
-                ArchiveFolder.delete(recording.get());
-                return;
-            }
-            Process maker = new ProcessBuilder(words(environment))
-                    .redirectInput(NOTHING)
-                    .redirectErrorStream(true)
-                    .redirectOutput(NOTHING)
-                    .start();
-            if (waits) {
-                maker.waitFor(2 * ArchiveMaker.LIMIT.toMillis(), TimeUnit.MILLISECONDS);
-            }
-        } catch (IOException e) {
-            return; // a later start tries again
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
+        if (exitCode == 0) {
+            new ArchiveOrder(recording.get(), subcommand, program.get(), Optional.empty()).place(environment, waits);
+        } else {
+            ArchiveFolder.discard(recording.get());
         }
-    }
-
-    private static String classPath() {
-        return System.getProperty("java.class.path", "");
-    }
-
-    private List<String> words(Map<String, String> environment) {
-        List<String> words = new ArrayList<>();
-        MpiInstall.onPath("setsid", environment).ifPresent(setsid -> words.add(setsid.toString()));
-        MpiInstall.onPath("nice", environment).ifPresent(nice -> words.addAll(List.of(nice.toString(), "-n", "19")));
-        words.addAll(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:TieredStopAtLevel=1",
-                "-XX:+UseSerialGC",
-                "-cp",
-                classPath(),
-                ArchiveMaker.class.getName()));
-        words.addAll(ArchiveMaker.arguments(recording.get().getParent(), recording.get(), subcommand, program.get()));
-        return words;
     }
 }

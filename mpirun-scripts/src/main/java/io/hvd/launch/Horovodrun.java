@@ -1,5 +1,6 @@
 package io.hvd.launch;
 
+import io.hvd.config.HvdConfig.ArchiveChoice;
 import io.hvd.config.Setting;
 import io.hvd.error.HvdException;
 import java.io.IOException;
@@ -7,6 +8,7 @@ import java.io.PrintStream;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * Starts a job: parses the flags, looks at the machine, runs mpirun and exits with its exit code.
@@ -19,6 +21,7 @@ public final class Horovodrun {
     private final Map<String, String> environment;
     private final PrintStream out;
     private final PrintStream err;
+    private final Optional<LauncherArchive> ownArchive = LauncherArchive.ofThisJvm();
 
     Horovodrun(Map<String, String> environment, PrintStream out, PrintStream err) {
         this.environment = environment;
@@ -44,6 +47,7 @@ public final class Horovodrun {
         try {
             return perform(LaunchOptions.parse(environment, args));
         } catch (UsageException | HvdException e) {
+            ownArchive.ifPresent(LauncherArchive::forget);
             err.println("horovodrun: " + e.getMessage());
             return USAGE;
         }
@@ -57,9 +61,12 @@ public final class Horovodrun {
             case CHECK_BUILD -> out.print(BuildCheck.look(environment).text(version()));
             case DRY_RUN -> dryRun(settings);
             case RUN -> {
-                return launch(settings);
+                int exitCode = launch(settings);
+                ownArchive.ifPresent(own -> keep(own, exitCode, settings.java().archive()));
+                return exitCode;
             }
         }
+        ownArchive.ifPresent(LauncherArchive::forget);
         return 0;
     }
 
@@ -86,6 +93,13 @@ public final class Horovodrun {
             outcome.failure().map(FailureReport::text).ifPresent(err::print);
             return outcome.exitCode();
         }
+    }
+
+    private void keep(LauncherArchive own, int exitCode, ArchiveChoice choice) {
+        LauncherArchive.program(environment)
+                .ifPresentOrElse(
+                        program -> own.after(exitCode, program, environment, choice == ArchiveChoice.WAIT),
+                        own::forget);
     }
 
     private static String version() {

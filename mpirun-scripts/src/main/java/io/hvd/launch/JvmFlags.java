@@ -20,7 +20,7 @@ final class JvmFlags {
     private static final String PROCESSORS = "-XX:ActiveProcessorCount=";
 
     /** Factor of HotSpot's thresholds for the compilation of a method. */
-    private static final int COMPILE_SCALE = 4;
+    private static final int COMPILE_SCALE = 8;
 
     /** From so many processors on HotSpot collects with five eighths of the further ones. */
     private static final int ALL_COLLECT = 8;

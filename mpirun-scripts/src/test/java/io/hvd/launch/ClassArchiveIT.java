@@ -6,12 +6,15 @@ import io.hvd.testing.Job;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.jar.JarEntry;
 import java.util.jar.JarOutputStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -19,6 +22,10 @@ import org.junit.jupiter.api.io.TempDir;
 final class ClassArchiveIT {
 
     private static final String FROM_ARCHIVE = ArgvProgram.class.getName() + " source: shared objects file";
+
+    private static final String OWN_CLASS = Horovodrun.class.getName() + " source: ";
+
+    private static final String OWN_FROM_ARCHIVE = OWN_CLASS + "shared objects file";
 
     @TempDir
     private Path folder;
@@ -34,6 +41,47 @@ final class ClassArchiveIT {
         assertThat(first.lines(FROM_ARCHIVE)).isEmpty();
         assertThat(second.exitCode()).as(second.output()).isZero();
         assertThat(second.lines(FROM_ARCHIVE)).hasSize(2);
+    }
+
+    @Test
+    void theSecondStartTakesHorovodrunsOwnClassesFromAnArchiveToo() throws IOException {
+        assertThat(loadedByTheScript("first")).contains(OWN_CLASS).doesNotContain(OWN_FROM_ARCHIVE);
+        assertThat(loadedByTheScript("second")).contains(OWN_FROM_ARCHIVE);
+        assertThat(loadedByTheScript("third", "--no-class-archive"))
+                .contains(OWN_CLASS)
+                .doesNotContain(OWN_FROM_ARCHIVE);
+
+        try (Stream<Path> left = Files.list(folder.resolve("hvd/classes"))) {
+            assertThat(left).noneMatch(file -> file.toString().contains("recording"));
+        }
+    }
+
+    /** What the JVMs on this side of mpirun say of their classes in a job whose rank is no Java program. */
+    private String loadedByTheScript(String name, String... flags) throws IOException {
+        List<String> command = new ArrayList<>(
+                List.of(Path.of("../mpirun-scripts/horovodrun").toAbsolutePath().toString(), "-np", "1"));
+        command.addAll(List.of(flags));
+        command.add("true");
+        Path logs = Files.createDirectory(folder.resolve(name));
+        Job job = Job.run(
+                command,
+                Map.of(
+                        "XDG_CACHE_HOME",
+                        folder.toString(),
+                        "HVD_CLASS_ARCHIVE",
+                        "wait",
+                        "JAVA_HOME",
+                        System.getProperty("java.home"),
+                        "JDK_JAVA_OPTIONS",
+                        "-Xlog:class+load:file=" + logs.resolve("%p.txt")));
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        var said = new StringBuilder();
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(logs)) {
+            for (Path file : files) {
+                said.append(Files.readString(file));
+            }
+        }
+        return said.toString();
     }
 
     private Job start(Path jar) {

@@ -18,7 +18,7 @@ final class JvmFlagsTest {
 
     @Test
     void ranksWithLessThanTwoCoresEachCollectOnTheirOwnThreadAndCompileLater() {
-        List<String> both = List.of("-XX:+UseSerialGC", "-XX:CompileThresholdScaling=4");
+        List<String> both = List.of("-XX:+UseSerialGC", "-XX:CompileThresholdScaling=8");
         assertThat(flags(2, Map.of(), "-np 4 java -jar t.jar")).isEqualTo(both);
         assertThat(flags(7, Map.of(), "-np 4 java -jar t.jar")).isEqualTo(both);
         assertThat(reasons("-np 4 java -jar t.jar")).first().asString().startsWith("4 ranks share 2 cores");

@@ -45,7 +45,7 @@ final class MpirunLineTest {
                         "mpirun --allow-run-as-root -np 8 --bind-to none --map-by slot --oversubscribe"
                                 + " --mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl self,vader"
                                 + " --mca btl_vader_single_copy_mechanism none --mca opal_signal 31"
-                                + " -x UCX_ERROR_SIGNALS= -x HVD_FAILURE_DIR env java -XX:+UseSerialGC -XX:CompileThresholdScaling=4 -jar 'a b.jar'");
+                                + " -x UCX_ERROR_SIGNALS= -x HVD_FAILURE_DIR env java -XX:+UseSerialGC -XX:CompileThresholdScaling=8 -jar 'a b.jar'");
     }
 
     @Test
@@ -55,7 +55,7 @@ final class MpirunLineTest {
                         "mpirun --allow-run-as-root -np 8 --bind-to none --map-by slot:OVERSUBSCRIBE"
                                 + " --mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl self,sm"
                                 + " --mca smsc ^cma --pmixmca ptl_base_if_include lo --mca opal_signal 31"
-                                + " -x UCX_ERROR_SIGNALS= -x HVD_FAILURE_DIR env java -XX:+UseSerialGC -XX:CompileThresholdScaling=4 -jar 'a b.jar'");
+                                + " -x UCX_ERROR_SIGNALS= -x HVD_FAILURE_DIR env java -XX:+UseSerialGC -XX:CompileThresholdScaling=8 -jar 'a b.jar'");
     }
 
     @Test
@@ -367,7 +367,7 @@ final class MpirunLineTest {
                             "2",
                             "java",
                             "-XX:+UseSerialGC",
-                            "-XX:CompileThresholdScaling=4",
+                            "-XX:CompileThresholdScaling=8",
                             "-jar",
                             "a b");
             assertThat(ShellWords.join(line.words())).doesNotContain("--output");

@@ -1,0 +1,56 @@
+package io.hvd.job;
+
+import io.hvd.spi.StartupHook;
+import java.util.ServiceLoader;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+
+/**
+ * The startup hooks of this process on a thread of their own, so that the back end starts meanwhile: most of what either does
+ * is waiting for the disk or for other ranks.
+ */
+final class StartupHooks {
+    private final CompletableFuture<Void> end = new CompletableFuture<>();
+
+    private StartupHooks() {}
+
+    /** Begins to run them. */
+    static StartupHooks begin() {
+        var hooks = new StartupHooks();
+        Thread thread = new Thread(hooks::run, "hvd-startup");
+        thread.setDaemon(true);
+        thread.start();
+        return hooks;
+    }
+
+    /** The hooks of a process in which they have run already. */
+    static StartupHooks over() {
+        var hooks = new StartupHooks();
+        hooks.end.complete(null);
+        return hooks;
+    }
+
+    private void run() {
+        try {
+            ServiceLoader.load(StartupHook.class).forEach(StartupHook::beforeInit);
+            end.complete(null);
+        } catch (Throwable thrown) {
+            end.completeExceptionally(thrown);
+        }
+    }
+
+    /** Waits for their end; any thread may, and throws what a hook has thrown. */
+    void await() {
+        try {
+            end.join();
+        } catch (CompletionException e) {
+            if (e.getCause() instanceof RuntimeException known) {
+                throw known;
+            }
+            if (e.getCause() instanceof Error known) {
+                throw known;
+            }
+            throw e;
+        }
+    }
+}
