@@ -44,8 +44,9 @@ public final class TorchRuntime {
     private TorchRuntime() {}
 
     /**
-     * Unpacks LibTorch's native libraries into JavaCPP's cache unless they are there; safe to call at any time. From the first
-     * call on JavaCPP logs through SLF4J, unless the program has chosen otherwise ({@code -Dorg.bytedeco.javacpp.logger}).
+     * Unpacks LibTorch's native libraries into JavaCPP's cache unless they are there, and has the C library keep the memory that
+     * LibTorch frees; safe to call at any time. From the first call on JavaCPP logs through SLF4J, unless the program has chosen
+     * otherwise ({@code -Dorg.bytedeco.javacpp.logger}).
      */
     public static synchronized void prepare() {
         if (prepared) {
@@ -56,6 +57,7 @@ public final class TorchRuntime {
             Path cache = Loader.getCacheDir().toPath();
             prepare(cache);
             LibrarySearch.shorten();
+            FreedMemory.keep();
             prepared = true;
         } catch (IOException e) {
             throw failed("JavaCPP has no folder for it", e);
