@@ -16,7 +16,8 @@ public final class Handle {
     private final UnreadResults unread;
 
     private volatile boolean expected;
-    private volatile boolean observed;
+    /** Whether the engine has been told; two threads may both tell it, which does no harm. */
+    private boolean observed;
 
     Handle(PendingOp op, Engine engine, UnreadResults unread) {
         this.op = op;

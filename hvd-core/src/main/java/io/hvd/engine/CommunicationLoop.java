@@ -31,6 +31,7 @@ final class CommunicationLoop {
     private final int rank;
     private final TensorQueue queue;
     private final CoordinatorLine coordinator;
+    private final Bell bell;
 
     private final FlightRecorder recorder;
     private final Consumer<String> onFailure;
@@ -62,6 +63,7 @@ final class CommunicationLoop {
      * The other parameters are those of {@link Engine}'s constructor.
      *
      * @param queue the one that program threads fill
+     * @param bell the one that program threads ring
      * @param programWaits whether a program thread waits for a result
      */
     CommunicationLoop(
@@ -72,8 +74,10 @@ final class CommunicationLoop {
             FlightRecorder recorder,
             Consumer<String> onFailure,
             TensorQueue queue,
+            Bell bell,
             BooleanSupplier programWaits) {
         this.backend = backend;
+        this.bell = bell;
         this.settings = settings;
         this.rank = backend.topology().rank();
         this.queue = queue;
@@ -85,7 +89,7 @@ final class CommunicationLoop {
         DataLog log = new DataLog(recorder);
         this.sets = new ProcessSets(backend, settings, log, queue);
         boolean plans = settings.staticPlanSteps() > 0 && !settings.strict();
-        this.exit = PlanExit.open(backend, plans, backend.control()::wakeUp);
+        this.exit = PlanExit.open(backend, plans, bell::ring);
         this.study = rank == 0 ? new StepStudy(settings, takesCoresFromProgram()) : null;
         this.tuning = new Tuning(Tunable.of(settings), "");
         this.tuner = autotune.enabled() && rank == 0 && size > 1
@@ -99,10 +103,10 @@ final class CommunicationLoop {
                                 () -> optimizersRegroup))
                 : null;
         this.run = new PlanRun(backend, sets, queue, log, unfinished, tuner);
-        this.plan = new HeldPlan(queue, exit, study);
+        this.plan = new HeldPlan(queue, exit, new PromptWaits(hasFewerCoresForEachRank(1)), study);
         Turn turn = new Turn();
         this.steps = new StepFollower(turn, sets.all(), plan, queue, log, unfinished, study, tuner);
-        this.shortcut = new Shortcut(backend.progress()::make, turn, plan, steps);
+        this.shortcut = new Shortcut(bell, backend.progress()::make, turn, plan, steps);
         if (settings.levels() == 1) {
             sets.all().data().useTwoLevels(false);
         }
@@ -143,9 +147,12 @@ final class CommunicationLoop {
      * each.
      */
     private boolean takesCoresFromProgram() {
-        int ranks = backend.topology().size();
-        return backend.topology().localSize() == ranks
-                && 2 * ranks > Processors.ofThisProcess(ranks).ofAll(ranks);
+        return backend.topology().localSize() == backend.topology().size() && hasFewerCoresForEachRank(2);
+    }
+
+    private boolean hasFewerCoresForEachRank(int cores) {
+        int ranks = backend.topology().localSize();
+        return cores * ranks > Processors.ofThisProcess(ranks).ofAll(ranks);
     }
 
     private CoordinatorLine line(int size, List<List<Integer>> processSets) {
@@ -162,7 +169,7 @@ final class CommunicationLoop {
     void close(Runnable last) {
         farewell = last;
         closing = true;
-        backend.control().wakeUp();
+        bell.ring();
         ended.join();
     }
 
@@ -170,7 +177,7 @@ final class CommunicationLoop {
     boolean fail(String why, long limitMillis) {
         failure = why;
         plan.leave();
-        backend.control().wakeUp();
+        bell.ring();
         try {
             ended.get(limitMillis, TimeUnit.MILLISECONDS);
             return true;
@@ -263,7 +270,7 @@ final class CommunicationLoop {
                     return decided;
                 }
             } else if (!tookStep() && steps.rest()) {
-                shortcut.sleep(backend.control(), nanosUntilDue(), coordinator);
+                shortcut.sleep(nanosUntilDue(), steps.lookNanos(), coordinator);
             }
         }
     }

@@ -22,7 +22,7 @@ import java.util.function.Consumer;
  * StepFollower}), and a thread that waits anyway carries out the batches that are due itself ({@link Shortcut}).
  */
 public final class Engine {
-    private final Backend backend;
+    private final Bell bell;
     private final boolean strict;
     private final FlightRecorder recorder;
     private final TensorQueue queue;
@@ -49,13 +49,13 @@ public final class Engine {
             AutotuneSettings autotune,
             FlightRecorder recorder,
             Consumer<String> onFailure) {
-        this.backend = backend;
+        this.bell = new Bell(backend.control());
         backend.programWaits(this::isAwaited);
         this.strict = settings.strict();
         this.recorder = recorder;
         this.queue = new TensorQueue(Math.max(1, settings.fusionThresholdBytes()), settings.cycleNanos());
         this.loop = new CommunicationLoop(
-                backend, processSets, settings, autotune, recorder, onFailure, queue, this::isAwaited);
+                backend, processSets, settings, autotune, recorder, onFailure, queue, bell, this::isAwaited);
         this.plan = loop.plan();
         this.shortcut = loop.shortcut();
     }
@@ -121,6 +121,9 @@ public final class Engine {
      * @param hurry true when the caller is going to wait at once
      */
     public void submit(PendingOp op, boolean hurry) {
+        if (hurry) {
+            op.block();
+        }
         submit(List.of(op), hurry, hurry);
     }
 
@@ -180,14 +183,14 @@ public final class Engine {
             // when the next step comes.
             recorder.submitted(ops);
             boolean planned = plan.plans(ops);
-            if (planned) {
+            if (planned && !waits) {
                 plan.submitted(ops);
             }
             // Planned operations are not announced; they are hurried only for a thread that waits.
             if (queue.submit(ops, hurry && (waits || !planned), planned)) {
                 boolean done = waits && shortcut.take(ops.get(ops.size() - 1)) == Shortcut.Taken.ALL;
                 if (!done) {
-                    backend.control().wakeUp();
+                    bell.ring();
                 }
             }
             if (!planned) {
@@ -218,7 +221,7 @@ public final class Engine {
             case ALL -> {
                 return;
             }
-            case PART -> backend.control().wakeUp();
+            case PART -> bell.ring();
             case NOTHING -> {}
         }
         hurry(ops);
@@ -249,7 +252,7 @@ public final class Engine {
     /** A thread waits for what was submitted: all of it is announced at once. */
     public void hurry() {
         if (queue.hurry()) {
-            backend.control().wakeUp();
+            bell.ring();
         }
     }
 
@@ -261,7 +264,7 @@ public final class Engine {
     private void hurry(List<PendingOp> ops) {
         boolean first = queue.await(ops);
         if (queue.hurry() || (first && plan.holds())) {
-            backend.control().wakeUp();
+            bell.ring();
         }
     }
 

@@ -11,7 +11,7 @@ final class HeldPlan {
 
     private final TensorQueue queue;
     private final PlanExit exit;
-    private final PromptWaits promptWaits = new PromptWaits();
+    private final PromptWaits promptWaits;
     /** The study of the steps on rank 0; null on the other ranks. */
     private final StepStudy study;
 
@@ -20,11 +20,13 @@ final class HeldPlan {
 
     /**
      * @param exit takes all ranks out of a plan
+     * @param promptWaits what the program does after it has submitted a step
      * @param study the study of the steps on rank 0; null on the other ranks
      */
-    HeldPlan(TensorQueue queue, PlanExit exit, StepStudy study) {
+    HeldPlan(TensorQueue queue, PlanExit exit, PromptWaits promptWaits, StepStudy study) {
         this.queue = queue;
         this.exit = exit;
+        this.promptWaits = promptWaits;
         this.study = study;
     }
 

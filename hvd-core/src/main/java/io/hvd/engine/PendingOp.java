@@ -36,6 +36,9 @@ public final class PendingOp implements Recorded, Awaited {
 
     private Tensor output;
     private String site;
+    /** Whether the caller does nothing else until it has ended. */
+    private boolean blocking;
+
     private List<Long> received = List.of();
     private int number;
     /** Null while the operation is in progress; then {@link #SUCCESS} or the cause of its failure. */
@@ -111,11 +114,23 @@ public final class PendingOp implements Recorded, Awaited {
      */
     void again(String line) {
         site = line == null ? site : line;
-        end = null;
-        watcher = null;
+        // The queue's lock, which follows, shows it to the other threads.
+        END.lazySet(this, null);
+        if (watcher != null) {
+            watcher = null;
+        }
         if (!bringsOutput) {
             output = null;
         }
+    }
+
+    /** The caller does nothing else until it has ended; called before it is submitted. */
+    void block() {
+        blocking = true;
+    }
+
+    boolean isBlocking() {
+        return blocking;
     }
 
     Slot slot() {

@@ -1,5 +1,7 @@
 package io.hvd.engine;
 
+import java.util.concurrent.atomic.AtomicLong;
+
 /**
  * Whether the program waits at once after it has submitted the last operation of a step. The waiting thread then
  * carries out the last batch itself ({@link Shortcut}), and waking the communication thread for it would only cost two
@@ -8,32 +10,49 @@ package io.hvd.engine;
 final class PromptWaits {
     /** The longest time between the last submission and a prompt wait; less than two hand-overs cost. */
     private static final long PROMPT_NANOS = 200_000;
+    /**
+     * Where the ranks share cores, another rank may have had the core for a time slice in between. Nothing is lost by
+     * the longer wait, since the communication thread would take the core from a rank that computes.
+     */
+    private static final long PROMPT_ON_SHARED_CORES_NANOS = 3_000_000;
     /** The number of steps in a row in which the program must have waited at once. */
     private static final int ENOUGH = 8;
 
-    private volatile long submittedNanos;
+    private final long promptNanos;
+    private final AtomicLong submittedNanos = new AtomicLong();
     private volatile boolean first;
     private volatile int prompt;
 
-    /** The program has submitted an operation of the step. */
+    /** @param shareCores whether there are fewer cores than ranks */
+    PromptWaits(boolean shareCores) {
+        this.promptNanos = shareCores ? PROMPT_ON_SHARED_CORES_NANOS : PROMPT_NANOS;
+    }
+
+    /** The program has submitted an operation of the step. A step may have hundreds, so this writes what has changed. */
     void submitted(long nanos) {
-        submittedNanos = nanos;
-        first = true;
+        submittedNanos.setRelease(nanos);
+        if (!first) {
+            first = true;
+        }
     }
 
     /** The program waits for an operation of the step. */
     void waits() {
         if (first) {
             first = false;
-            prompt = System.nanoTime() - submittedNanos < PROMPT_NANOS ? Math.min(ENOUGH, prompt + 1) : 0;
+            prompt = sinceSubmitted() < promptNanos ? Math.min(ENOUGH, prompt + 1) : 0;
         }
     }
 
     /** The step is complete, and no thread waits. */
     void nobodyWaits() {
-        if (System.nanoTime() - submittedNanos >= PROMPT_NANOS) {
+        if (sinceSubmitted() >= promptNanos) {
             prompt = 0;
         }
+    }
+
+    private long sinceSubmitted() {
+        return System.nanoTime() - submittedNanos.get();
     }
 
     boolean areExpected() {

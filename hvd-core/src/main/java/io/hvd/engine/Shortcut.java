@@ -2,6 +2,7 @@ package io.hvd.engine;
 
 import io.hvd.spi.ControlChannel;
 import io.hvd.spi.Progress;
+import java.nio.ByteBuffer;
 import java.util.function.LongSupplier;
 
 /**
@@ -13,6 +14,7 @@ import java.util.function.LongSupplier;
  * negotiates and ends the job.
  */
 final class Shortcut {
+    private final Bell bell;
     private final LongSupplier progress;
     private final Turn turn;
     private final HeldPlan plan;
@@ -20,8 +22,12 @@ final class Shortcut {
     private boolean vetoed;
     private Throwable broken;
 
-    /** @param progress see {@link Progress#make} */
-    Shortcut(LongSupplier progress, Turn turn, HeldPlan plan, StepFollower steps) {
+    /**
+     * @param bell ends the communication thread's sleep
+     * @param progress see {@link Progress#make}
+     */
+    Shortcut(Bell bell, LongSupplier progress, Turn turn, HeldPlan plan, StepFollower steps) {
+        this.bell = bell;
         this.progress = progress;
         this.turn = turn;
         this.plan = plan;
@@ -36,15 +42,56 @@ final class Shortcut {
         turn.take(progress);
     }
 
-    /** Lets the communication thread sleep until there is something to do, for at most so many nanoseconds. */
-    void sleep(ControlChannel control, long nanos, CoordinatorLine coordinator) {
-        long longest = Math.min(nanos, progress.getAsLong());
+    /**
+     * Lets the communication thread sleep until there is something to do, for at most so many nanoseconds.
+     *
+     * @param lookNanos the time after which it looks whether the program carries out what was left to it. While the
+     *     program does, the thread sleeps on without taking the turn, for which the program's thread would have to wait
+     */
+    void sleep(long nanos, long lookNanos, CoordinatorLine coordinator) {
         turn.giveBack();
         try {
-            control.receive(longest, coordinator);
+            sleepOn(nanos, lookNanos, new Ear(coordinator));
             coordinator.listened();
         } finally {
             turn.take(progress);
+            bell.answer();
+        }
+    }
+
+    private void sleepOn(long nanos, long lookNanos, Ear ear) {
+        long begun = System.nanoTime();
+        long left = nanos;
+        boolean looked;
+        long ran;
+        do {
+            ran = steps.batchesRun();
+            long longest = Math.min(left, progress.getAsLong());
+            looked = lookNanos < longest;
+            bell.sleep(Math.min(lookNanos, longest), ear);
+            left = nanos - (System.nanoTime() - begun);
+        } while (looked && left > 0 && !bell.isRung() && !ear.heard && (steps.batchesRun() != ran || turn.isTaken()));
+    }
+
+    /** Hands over to the coordinator what arrives, and remembers that something has. */
+    private static final class Ear implements ControlChannel.Inbox {
+        private final CoordinatorLine coordinator;
+        private boolean heard;
+
+        Ear(CoordinatorLine coordinator) {
+            this.coordinator = coordinator;
+        }
+
+        @Override
+        public void message(int fromRank, ByteBuffer message) {
+            heard = true;
+            coordinator.message(fromRank, message);
+        }
+
+        @Override
+        public void lost(int rank, String why) {
+            heard = true;
+            coordinator.lost(rank, why);
         }
     }
 

@@ -61,6 +61,8 @@ final class StaticPlan {
         private final long elements;
         private final Batch.Allreduce run;
         private int missing;
+        /** Whether the operation that came last did so in a call that waits for its end. */
+        private boolean blocking;
 
         private PlannedBatch(int number, List<Slot> members, int ranks) {
             slots = members.toArray(Slot[]::new);
@@ -131,8 +133,17 @@ final class StaticPlan {
             if (ops[place] == null) {
                 missing--;
             }
+            blocking = op.isBlocking();
             ops[place] = op;
             return true;
+        }
+
+        /**
+         * Whether the last step has completed this batch in a call that waits for it. Such a call carries the batch
+         * out itself, or wakes the communication thread at once.
+         */
+        boolean endsInBlockingCall() {
+            return blocking;
         }
 
         private boolean isEmpty() {

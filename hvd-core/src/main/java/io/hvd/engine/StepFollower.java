@@ -4,6 +4,7 @@ import io.hvd.engine.StaticPlan.PlannedBatch;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Takes this rank through the steps of a static plan. Operations that the program submits become part of the steps; any
@@ -37,7 +38,9 @@ final class StepFollower {
     private Optional<List<List<String>>> proposal = Optional.empty();
     private LeftPlan left;
     private long lastSubmissionNanos;
-    private long batchesRun;
+    /** The number of batches that the plan has run; any thread may read it. */
+    private final AtomicLong batchesRun = new AtomicLong();
+
     /** An empty list that the queue takes in exchange for the operations that it hands over. */
     private List<PendingOp> emptied = new ArrayList<>();
 
@@ -74,7 +77,7 @@ final class StepFollower {
         set.lock(batches, queue.announced(set.id()));
         lastSubmissionNanos = System.nanoTime();
         proposal = Optional.empty();
-        batchesRun = 0;
+        batchesRun.setRelease(0);
         if (study != null) {
             study.begin(batches);
         }
@@ -193,8 +196,21 @@ final class StepFollower {
         long step = set.steps().isIdle()
                 ? PATIENCE_NANOS
                 : Math.max(0, PATIENCE_NANOS - (System.nanoTime() - lastSubmissionNanos));
-        long patience = Math.min(step, queue.nanosUntilOverdue());
-        return looksAgain ? Math.min(patience, LEFT_TO_PROGRAM_NANOS) : patience;
+        return Math.min(step, queue.nanosUntilOverdue());
+    }
+
+    /**
+     * Time in nanoseconds after which the communication thread looks whether the program has carried out what was left
+     * to it; {@link Long#MAX_VALUE} if nothing is left to it.
+     */
+    long lookNanos() {
+        assert turn.isMine();
+        return looksAgain ? LEFT_TO_PROGRAM_NANOS : Long.MAX_VALUE;
+    }
+
+    /** The number of batches that the plan has run; any thread may ask. */
+    long batchesRun() {
+        return batchesRun.getAcquire();
     }
 
     /**
@@ -233,6 +249,7 @@ final class StepFollower {
         return promptWaits.areExpected()
                 && System.nanoTime() - lastSubmissionNanos < PATIENCE_NANOS
                 && set.steps().isAtLastBatch()
+                && !set.steps().next().endsInBlockingCall()
                 && takesAnyThread();
     }
 
@@ -274,7 +291,8 @@ final class StepFollower {
         } else if (run(steps)) {
             return true;
         }
-        if (proposal.isEmpty() && batchesRun < FEW_STEPS * steps.names().size()) {
+        if (proposal.isEmpty()
+                && batchesRun.getPlain() < FEW_STEPS * steps.names().size()) {
             findCutAnew(); // the plan does not suit another rank
         }
         left = new LeftPlan(proposal, steps.begunGroups());
@@ -298,7 +316,7 @@ final class StepFollower {
         if (study != null) {
             study.ran(ops, begun, System.nanoTime(), steps.names()).ifPresent(better -> proposal = Optional.of(better));
         }
-        batchesRun++;
+        batchesRun.setRelease(batchesRun.getPlain() + 1);
         if (tuner != null && steps.isAtLastBatch() && tuner.ranStep(steps.bytes(), System.nanoTime())) {
             proposal = Optional.of(study.cut(tuner.wanted()));
         }

@@ -37,6 +37,11 @@ final class Turn {
         return !lock.isHeldByCurrentThread() && !lock.hasQueuedThreads() && lock.tryLock();
     }
 
+    /** Whether some thread has it at the moment; any thread may ask. */
+    boolean isTaken() {
+        return lock.isLocked();
+    }
+
     void giveBack() {
         lock.unlock();
     }

@@ -9,16 +9,20 @@ import java.util.List;
  * <p>A prepared collective uses the same object for all its calls, one after the other, so that a call makes no
  * garbage. {@link FlightRecorder#pending()} and {@link FlightRecorder#recent()} therefore return copies, which do not
  * change.
+ *
+ * <p>All fields are written under the recorder's lock. Whoever reads them elsewhere has got the call from the thread
+ * that wrote them, by the engine's queue, or is that thread. With volatile fields, submitting 400 tensors took half as
+ * long again, and twice as long where they were prepared.
  */
 public final class Call {
     private long number;
     private Operation operation;
     private String site;
     private Thread caller;
-    private volatile long submittedNanos;
-    private volatile long startedNanos;
-    private volatile long endedNanos;
-    private volatile String error = "";
+    private long submittedNanos;
+    private long startedNanos;
+    private long endedNanos;
+    private String error = "";
 
     /** The neighbours in the recorder's list of calls that are pending. */
     Call previous;

@@ -21,7 +21,9 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
@@ -223,6 +225,65 @@ class StepContractTest extends Contract {
             requireMean(hvd, alone, 5, 1, 50);
             return null;
         });
+    }
+
+    /**
+     * A program that nearly always waits at once, so that the last batch is left to it, with anything else in between
+     * and at any time of the communication thread's sleep.
+     */
+    @Test
+    void anythingMayComeBetweenStepsThatTheProgramCarriesOutItself() throws Exception {
+        onAll(hvd -> {
+            int mine = ThreadLocalRandom.current().nextInt(1 << 16);
+            long seed = (long) sum(hvd, "own.seed", mine);
+            try {
+                stepsAndOtherThings(hvd, new Random(seed), new Random(seed + hvd.rank()));
+            } catch (AssertionError e) {
+                throw new AssertionError("with the seed " + seed, e);
+            }
+            return null;
+        });
+    }
+
+    /** @param ofAll draws what all ranks do */
+    private static void stepsAndOtherThings(HvdContext hvd, Random ofAll, Random ofThisRank)
+            throws InterruptedException {
+        for (int step = 0; step < 24 * STEPS; step++) {
+            if (ofAll.nextInt(30) == 0) {
+                TimeUnit.MICROSECONDS.sleep(ofThisRank.nextInt(9_000));
+            }
+            int what = ofAll.nextInt(240);
+            if (step > STEPS) {
+                doOtherThing(hvd, what, step, ofThisRank);
+            }
+            step(hvd, "own", step, 3, 50, 7, 4096);
+        }
+    }
+
+    /** @param what which of several things all ranks do beside their steps, or nothing */
+    private static void doOtherThing(HvdContext hvd, int what, int step, Random ofThisRank)
+            throws InterruptedException {
+        if (what == 1) {
+            hvd.barrier();
+        } else if (what == 2) {
+            hvd.monitoredBarrier(Duration.ofSeconds(60));
+        } else if (what == 3) {
+            Tensor sum = hvd.allreduceInPlace("new." + step, Tensor.of((float) hvd.rank()), AllreduceOptions.sum());
+            assertThat(sum.item()).isEqualTo(hvd.size() * (hvd.size() - 1) / 2f);
+        } else if (what == 4) {
+            // planned, but in a call that blocks
+            Tensor mean = hvd.allreduceInPlace("own.1", gradient(hvd, step, 1, 50), AllreduceOptions.average());
+            assertThat(mean.elements()).isEqualTo(50);
+        } else if (what == 5) {
+            CountDownLatch done = new CountDownLatch(1);
+            hvd.allreduceInPlaceAsync("own.0", gradient(hvd, step, 0, 3), AllreduceOptions.average())
+                    .whenDone(done::countDown);
+            assertThat(done.await(60, TimeUnit.SECONDS)).isTrue();
+        } else if (what == 6) {
+            Handle all = hvd.allreduceInPlaceAsync("own.2", gradient(hvd, step, 2, 7), AllreduceOptions.average());
+            TimeUnit.MICROSECONDS.sleep(ofThisRank.nextInt(12_000));
+            requireMean(hvd, all, step, 2, 7);
+        }
     }
 
     @Test

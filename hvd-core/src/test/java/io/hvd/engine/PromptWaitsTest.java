@@ -7,7 +7,7 @@ import org.junit.jupiter.api.Test;
 class PromptWaitsTest {
     private static final long LONG_AGO_NANOS = 1_000_000_000;
 
-    private final PromptWaits waits = new PromptWaits();
+    private final PromptWaits waits = new PromptWaits(false);
 
     private void promptSteps(int count) {
         for (int i = 0; i < count; i++) {
@@ -41,7 +41,7 @@ class PromptWaitsTest {
         waits.submitted(System.nanoTime() + LONG_AGO_NANOS);
         waits.waits();
         assertThat(waits.areExpected()).isTrue();
-        PromptWaits alone = new PromptWaits();
+        PromptWaits alone = new PromptWaits(false);
         alone.submitted(System.nanoTime() + LONG_AGO_NANOS);
         for (int i = 0; i < 20; i++) {
             alone.waits();
@@ -58,5 +58,21 @@ class PromptWaitsTest {
         waits.submitted(System.nanoTime() - LONG_AGO_NANOS);
         waits.nobodyWaits();
         assertThat(waits.areExpected()).isFalse();
+    }
+
+    /** Another rank may have had the core for a millisecond, although the program has waited at once. */
+    @Test
+    void onSharedCoresAWaitMayComeATimeSliceLater() {
+        PromptWaits shared = new PromptWaits(true);
+        for (int i = 0; i < 8; i++) {
+            shared.submitted(System.nanoTime() + LONG_AGO_NANOS);
+            shared.waits();
+        }
+        shared.submitted(System.nanoTime() - 300_000); // this thread may lose its core for two milliseconds more
+        shared.nobodyWaits();
+        assertThat(shared.areExpected()).isTrue();
+        shared.submitted(System.nanoTime() - LONG_AGO_NANOS);
+        shared.nobodyWaits();
+        assertThat(shared.areExpected()).isFalse();
     }
 }

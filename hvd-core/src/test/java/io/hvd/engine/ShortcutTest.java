@@ -14,9 +14,11 @@ import io.hvd.trace.FlightRecorder;
 import io.hvd.trace.TraceListener;
 import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -45,9 +47,11 @@ class ShortcutTest {
     private volatile LongSupplier progress = () -> Long.MAX_VALUE;
 
     private final Turn turn = new Turn();
-    private final HeldPlan plan = new HeldPlan(queue, PlanExit.ofOneRank(() -> {}), null);
+    private final HeldPlan plan = new HeldPlan(queue, PlanExit.ofOneRank(() -> {}), new PromptWaits(false), null);
     private final StepFollower steps = follower();
-    private final Shortcut shortcut = new Shortcut(() -> progress.getAsLong(), turn, plan, steps);
+    private final Control control = new Control();
+    private final Bell bell = new Bell(control);
+    private final Shortcut shortcut = new Shortcut(bell, () -> progress.getAsLong(), turn, plan, steps);
     /** What a collective does; false for a veto. */
     private volatile BooleanSupplier collective = () -> true;
 
@@ -120,10 +124,19 @@ class ShortcutTest {
     /** Sleeps until the message comes. */
     private final class Control implements ControlChannel {
         private final CountDownLatch asleep = new CountDownLatch(1);
+        /** What happens while it sleeps, each for a call; null if it sleeps until the message comes. */
+        private Queue<Runnable> during;
+
+        private Inbox inbox;
 
         @Override
-        public void receive(long nanos, Inbox inbox) {
+        public void receive(long nanos, Inbox to) {
             asleep.countDown();
+            if (during != null) {
+                inbox = to;
+                during.remove().run();
+                return;
+            }
             try {
                 message.await();
             } catch (InterruptedException e) {
@@ -146,12 +159,11 @@ class ShortcutTest {
 
     /** @return what the communication thread comes to after its sleep, which has begun */
     private <T> CompletableFuture<T> asleep(Supplier<T> afterwards) throws InterruptedException {
-        Control control = new Control();
         CompletableFuture<T> result = CompletableFuture.supplyAsync(
                 () -> {
                     shortcut.begin();
                     steps.rest();
-                    shortcut.sleep(control, Long.MAX_VALUE, new CoordinatorAway(control, List.of()));
+                    shortcut.sleep(Long.MAX_VALUE, Long.MAX_VALUE, new CoordinatorAway(control, List.of()));
                     return afterwards.get();
                 },
                 this::onCommunicationThread);
@@ -239,9 +251,8 @@ class ShortcutTest {
         boolean wakes = queue.submit(List.of(op("b")), false, true);
 
         assertThat(wakes).as("the communication thread").isFalse();
-        withTheTurn(() -> assertThat(steps.patienceNanos())
-                .as("until it looks all the same")
-                .isLessThanOrEqualTo(5_000_000));
+        withTheTurn(() ->
+                assertThat(steps.lookNanos()).as("until it looks all the same").isEqualTo(5_000_000));
     }
 
     @Test
@@ -260,7 +271,7 @@ class ShortcutTest {
         assertThat(shortcut.take(a)).isEqualTo(Taken.ALL);
 
         assertThat(queue.submit(List.of(op("b")), false, true)).isTrue();
-        withTheTurn(() -> assertThat(steps.patienceNanos()).isGreaterThan(5_000_000));
+        withTheTurn(() -> assertThat(steps.lookNanos()).isEqualTo(Long.MAX_VALUE));
     }
 
     @Test
@@ -279,6 +290,110 @@ class ShortcutTest {
 
         assertThat(get(communicating)).isTrue();
         assertThat(Ops.end(b)).isCompleted();
+    }
+
+    @Test
+    void nothingIsLeftToACallThatWaitsItselfSoNobodyHasToLook() throws Exception {
+        asleep(() -> true);
+        waitsPromptly();
+        assertThat(shortcut.take(submit("a"))).isEqualTo(Taken.ALL);
+        PendingOp b = op("b");
+        b.block();
+        assertThat(shortcut.take(submit(b))).isEqualTo(Taken.ALL);
+
+        assertThat(shortcut.take(submit("a"))).isEqualTo(Taken.ALL);
+        rest();
+
+        withTheTurn(() -> assertThat(steps.lookNanos()).isEqualTo(Long.MAX_VALUE));
+        assertThat(queue.submit(List.of(op("b")), false, true))
+                .as("wakes it if the program does not block this time")
+                .isTrue();
+    }
+
+    /** What happens during each look of the communication thread's sleep; the sleep after the last of them is over. */
+    private int looks(List<Runnable> during) throws Exception {
+        control.during = new ArrayDeque<>(during);
+        get(CompletableFuture.supplyAsync(
+                () -> {
+                    shortcut.begin();
+                    shortcut.sleep(TimeUnit.HOURS.toNanos(1), 5_000_000, new CoordinatorAway(control, List.of("one")));
+                    turn.giveBack();
+                    return true;
+                },
+                this::onCommunicationThread));
+        return during.size() - control.during.size();
+    }
+
+    private void carriesAStepOut() {
+        assertThat(shortcut.take(submit("a"))).isEqualTo(Taken.ALL);
+        assertThat(shortcut.take(submit("b"))).isEqualTo(Taken.ALL);
+    }
+
+    @Test
+    void theCommunicationThreadSleepsOnAsLongAsTheProgramCarriesOutWhatIsLeftToIt() throws Exception {
+        Runnable step = this::carriesAStepOut;
+
+        assertThat(looks(List.of(step, step, step, () -> {}, step))).isEqualTo(4);
+    }
+
+    @Test
+    void itSleepsOnWhileAnotherThreadHasTheTurn() throws Exception {
+        CountDownLatch works = new CountDownLatch(1);
+        CompletableFuture<Taken> worker = new CompletableFuture<>();
+        collective = () -> {
+            works.countDown();
+            return arrived(message);
+        };
+        Runnable begins = () -> {
+            new Thread(() -> worker.complete(shortcut.take(submit("a")))).start();
+            arrived(works);
+        };
+        Runnable ends = () -> {
+            message.countDown();
+            worker.join();
+        };
+
+        assertThat(looks(List.of(begins, () -> {}, () -> {}, ends, () -> {}, () -> {})))
+                .isEqualTo(5);
+        assertThat(worker).isCompletedWithValue(Taken.ALL);
+    }
+
+    /** Even if the call comes at the very moment when the time is over. */
+    @Test
+    void whoeverRingsEndsTheSleepThoughTheProgramGoesOn() throws Exception {
+        Runnable step = this::carriesAStepOut;
+        Runnable rings = () -> {
+            carriesAStepOut();
+            bell.ring();
+        };
+
+        assertThat(looks(List.of(step, rings, step))).isEqualTo(2);
+        assertThat(looks(List.of(step, step, () -> {}))).as("the next sleep").isEqualTo(3);
+    }
+
+    @Test
+    void newsOfAnotherRankEndTheSleepThoughTheProgramGoesOn() throws Exception {
+        Runnable step = this::carriesAStepOut;
+        Runnable hears = () -> {
+            carriesAStepOut();
+            control.inbox.lost(0, "it has crashed");
+        };
+
+        assertThat(looks(List.of(step, step, hears, step))).isEqualTo(3);
+    }
+
+    @Test
+    void theSleepEndsWithItsTimeThoughTheProgramGoesOn() throws Exception {
+        control.during = new ArrayDeque<>(List.of(this::carriesAStepOut, this::carriesAStepOut));
+        get(CompletableFuture.supplyAsync(
+                () -> {
+                    shortcut.begin();
+                    shortcut.sleep(2, 1, new CoordinatorAway(control, List.of()));
+                    return true;
+                },
+                this::onCommunicationThread));
+
+        assertThat(control.during).hasSize(1);
     }
 
     @Test

@@ -19,6 +19,12 @@ public final class Backoff {
     private static final long YIELD_NANOS = 1_000_000;
     /** A yield that takes so long has given the core to a thread that computes. */
     private static final long LOST_CORE_NANOS = 500_000;
+    /**
+     * Where ranks share cores and this one's program waits too, a yield takes so long if something else than a rank
+     * computes. A shorter one has given the core to a rank that works, which is what this wait is for, and which gives
+     * it back when it waits in turn.
+     */
+    private static final long LOST_TO_OTHERS_NANOS = 4_000_000;
     /** How long the core is taken to be wanted by other threads after that. */
     private static final long CROWDED_NANOS = 20_000_000;
 
@@ -46,6 +52,9 @@ public final class Backoff {
     private boolean spins;
     private long sleep;
     private long doubted;
+    /** The time after which a yield in this wait has cost the core. */
+    private long lostNanos;
+
     private long lastLostCore;
 
     /** The core that a thread runs on. */
@@ -135,6 +144,7 @@ public final class Backoff {
         begun = 0;
         boolean alone = Thread.currentThread() != communication || programWaits.getAsBoolean();
         spins = ranks * (alone ? 1 : 2) <= cores;
+        lostNanos = alone && ranks > cores ? LOST_TO_OTHERS_NANOS : LOST_CORE_NANOS;
         sleep = SHORTEST_SLEEP_NANOS;
     }
 
@@ -180,7 +190,7 @@ public final class Backoff {
     private void giveWay(long now) {
         core.giveWay();
         long back = core.nanoTime();
-        if (back - now > LOST_CORE_NANOS) {
+        if (back - now > lostNanos) {
             lastLostCore = back;
         }
     }

@@ -125,6 +125,7 @@ class BackoffTest {
     @Test
     void whoGetsTheCoreBackAfterATimeSliceSleepsInsteadOfYieldingForAWhile() {
         Backoff backoff = new Backoff(4, 2, progress::incrementAndGet, core);
+        backoff.programWaits(() -> false);
         core.yieldNanos = 3 * MILLI;
         assertThat(kinds(pauses(backoff, 4 * MILLI))).startsWith("yield", "sleep 20");
         core.yieldNanos = 1_000;
@@ -132,6 +133,23 @@ class BackoffTest {
         assertThat(kinds(pauses(backoff, MILLI / 2))).as("in the next wait").containsExactly("sleep 20");
         core.now += 20 * MILLI;
         assertThat(kinds(pauses(backoff, MILLI / 2))).as("much later").containsExactly("yield");
+    }
+
+    /** All that the cores have to do then is what this rank waits for. */
+    @Test
+    void whereRanksShareCoresAndTheProgramWaitsTooItYieldsToTheOtherRanks() {
+        Backoff backoff = new Backoff(4, 2, progress::incrementAndGet, core);
+        core.yieldNanos = 3 * MILLI;
+        pauses(backoff, MILLI / 2);
+        assertThat(kinds(pauses(backoff, MILLI / 2)))
+                .as("a rank has had the core")
+                .containsExactly("yield");
+
+        core.yieldNanos = 6 * MILLI;
+        pauses(backoff, MILLI / 2);
+        assertThat(kinds(pauses(backoff, MILLI / 2)))
+                .as("something else computes there")
+                .containsExactly("sleep 20");
     }
 
     /** A sleep costs far more than the moment that most waits take, and who spins takes no core from the program. */

@@ -90,7 +90,9 @@ final class AllreduceBench implements Benchmark {
         if (usual != null) {
             results.add(heap(ranks, bytes, usual, "default"));
             results.add(result("allreduce-engine", "engine", "mpi", ranks, bytes, usual, named(usual, "default")));
-            results.add(result("allreduce-engine", "engine", "raw", ranks, bytes, usual, RAW_COLLECTIVE));
+            if (usual.has("alone")) {
+                results.add(added(ranks, bytes, usual));
+            }
             results.add(compressed(ranks, bytes, usual));
         }
         if (usual != null && usual.has("gloo")) {
@@ -117,6 +119,12 @@ final class AllreduceBench implements Benchmark {
         String opponent = "pack+" + named(run, setting) + "+unpack";
         return result("allreduce-heap", "heap", "mpi-heap", ranks, bytes, run, opponent)
                 .withPairs(run.ratios("heap", "mpi-heap", bytes));
+    }
+
+    /** What the engine adds to the collective. */
+    private static Result added(int ranks, long bytes, Samples run) {
+        return result("allreduce-engine", "engine", "alone", ranks, bytes, run, RAW_COLLECTIVE)
+                .withPairs(run.ratios("engine", "alone", bytes));
     }
 
     /** The engine with compression against the engine without. */

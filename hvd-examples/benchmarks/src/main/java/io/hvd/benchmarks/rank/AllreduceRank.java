@@ -13,20 +13,24 @@ import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import org.bytedeco.javacpp.FloatPointer;
 
 /**
  * One rank that times allreduces by size, in one or several parts: hvd's collective and its opponents in turn, on one
- * thread; blocking calls through hvd's whole engine, without and with compression; Gloo. Arguments: folder,
- * sizes in bytes, rounds, parts.
+ * thread; blocking calls through hvd's whole engine, in turn with the collective alone on the same thread, and then
+ * with compressed ones; Gloo. Arguments: folder, sizes in bytes, rounds, parts.
  */
 public final class AllreduceRank {
     public static final String RAW = "raw";
     public static final String ENGINE = "engine";
     /** The part that times Gloo, without MPI. */
     public static final String GLOO = "gloo";
+
+    private static final Reduction SUM = new Reduction(ReduceOp.SUM, DType.FLOAT32, 1.0, 1.0);
 
     private final Job job = Job.ofThisProcess();
     private final Samples samples = new Samples();
@@ -76,10 +80,9 @@ public final class AllreduceRank {
 
     private List<Contender> contenders(Backend hvd, MpiCalls mpi) {
         float share = 1f / job.size();
-        Reduction sum = new Reduction(ReduceOp.SUM, DType.FLOAT32, 1.0, 1.0);
         Reduction average = new Reduction(ReduceOp.SUM, DType.FLOAT32, 1.0, 1.0, job.size());
         return List.of(
-                Contender.sum("raw", count -> ours(hvd, floats.directTensor(count), sum)),
+                Contender.sum("raw", count -> ours(hvd, floats.directTensor(count), SUM)),
                 Contender.sum("mpi", count -> () -> mpi.sum(floats.direct(), count)),
                 Contender.heapAverage("heap", count -> ours(hvd, floats.heapTensor(count), average)),
                 Contender.heapAverage("mpi-heap", count -> () -> {
@@ -100,10 +103,14 @@ public final class AllreduceRank {
     }
 
     private void engine() {
+        Optional<Backend> alone = RawJob.besideEngine();
         try (HvdContext hvd = Hvd.init()) {
             AllreduceOptions sum = AllreduceOptions.sum();
-            Contender plain = Contender.sum("engine", count -> engineCall(hvd, "bench.", count, sum));
-            timing.run(List.of(plain), sizes);
+            List<Contender> pair = new ArrayList<>();
+            pair.add(Contender.sum("engine", count -> engineCall(hvd, "bench.", count, sum)));
+            alone.ifPresent(backend ->
+                    pair.add(Contender.sum("alone", count -> ours(backend, floats.directTensor(count), SUM))));
+            timing.run(pair, sizes);
             AllreduceOptions halves = sum.withCompression(Compression.FP16);
             timing.run(
                     List.of(
@@ -112,6 +119,7 @@ public final class AllreduceRank {
                     sizes);
             Hvd.shutdown();
         }
+        alone.ifPresent(RawJob::close);
     }
 
     private Runnable engineCall(HvdContext hvd, String prefix, int count, AllreduceOptions how) {

@@ -4,8 +4,16 @@ import io.hvd.backend.mpi.MpiProvider;
 import io.hvd.backend.shm.SharedProvider;
 import io.hvd.config.HvdConfig;
 import io.hvd.spi.Backend;
+import io.hvd.spi.Reduction;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.Device;
+import io.hvd.tensor.ReduceOp;
+import io.hvd.tensor.Tensor;
 import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executors;
 import java.util.concurrent.FutureTask;
 
 /** Runs hvd's data plane without the engine, and MPI beside it, both on the one thread that may call MPI. */
@@ -20,7 +28,7 @@ final class RawJob {
     /** Runs the work; all ranks call this together, with no hvd context open. */
     static void run(Body body) {
         MpiProvider provider = MpiProvider.ofThisProcess();
-        onItsThread(() -> {
+        onItsThread(Executors.callable(() -> {
             HvdConfig config = HvdConfig.fromEnvironment();
             MpiCalls mpi;
             try (Backend plain = provider.open(config, List.of())) {
@@ -29,7 +37,31 @@ final class RawJob {
             try (Backend hvd = new SharedProvider(provider).open(config, List.of())) {
                 body.run(hvd, mpi);
             }
+        }));
+    }
+
+    /**
+     * Opens a back end whose data plane the program's own thread may use while hvd's engine has MPI's thread; none if the
+     * ranks share no memory. All ranks call this together, before the engine begins, and {@link #close} after its end.
+     */
+    static Optional<Backend> besideEngine() {
+        return onItsThread(() -> {
+            Backend opened =
+                    new SharedProvider(MpiProvider.ofThisProcess()).open(HvdConfig.fromEnvironment(), List.of());
+            List<Tensor> one = List.of(Tensor.of(new float[1]));
+            // All ranks have come when this ends, so that nothing is under way over MPI any more.
+            opened.collectives().allreduceUnlessVetoed(one, one, new Reduction(ReduceOp.SUM, DType.FLOAT32, 1.0, 1.0));
+            if (opened.collectives().takesAnyThread(Device.CPU)) {
+                return Optional.of(opened);
+            }
+            opened.close();
+            return Optional.empty();
         });
+    }
+
+    /** Closes a back end; all ranks call this together. */
+    static void close(Backend opened) {
+        onItsThread(Executors.callable(opened::close));
     }
 
     /** A back end's description without its details, such as {@code shared memory over mpi}. */
@@ -37,16 +69,16 @@ final class RawJob {
         return description.replaceAll(" \\([^)]*\\)", "");
     }
 
-    /** Calls MPI_Finalize; the last call of a rank that has used {@link #run}. */
+    /** Calls MPI_Finalize; the last call of a rank that has used this class. */
     static void finish() {
-        onItsThread(MpiProvider.ofThisProcess()::finish);
+        onItsThread(Executors.callable(MpiProvider.ofThisProcess()::finish));
     }
 
-    private static void onItsThread(Runnable work) {
-        FutureTask<Void> task = new FutureTask<>(work, null);
+    private static <T> T onItsThread(Callable<T> work) {
+        FutureTask<T> task = new FutureTask<>(work);
         MpiProvider.ofThisProcess().communicationThread().execute(task);
         try {
-            task.get();
+            return task.get();
         } catch (ExecutionException e) {
             throw new IllegalStateException("the benchmark failed on MPI's thread", e.getCause());
         } catch (InterruptedException e) {
