@@ -66,6 +66,14 @@ final class HeldPlan {
     }
 
     /**
+     * The program has submitted operations that are all part of the plan, and waits for them already: the communication
+     * thread need not look after what such a program has left lying.
+     */
+    void submittedAwaited() {
+        promptWaits.nothingIsLeft();
+    }
+
+    /**
      * The program has submitted something that is not in the plan. The ranks leave the plan at once: they do not wait
      * until a program that computes comes to its next batch, even if this rank's communication thread is inside the
      * data plane. A barrier with a limit is the exception, as long as nothing else is under way here.

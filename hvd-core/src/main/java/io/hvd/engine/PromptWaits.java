@@ -29,6 +29,12 @@ final class PromptWaits {
         }
     }
 
+    /** The program carries out what it submits, so that nothing is left to its next wait. */
+    void nothingIsLeft() {
+        first = false;
+        prompt = 0;
+    }
+
     /** The step is complete, and no thread waits. */
     void nobodyWaits() {
         if (System.nanoTime() - submittedNanos >= PROMPT_NANOS) {

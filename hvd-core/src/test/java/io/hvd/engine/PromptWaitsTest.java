@@ -34,6 +34,15 @@ class PromptWaitsTest {
         assertThat(waits.areExpected()).isFalse();
     }
 
+    @Test
+    void aProgramThatCarriesOutWhatItSubmitsLeavesNothing() {
+        promptSteps(20);
+        waits.submitted(System.nanoTime() + LONG_AGO_NANOS);
+        waits.nothingIsLeft();
+        waits.waits();
+        assertThat(waits.areExpected()).isFalse();
+    }
+
     /** The program waits for one operation after the other, each time a little later after the submission. */
     @Test
     void onlyTheFirstWaitOfAStepCounts() {
