@@ -148,10 +148,19 @@ final class CollectiveCalls {
 
     /** @throws HvdException if nothing of this set can be started on this rank at the moment */
     void start(OpKind kind, List<PreparedOps> all) {
+        openForPrepared(kind, all).start(all);
+    }
+
+    /** As {@link #start}, on a thread that is going to wait at once. */
+    void startAwaited(OpKind kind, List<PreparedOps> all) {
+        openForPrepared(kind, all).startAwaited(all);
+    }
+
+    private Engine openForPrepared(OpKind kind, List<PreparedOps> all) {
         if (!isUsable()) {
             refuse("a prepared " + kind + " of " + all.get(0).names());
         }
-        membership.open(kind).start(all);
+        return membership.open(kind);
     }
 
     /**

@@ -64,9 +64,24 @@ public sealed class PreparedCollective implements AutoCloseable permits Prepared
      * those of {@link #start()}.
      */
     public static void startAll(List<? extends PreparedCollective> all) {
-        if (all.isEmpty()) {
-            return;
+        if (!all.isEmpty()) {
+            PreparedCollective first = all.get(0);
+            first.calls.start(first.kind, together(all));
         }
+    }
+
+    /**
+     * As {@link #startAll}, on a thread that calls {@link #await()} of all of them next. It may carry them out itself before this
+     * returns, for which it waits for the other ranks.
+     */
+    public static void startAllAwaited(List<? extends PreparedCollective> all) {
+        if (!all.isEmpty()) {
+            PreparedCollective first = all.get(0);
+            first.calls.startAwaited(first.kind, together(all));
+        }
+    }
+
+    private static List<PreparedOps> together(List<? extends PreparedCollective> all) {
         PreparedCollective first = all.get(0);
         List<PreparedOps> together = new ArrayList<>(all.size());
         for (PreparedCollective one : all) {
@@ -78,7 +93,7 @@ public sealed class PreparedCollective implements AutoCloseable permits Prepared
             }
             together.add(one.prepared);
         }
-        first.calls.start(first.kind, together);
+        return together;
     }
 
     private void requireOpen() {

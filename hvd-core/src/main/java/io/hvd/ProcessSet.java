@@ -575,6 +575,15 @@ public class ProcessSet {
                 : membership.config().engine().bucketBytes();
     }
 
+    /**
+     * Whether an optimizer over this set had better start the allreduces of a step together, when backward has ended: once the
+     * steps of all ranks repeat, where all ranks are on one host and have less than two cores each, so that whatever travels
+     * during backward takes the core that computes. The answer may change from step to step.
+     */
+    public final boolean stepsTravelLate() {
+        return id == 0 && included() && membership.engine().stepsTravelLate();
+    }
+
     /** Whether optimizers refuse steps by gradients that are not finite, as {@code HVD_REFUSE_NON_FINITE} says. */
     public final boolean refusesNonFinite() {
         return membership.config().refusesNonFinite();

@@ -50,6 +50,9 @@ final class CommunicationLoop {
     private volatile boolean optimizersRegroup;
 
     private final StepStudy study;
+    /** Whether batches of tensors in the host's memory keep the program from computing meanwhile. */
+    private final boolean takesCores;
+
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
     private final AtomicBoolean givenUp = new AtomicBoolean();
 
@@ -90,7 +93,8 @@ final class CommunicationLoop {
         this.sets = new ProcessSets(backend, settings, log, queue);
         boolean plans = settings.staticPlanSteps() > 0 && !settings.strict();
         this.exit = PlanExit.open(backend, plans, bell::ring);
-        this.study = rank == 0 ? new StepStudy(settings, takesCoresFromProgram()) : null;
+        this.takesCores = takesCoresFromProgram();
+        this.study = rank == 0 ? new StepStudy(settings, takesCores) : null;
         this.tuning = new Tuning(Tunable.of(settings), "");
         this.tuner = autotune.enabled() && rank == 0 && size > 1
                 ? new Autotuner(
@@ -122,6 +126,11 @@ final class CommunicationLoop {
 
     private static int localSize(Topology topology) {
         return topology.homogeneous() ? topology.localSize() : 1;
+    }
+
+    /** See {@link Engine#stepsTravelLate}; any thread. */
+    boolean stepsTravelLate() {
+        return takesCores && plan.holds();
     }
 
     /** What was tuned last; any thread. */

@@ -91,6 +91,15 @@ public final class Engine {
         return loop.bucketBytes(regroups);
     }
 
+    /**
+     * Whether a step of all ranks that is submitted at its end, as a whole, ends sooner than one that is submitted bit by
+     * bit while the program computes: the steps repeat, and what carries them out has only the cores of the threads that
+     * compute. Any thread.
+     */
+    public boolean stepsTravelLate() {
+        return loop.stepsTravelLate();
+    }
+
     /** The slot of a name in a process set. */
     public Slot slot(int set, String name) {
         return queue.slot(set, name);
@@ -124,7 +133,7 @@ public final class Engine {
         if (hurry) {
             op.block();
         }
-        submit(List.of(op), hurry, hurry);
+        submit(List.of(op), hurry, hurry ? op : null);
     }
 
     /**
@@ -133,7 +142,7 @@ public final class Engine {
      * @param hurry true to announce them at once
      */
     public void submit(List<PendingOp> ops, boolean hurry) {
-        submit(ops, hurry, false);
+        submit(ops, hurry, null);
     }
 
     /** Begins to prepare operations; they keep their slots until they are {@link #release released}. */
@@ -160,6 +169,24 @@ public final class Engine {
      * @throws io.hvd.error.DuplicateNameException if none has been queued for this reason
      */
     public void start(List<PreparedOps> all) {
+        begin(all);
+        submit(PreparedOps.ops(all), true, null);
+    }
+
+    /**
+     * As {@link #start}, on a thread that is going to wait for all of them at once. In a static plan it carries them out
+     * before it returns, if it can, so that no other thread is woken for them.
+     */
+    public void startAwaited(List<PreparedOps> all) {
+        begin(all);
+        List<PendingOp> ops = PreparedOps.ops(all);
+        for (int i = 0; i < ops.size(); i++) {
+            ops.get(i).block();
+        }
+        submit(ops, true, new AllOf(all));
+    }
+
+    private void begin(List<PreparedOps> all) {
         for (int i = 0; i < all.size(); i++) {
             if (!all.get(i).isDone()) {
                 var refused = new DuplicateNameException(
@@ -170,11 +197,28 @@ public final class Engine {
             }
             all.get(i).begin(strict);
         }
-        submit(PreparedOps.ops(all), true, false);
     }
 
-    /** @param waits true if the caller would do nothing else meanwhile */
-    private void submit(List<PendingOp> ops, boolean hurry, boolean waits) {
+    /** Several results, of which the last is started last. */
+    private record AllOf(List<? extends Awaited> results) implements Awaited {
+        @Override
+        public boolean isDone() {
+            for (int i = 0; i < results.size(); i++) {
+                if (!results.get(i).isDone()) {
+                    return false;
+                }
+            }
+            return true;
+        }
+
+        @Override
+        public void await() {
+            results.forEach(Awaited::await);
+        }
+    }
+
+    /** @param result for which the caller is going to wait at once; null if it does anything else meanwhile */
+    private void submit(List<PendingOp> ops, boolean hurry, Awaited result) {
         if (ops.isEmpty()) {
             return;
         }
@@ -183,12 +227,13 @@ public final class Engine {
             // when the next step comes.
             recorder.submitted(ops);
             boolean planned = plan.plans(ops);
+            boolean waits = result != null;
             if (planned && !waits) {
                 plan.submitted(ops);
             }
             // Planned operations are not announced; they are hurried only for a thread that waits.
             if (queue.submit(ops, hurry && (waits || !planned), planned)) {
-                boolean done = waits && shortcut.take(ops.get(ops.size() - 1)) == Shortcut.Taken.ALL;
+                boolean done = waits && shortcut.take(result) == Shortcut.Taken.ALL;
                 if (!done) {
                     bell.ring();
                 }

@@ -114,6 +114,7 @@ public final class PendingOp implements Recorded, Awaited {
      */
     void again(String line) {
         site = line == null ? site : line;
+        blocking = false;
         // The queue's lock, which follows, shows it to the other threads.
         END.lazySet(this, null);
         if (watcher != null) {

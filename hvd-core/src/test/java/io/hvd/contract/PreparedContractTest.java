@@ -121,6 +121,30 @@ class PreparedContractTest extends Contract {
         });
     }
 
+    /** Some ranks wait at once and carry the steps out themselves, others leave that to their communication thread. */
+    @Test
+    void aThreadThatWaitsAtOnceMayCarryThemOut() throws Exception {
+        onAll(hvd -> {
+            List<Tensor> tensors = tensors(3, 8, 70_001);
+            List<String> names = names("awaited", tensors);
+            List<PreparedAllreduce> buckets = List.of(
+                    hvd.prepareAllreduce(names.subList(2, 3), tensors.subList(2, 3), SUM),
+                    hvd.prepareAllreduce(names.subList(0, 2), tensors.subList(0, 2), SUM));
+            PreparedAllreduce.startAllAwaited(List.of());
+            for (int step = 0; step < 2 * STEPS; step++) {
+                fill(hvd, tensors, step);
+                if ((step / STEPS + hvd.rank()) % 2 == 0) {
+                    PreparedAllreduce.startAllAwaited(buckets);
+                } else {
+                    buckets.forEach(PreparedAllreduce::start);
+                }
+                buckets.forEach(PreparedAllreduce::await);
+                requireSums(hvd, tensors, step);
+            }
+            return null;
+        });
+    }
+
     @Test
     void severalBucketsTravelBesideEachOther() throws Exception {
         onAll(hvd -> {

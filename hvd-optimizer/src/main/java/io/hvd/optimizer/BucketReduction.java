@@ -7,10 +7,17 @@ sealed interface BucketReduction permits PreparedBucket, ReducedBucket {
     /** @param step number of the steps before this one in which gradients were reduced */
     void start(long step);
 
-    /** Starts several together, those that are plain allreduces in one message. */
+    /**
+     * Starts several together, those that are plain allreduces in one message, on a thread that is going to wait for all of
+     * them at once.
+     */
     static void startAll(List<BucketReduction> all, long step) {
+        for (int i = 0; i < all.size(); i++) {
+            if (!(all.get(i) instanceof PreparedBucket)) {
+                all.get(i).start(step);
+            }
+        }
         PreparedBucket.startTogether(all);
-        all.stream().filter(bucket -> !(bucket instanceof PreparedBucket)).forEach(bucket -> bucket.start(step));
     }
 
     /** Waits until the gradients are the reduced ones, and throws what has failed. */

@@ -96,6 +96,9 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
             finite.watch(exchange);
         }
         if (source != null) {
+            if (source.keepsUntilStaged()) {
+                exchange.mayTravelLate();
+            }
             source.listen(exchange);
         }
     }

@@ -36,6 +36,11 @@ record GradientAllreduce(
         return options.op() == ReduceOp.SUM;
     }
 
+    @Override
+    public boolean travelsLate() {
+        return set.stepsTravelLate();
+    }
+
     private AllreduceOptions options(Parameter member, int passes) {
         AllreduceOptions own = alwaysFp32.test(member) ? options.withCompression(Compression.NONE) : options;
         return localReduction == LocalReduction.MEAN ? own.withPrescale(own.prescale() / passes) : own;

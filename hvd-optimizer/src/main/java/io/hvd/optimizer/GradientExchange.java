@@ -49,6 +49,14 @@ final class GradientExchange implements GradientSource.Listener {
     /** What this rank has sent of sparse gradients in this step, before the wait. */
     private long sparseBytes;
 
+    /** Size of the gradients of this step that were averaged before backward ended. */
+    private long hiddenBytes;
+
+    /** Whether the optimizer keeps its gradients as backward has left them until they are staged. */
+    private boolean mayTravelLate;
+    /** Whether no gradient of this step travels before all of them do. */
+    private boolean travelsLate;
+
     private int passesPerStep;
     /** Whether backward passes stay on this rank and are not counted. */
     private boolean keepsLocal;
@@ -113,11 +121,18 @@ final class GradientExchange implements GradientSource.Listener {
         prepared.addAll(fresh);
     }
 
+    /** From the next step on gradients may stay where backward has left them until all of them travel. */
+    void mayTravelLate() {
+        mayTravelLate = true;
+    }
+
     /** Forgets the backward passes and what came of them. */
     synchronized void startOver() {
         steps += started.isEmpty() ? 0 : 1;
         started.clear();
         sparseBytes = 0;
+        hiddenBytes = 0;
+        travelsLate = mayTravelLate && ended == null && reduction.travelsLate();
         Arrays.fill(passes, 0);
         reached.clear();
         if (range != null && ended == null) {
@@ -273,11 +288,11 @@ final class GradientExchange implements GradientSource.Listener {
         reduction.stateLoaded();
     }
 
-    /** Names of the parameters whose gradients have been sent off. */
+    /** Names of the parameters whose gradients have been sent off, or would have been in a step that travels bucket by bucket. */
     synchronized List<String> inFlight() {
         List<String> names = new ArrayList<>();
         for (int bucket = 0; bucket < prepared.size(); bucket++) {
-            if (started.contains(prepared.get(bucket))) {
+            if (travelsLate ? missing[bucket] == 0 : started.contains(prepared.get(bucket))) {
                 buckets.members(bucket)
                         .forEach(
                                 parameter -> names.add(parameters.get(parameter).name()));
@@ -303,7 +318,22 @@ final class GradientExchange implements GradientSource.Listener {
                             + passes[parameter] + " before step(), allowed are " + passesPerStep
                             + ". Call step() in time, or raise backwardPassesPerStep");
         }
-        return passes[parameter] == passesPerStep;
+        boolean complete = passes[parameter] == passesPerStep;
+        if (complete && waitsForTheOthers(parameter)) {
+            missing[buckets.bucketOf(parameter)]--;
+            return false;
+        }
+        return complete;
+    }
+
+    /** Whether the gradient stays where backward has left it until all of them travel. */
+    private boolean waitsForTheOthers(int parameter) {
+        return travelsLate && buckets.contain(parameter);
+    }
+
+    /** Whether the gradient is where it travels, so that it needs not be put there. */
+    private boolean isStaged(int parameter) {
+        return passes[parameter] == passesPerStep && !waitsForTheOthers(parameter);
     }
 
     /** A backward pass of the program's own has put a gradient in its place. */
@@ -359,6 +389,9 @@ final class GradientExchange implements GradientSource.Listener {
      */
     synchronized void submitRest(GradientSource source) {
         requireNotEnded();
+        for (int i = 0; i < started.size(); i++) {
+            hiddenBytes += started.get(i).bytesDone();
+        }
         if (weights != null) {
             share(); // or an error, before anything is sent
         }
@@ -383,29 +416,8 @@ final class GradientExchange implements GradientSource.Listener {
     }
 
     private void sendRest(GradientSource source) {
-        IntConsumer stage = source != null ? source::stage : this::weigh;
         beginRange();
-        List<BucketReduction> rest = new ArrayList<>();
-        for (int bucket = 0; bucket < buckets.count(); bucket++) {
-            if (started.contains(prepared.get(bucket))) {
-                continue;
-            }
-            rest.add(prepared.get(bucket));
-            for (int parameter : buckets.members(bucket)) {
-                if (passes[parameter] < passesPerStep) {
-                    stage.accept(parameter);
-                    leaving(parameter);
-                }
-            }
-        }
-        for (int parameter = 0; parameter < passes.length; parameter++) {
-            if (!buckets.contain(parameter)) {
-                if (passes[parameter] < passesPerStep) {
-                    stage.accept(parameter);
-                }
-                beforeLeaving.accept(parameter);
-            }
-        }
+        List<BucketReduction> rest = stageRest(source);
         settingsCheck.begin();
         if (unused.isDue()) {
             unused.begin(source != null && !hasEmptyBatch() ? unreached() : List.of());
@@ -415,6 +427,47 @@ final class GradientExchange implements GradientSource.Listener {
         if (source != null && !source.sparse().isEmpty()) {
             requireThatGradientsMeet();
             sparseBytes = source.exchangeSparse(reduction.set(), reduction.scope(), weightInSum());
+        }
+    }
+
+    /** @return the buckets that have not been started, with all of their gradients where they travel */
+    private List<BucketReduction> stageRest(GradientSource source) {
+        List<BucketReduction> rest = new ArrayList<>();
+        List<Integer> late = new ArrayList<>();
+        for (int bucket = 0; bucket < buckets.count(); bucket++) {
+            if (!started.contains(prepared.get(bucket))) {
+                rest.add(prepared.get(bucket));
+                addUnstaged(buckets.members(bucket), late);
+            }
+        }
+        stage(late, source);
+        late.forEach(this::leaving);
+        List<Integer> local = new ArrayList<>();
+        for (int parameter = 0; parameter < passes.length; parameter++) {
+            if (!buckets.contain(parameter)) {
+                local.add(parameter);
+            }
+        }
+        List<Integer> unstaged = new ArrayList<>();
+        addUnstaged(local, unstaged);
+        stage(unstaged, source);
+        local.forEach(beforeLeaving::accept);
+        return rest;
+    }
+
+    private void addUnstaged(List<Integer> from, List<Integer> to) {
+        for (int i = 0; i < from.size(); i++) {
+            if (!isStaged(from.get(i))) {
+                to.add(from.get(i));
+            }
+        }
+    }
+
+    private void stage(List<Integer> unstaged, GradientSource source) {
+        if (source != null) {
+            source.stageAll(unstaged);
+        } else {
+            unstaged.forEach(this::weigh);
         }
     }
 
@@ -437,10 +490,9 @@ final class GradientExchange implements GradientSource.Listener {
         // Asked, not called back: the program learns of no result before it waits, so that gradients can travel
         // together.
         long bytes = sparseBytes;
-        long hidden = 0;
+        long hidden = hiddenBytes;
         for (BucketReduction bucket : started) {
             bytes += bucket.bytes();
-            hidden += bucket.bytesDone();
         }
         try {
             awaitStarted();

@@ -25,6 +25,11 @@ sealed interface GradientReduction permits GradientAllreduce, ReducedGradients {
     /** Whether the gradients are added up over the ranks, and not averaged. */
     boolean isSum();
 
+    /** Whether all gradients of the next step had better start together when backward has ended. */
+    default boolean travelsLate() {
+        return false;
+    }
+
     /** The optimizer has taken over another state. */
     default void stateLoaded() {}
 }

@@ -4,6 +4,7 @@ import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.Tensor;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
@@ -21,6 +22,19 @@ public interface GradientSource {
      * is a listener.
      */
     void stage(int parameter);
+
+    /** Does the same for several parameters. */
+    default void stageAll(List<Integer> parameters) {
+        parameters.forEach(this::stage);
+    }
+
+    /**
+     * Whether the gradient of a complete backward pass stays as it is, if {@link Listener#passed} says no, until {@link #stage}
+     * takes it. The gradients of a step may then be taken all at once, at the end of backward, where this is faster.
+     */
+    default boolean keepsUntilStaged() {
+        return false;
+    }
 
     /**
      * All averages have come, or are queued: makes {@link Parameter#gradient()} of every parameter the gradient that
@@ -92,7 +106,8 @@ public interface GradientSource {
          * A backward pass has computed a gradient.
          *
          * @return true if it was the last pass before the step; then the source puts the sum of all
-         *     passes into {@link Parameter#gradient()} and calls {@link #ready}
+         *     passes into {@link Parameter#gradient()} and calls {@link #ready}. False also if the source
+         *     {@link #keepsUntilStaged keeps} the gradient and is asked for it later
          */
         boolean passed(int parameter);
 

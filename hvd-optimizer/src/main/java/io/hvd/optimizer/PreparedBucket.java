@@ -1,6 +1,8 @@
 package io.hvd.optimizer;
 
 import io.hvd.PreparedAllreduce;
+import io.hvd.PreparedCollective;
+import java.util.ArrayList;
 import java.util.List;
 
 /** A bucket that travels in an allreduce. */
@@ -11,10 +13,14 @@ record PreparedBucket(PreparedAllreduce allreduce) implements BucketReduction {
     }
 
     static void startTogether(List<BucketReduction> all) {
-        PreparedAllreduce.startAll(all.stream()
-                .filter(PreparedBucket.class::isInstance)
-                .map(bucket -> ((PreparedBucket) bucket).allreduce)
-                .toList());
+        // Every step takes this path, so it uses no streams, as in the engine.
+        List<PreparedAllreduce> together = new ArrayList<>(all.size());
+        for (int i = 0; i < all.size(); i++) {
+            if (all.get(i) instanceof PreparedBucket bucket) {
+                together.add(bucket.allreduce);
+            }
+        }
+        PreparedCollective.startAllAwaited(together);
     }
 
     @Override

@@ -251,6 +251,16 @@ public class ShardedOptimizer implements Optimizer {
         }
 
         @Override
+        public void stageAll(List<Integer> parameters) {
+            source.stageAll(parameters);
+        }
+
+        @Override
+        public boolean keepsUntilStaged() {
+            return source.keepsUntilStaged();
+        }
+
+        @Override
         public void requireInPlace() {
             source.requireInPlace();
         }

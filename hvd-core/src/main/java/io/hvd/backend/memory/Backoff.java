@@ -7,8 +7,9 @@ import java.util.function.BooleanSupplier;
 /**
  * How a thread waits for another rank that shares its memory. It spins for a moment where no other thread needs the core, then yields, and
  * after a while sleeps, longer and longer. Where other threads want the core, a thread that yields gets it back after a
- * time slice of milliseconds, but a thread that wakes up gets it at once, so there it sleeps instead of yielding. One
- * thread at a time uses it.
+ * time slice of milliseconds, but a thread that wakes up gets it at once, so there it sleeps instead of yielding. A rank
+ * that is faster than the others waits for them in every step; what it sleeps too long then, they wait for it, so where its
+ * program waits and nobody else wants the core, it yields for far longer. One thread at a time uses it.
  */
 public final class Backoff {
     /** The time to spin, which is longer than a hand-over between two cores takes. */
@@ -17,6 +18,8 @@ public final class Backoff {
     private static final int LOOKS_PER_CLOCK = 32;
 
     private static final long YIELD_NANOS = 1_000_000;
+    /** The same where nobody else wants the core. */
+    private static final long YIELD_ON_OWN_CORE_NANOS = 20_000_000;
     /** A yield that takes so long has given the core to a thread that computes. */
     private static final long LOST_CORE_NANOS = 500_000;
     /**
@@ -50,6 +53,7 @@ public final class Backoff {
     private int looks;
     private long begun;
     private boolean spins;
+    private long yieldNanos;
     private long sleep;
     private long doubted;
     /** The time after which a yield in this wait has cost the core. */
@@ -96,7 +100,7 @@ public final class Backoff {
      *
      * @param ranks number of ranks of this host
      * @param progress moves on what this rank has sent over the network, which another rank may be waiting for while
-     *     this one waits for it; called between two sleeps of a long wait
+     *     this one waits for it; called between two yields or sleeps of a long wait
      */
     public Backoff(int ranks, Runnable progress) {
         this(ranks, Processors.ofThisProcess(ranks).ofAll(ranks), progress, Core.REAL);
@@ -145,6 +149,7 @@ public final class Backoff {
         boolean alone = Thread.currentThread() != communication || programWaits.getAsBoolean();
         spins = ranks * (alone ? 1 : 2) <= cores;
         lostNanos = alone && ranks > cores ? LOST_TO_OTHERS_NANOS : LOST_CORE_NANOS;
+        yieldNanos = spins && alone ? YIELD_ON_OWN_CORE_NANOS : YIELD_NANOS;
         sleep = SHORTEST_SLEEP_NANOS;
     }
 
@@ -178,8 +183,11 @@ public final class Backoff {
         boolean crowded = now - lastLostCore < CROWDED_NANOS;
         if (spins && waited < SPIN_NANOS) {
             core.spin();
-        } else if (!crowded && waited < YIELD_NANOS) {
+        } else if (!crowded && waited < yieldNanos) {
             spins = false;
+            if (waited >= YIELD_NANOS) {
+                progress.run();
+            }
             giveWay(now);
         } else {
             spins = false;

@@ -52,13 +52,17 @@ class BackoffTest {
         Backoff backoff = new Backoff(2, 4, progress::incrementAndGet, core);
         pauses(backoff, MILLI / 2);
         assertThat(progress).as("while it spins and yields").hasValue(0);
+        pauses(backoff, 5 * MILLI);
+        assertThat(progress).as("before each yield of a long wait").hasValueGreaterThan(1000);
+        progress.set(0);
+        backoff.programWaits(() -> false);
         pauses(backoff, 20 * MILLI);
-        assertThat(progress).as("before each sleep").hasValueGreaterThan(20);
+        assertThat(progress).as("before each sleep").hasValueBetween(20, 100);
     }
 
     @Test
     void withACoreForEveryThreadItSpinsThenYieldsThenSleepsLongerAndLonger() {
-        List<String> did = pauses(new Backoff(2, 4, progress::incrementAndGet, core), 5 * MILLI);
+        List<String> did = pauses(besideAProgramThatComputes(), 5 * MILLI);
 
         assertThat(kinds(did))
                 .startsWith("spin", "yield", "sleep 20", "sleep 40", "sleep 80", "sleep 160", "sleep 320", "sleep 640")
@@ -69,9 +73,35 @@ class BackoffTest {
         assertThat(yields * core.yieldNanos).as("yielded for").isBetween(900_000L, MILLI);
     }
 
+    private Backoff besideAProgramThatComputes() {
+        Backoff backoff = new Backoff(2, 4, progress::incrementAndGet, core);
+        backoff.programWaits(() -> false);
+        return backoff;
+    }
+
+    /** Else a fast rank would oversleep what the slow ones come with, and they would wait for it in every step. */
+    @Test
+    void whereNobodyElseWantsTheCoreItYieldsForTwentyMillisecondsBeforeItSleeps() {
+        Backoff backoff = new Backoff(2, 2, progress::incrementAndGet, core);
+
+        assertThat(kinds(pauses(backoff, 19 * MILLI))).containsExactly("spin", "yield");
+        assertThat(kinds(pauses(backoff, 25 * MILLI)))
+                .startsWith("spin", "yield", "sleep 20", "sleep 40")
+                .endsWith("sleep 640", "sleep 1000");
+    }
+
+    @Test
+    void aCoreThatSomebodyElseWantsIsNotYieldedForLong() {
+        Backoff backoff = new Backoff(2, 2, progress::incrementAndGet, core);
+        core.yieldNanos = 3 * MILLI;
+
+        assertThat(kinds(pauses(backoff, 19 * MILLI))).startsWith("spin", "yield", "sleep 20", "sleep 40");
+        assertThat(core.did.stream().filter("yield"::equals)).hasSize(1);
+    }
+
     @Test
     void aSpinThatIsOverDoesNotBeginAgainInTheSameWait() {
-        List<String> did = pauses(new Backoff(2, 4, progress::incrementAndGet, core), 5 * MILLI);
+        List<String> did = pauses(besideAProgramThatComputes(), 5 * MILLI);
 
         assertThat(did.lastIndexOf("spin")).isLessThan(did.indexOf("yield"));
         assertThat(did.lastIndexOf("yield")).isLessThan(did.indexOf("sleep 20"));

@@ -79,20 +79,26 @@ final class GradientHook extends VoidTensorHook {
 
     @Override
     public void call(TensorBase gradient) {
-        // Everything made here is given back at once: a reference that lives on makes LibTorch copy the gradient.
-        try (PointerScope scope = new PointerScope()) {
+        try {
             Receiver told = receiver.get();
             if (told != null && told.listener().passed(told.index())) {
-                if (!told.slot().isSparse()) { // what is sparse LibTorch adds up, and it travels in the step
-                    Tensor whole = dense(new Tensor(gradient), told);
-                    told.slot().collect(whole, told.listener().weight(told.index()));
-                }
+                collect(gradient, told);
                 told.listener().ready(told.index());
             }
         } catch (HvdException e) {
             throw HookFailures.remembered(e);
         } finally {
             gradient.close();
+        }
+    }
+
+    private static void collect(TensorBase gradient, Receiver told) {
+        // Everything made here is given back at once: a reference that lives on makes LibTorch copy the gradient.
+        try (PointerScope scope = new PointerScope()) {
+            if (!told.slot().isSparse()) { // what is sparse LibTorch adds up, and it travels in the step
+                Tensor whole = dense(new Tensor(gradient), told);
+                told.slot().collect(whole, told.listener().weight(told.index()));
+            }
         }
     }
 

@@ -22,6 +22,7 @@ final class GradientSlot {
     private final String place;
     private final long address;
     private final Tensor slot;
+    private final long slotAddress;
     private final io.hvd.tensor.Tensor alias;
     /** Null on the CPU. */
     private final ExchangeStream exchange;
@@ -49,6 +50,7 @@ final class GradientSlot {
         this.place = value.device().str().getString();
         this.address = value.data_ptr().address();
         this.slot = sparse ? value.detach().narrow(0, 0, 0) : zeros_like(master.detach());
+        this.slotAddress = sparse ? 0 : slot.data_ptr().address();
         this.exchange = exchange;
         this.sparse = sparse;
         this.alias = aliasOfSlot();
@@ -190,26 +192,29 @@ final class GradientSlot {
         }
     }
 
-    /** Puts what has been accumulated into the slot, or zeros. @param weight as in {@link #collect} */
+    /**
+     * Puts what has been accumulated into the slot, or zeros. The caller keeps LibTorch from recording it.
+     *
+     * @param weight as in {@link #collect}
+     */
     void stage(double weight) {
         requireInPlace();
-        try (NoGradGuard guard = new NoGradGuard()) {
-            Tensor accumulated = value.grad();
-            if (sparse) {
-                if (accumulated.defined()) {
-                    value.mutable_grad().put(accumulated.coalesce()); // so that each row occurs once
-                }
-                return;
+        Tensor accumulated = value.grad();
+        boolean exists = accumulated.defined();
+        if (sparse) {
+            if (exists) {
+                value.mutable_grad().put(accumulated.coalesce()); // so that each row occurs once
             }
-            if (!accumulated.defined()) {
-                if (!hasMaster() || !isSlot(master.grad())) {
-                    slot.zero_();
-                }
-            } else if (!isSlot(accumulated)) {
-                slot.copy_(accumulated.is_sparse() ? accumulated.to_dense() : accumulated);
-            }
-            multiplySlot(weight);
+            return;
         }
+        if (!exists) {
+            if (!hasMaster() || !isSlot(master.grad())) {
+                slot.zero_();
+            }
+        } else if (!isSlot(accumulated)) {
+            slot.copy_(accumulated.is_sparse() ? accumulated.to_dense() : accumulated);
+        }
+        multiplySlot(weight);
         handOver();
     }
 
@@ -249,7 +254,9 @@ final class GradientSlot {
     /** Gives a float32 copy the gradient that backward has left at the parameter, if nobody has averaged it. */
     void bringToMaster() {
         if (hasMaster() && value.grad().defined()) {
-            stage(1);
+            try (NoGradGuard guard = new NoGradGuard()) {
+                stage(1);
+            }
             becomeGradient();
         }
     }
@@ -280,6 +287,6 @@ final class GradientSlot {
         return !sparse
                 && gradient.defined()
                 && !gradient.is_sparse()
-                && gradient.data_ptr().address() == slot.data_ptr().address();
+                && gradient.data_ptr().address() == slotAddress;
     }
 }

@@ -156,6 +156,16 @@ final class ShardedTorch implements ShardedState, GradientSource, GradientArithm
     }
 
     @Override
+    public void stageAll(List<Integer> staged) {
+        optimizer.stageAll(staged);
+    }
+
+    @Override
+    public boolean keepsUntilStaged() {
+        return optimizer.keepsUntilStaged();
+    }
+
+    @Override
     public void requireInPlace() {
         optimizer.requireInPlace();
     }

@@ -24,6 +24,7 @@ import java.util.function.UnaryOperator;
 import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.LBFGS;
+import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.OptimizerParamGroupVector;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.StringTensorDict;
@@ -389,9 +390,24 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
 
     @Override
     public void stage(int parameter) {
-        try (PointerScope scope = new PointerScope()) {
-            slots.get(parameter).stage(listener == null ? 1 : listener.weight(parameter));
+        stageAll(List.of(parameter));
+    }
+
+    @Override
+    public void stageAll(List<Integer> staged) {
+        try (PointerScope scope = new PointerScope();
+                NoGradGuard guard = new NoGradGuard()) {
+            for (int i = 0; i < staged.size(); i++) {
+                int parameter = staged.get(i);
+                slots.get(parameter).stage(listener == null ? 1 : listener.weight(parameter));
+            }
         }
+    }
+
+    /** On a GPU gradients travel while it computes. */
+    @Override
+    public boolean keepsUntilStaged() {
+        return exchanges.isEmpty();
     }
 
     @Override
