@@ -25,8 +25,8 @@ final class AllreduceBench implements Benchmark {
 
     @Override
     public String summary() {
-        return "Times allreduce by size, against mpi.jar under eight settings of Open MPI (three with --repeat 1) and"
-                + " against Gloo. --only takes part of the name of a setting.";
+        return "Times allreduce by size, against mpi.jar under eight settings of Open MPI (three with --repeat 1), under its"
+                + " components xhc and acoll where it has them, and against Gloo. --only takes part of the name of a setting.";
     }
 
     @Override

@@ -46,14 +46,16 @@ final class Launch {
     }
 
     /**
-     * Launches under all settings in turn, several times; reports and leaves out a setting that this Open MPI refuses.
+     * Launches under all settings in turn, several times; reports and leaves out a setting for which this Open MPI lacks
+     * the component or which it refuses.
      */
     static Map<MpiSetting, Samples> inTurn(
             String what, List<MpiSetting> settings, int repeat, Benchmark.Progress progress, Start start)
             throws IOException, InterruptedException {
         Map<MpiSetting, Samples> all = new LinkedHashMap<>();
+        List<MpiSetting> usable = Components.installed().usable(settings, progress);
         for (int launch = 0; launch < repeat; launch++) {
-            for (MpiSetting setting : settings) {
+            for (MpiSetting setting : usable) {
                 progress.say(what + ", Open MPI's setting " + setting.name());
                 try {
                     all.merge(setting, start.under(setting), (before, now) -> Samples.together(List.of(before, now)));

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -13,32 +14,47 @@ import java.util.stream.Stream;
  * @param name the name of the setting, and of the algorithm that it chooses for allreduce
  * @param arguments the arguments of mpirun
  * @param others the names of the algorithms that it chooses for other collectives, if they differ from {@code name}
+ * @param component the component for collectives that it raises above all others, if any; without that component Open
+ *     MPI would say nothing and use what it uses by default
  */
-record MpiSetting(String name, List<String> arguments, Map<Collective, String> others) {
+record MpiSetting(String name, List<String> arguments, Map<Collective, String> others, Optional<String> component) {
+    /** More than any component gives itself, so that it stands above han too, which Open MPI 5 prefers between hosts. */
+    private static final String HIGHEST_PRIORITY = "100";
+
     private static final List<String> UCX =
             arguments(List.of("pml", "ucx", "pml_ucx_tls", "any", "pml_ucx_devices", "any"));
+
+    /** Where Open MPI is 5 or newer, a framework of its own copies from other processes' memory. */
+    private static final List<String> NO_SINGLE_COPY = arguments(List.of(
+            "pml", "ob1", "btl", "self,vader", "btl_vader_single_copy_mechanism", "none", "smsc", "^cma,knem,xpmem"));
 
     static final MpiSetting DEFAULT = new MpiSetting("default", List.of());
 
     static final MpiSetting SEGMENTED_RING = tuned(allreduce("segmented-ring-256k", 5, 256 << 10));
 
+    /**
+     * The components for ranks of one host that Open MPI has had since 6.0 and does not use by default. The others that
+     * have an allreduce of their own are tuned, which is the default, and han, which refuses ranks of one host.
+     */
+    private static final List<MpiSetting> COMPONENTS = List.of(component("xhc"), component("acoll"));
+
+    /** The three settings that were the fastest for some size with Open MPI 4.1, and the newest components. */
+    static final List<MpiSetting> FEW = both(List.of(DEFAULT, new MpiSetting("ucx", UCX), SEGMENTED_RING), COMPONENTS);
+
     /** The settings that an expert would try on one host for every size. */
-    static final List<MpiSetting> ALL = List.of(
-            DEFAULT,
-            new MpiSetting("ucx", UCX),
-            SEGMENTED_RING,
-            new MpiSetting("ucx+segmented-ring-256k", both(UCX, SEGMENTED_RING.arguments())),
-            tuned(allreduce("recursive-doubling", 3, 0)),
-            tuned(allreduce("ring", 4, 0)),
-            tuned(allreduce("rabenseifner", 6, 0)),
-            new MpiSetting(
-                    "ob1-without-cma",
-                    arguments(List.of("pml", "ob1", "btl", "self,vader", "btl_vader_single_copy_mechanism", "none"))));
+    static final List<MpiSetting> ALL = both(
+            FEW,
+            List.of(
+                    new MpiSetting("ucx+segmented-ring-256k", both(UCX, SEGMENTED_RING.arguments())),
+                    tuned(allreduce("recursive-doubling", 3, 0)),
+                    tuned(allreduce("ring", 4, 0)),
+                    tuned(allreduce("rabenseifner", 6, 0)),
+                    new MpiSetting("ob1-without-cma", NO_SINGLE_COPY)));
 
-    /** The three settings that were the fastest for some size. */
-    static final List<MpiSetting> FEW = ALL.subList(0, 3);
-
-    /** The settings over a network, without UCX. Each chooses an algorithm for every collective. */
+    /**
+     * The settings over a network, without UCX. Each one but han, which has algorithms of its own, chooses an algorithm for
+     * every collective.
+     */
     static final List<MpiSetting> NETWORK = List.of(
             DEFAULT,
             tuned(
@@ -55,10 +71,11 @@ record MpiSetting(String name, List<String> arguments, Map<Collective, String> o
                     allreduce("rabenseifner", 6, 0),
                     new Algorithm(Collective.BROADCAST, "scatter-allgather-ring", 9, 0),
                     new Algorithm(Collective.ALLGATHER, "recursive-doubling", 3, 0),
-                    new Algorithm(Collective.REDUCE_SCATTER, "recursive-doubling", 2, 0)));
+                    new Algorithm(Collective.REDUCE_SCATTER, "recursive-doubling", 2, 0)),
+            component("han"));
 
     MpiSetting(String name, List<String> arguments) {
-        this(name, arguments, Map.of());
+        this(name, arguments, Map.of(), Optional.empty());
     }
 
     /** The name of the algorithm that the setting chooses for a collective. */
@@ -68,7 +85,8 @@ record MpiSetting(String name, List<String> arguments, Map<Collective, String> o
 
     /** @param allreduce the algorithm for allreduce, whose name the setting gets */
     private static MpiSetting tuned(Algorithm allreduce, Algorithm... others) {
-        List<String> parameters = new ArrayList<>(List.of("coll_tuned_use_dynamic_rules", "1"));
+        List<String> parameters =
+                new ArrayList<>(List.of("coll_tuned_use_dynamic_rules", "1", "coll_tuned_priority", HIGHEST_PRIORITY));
         parameters.addAll(allreduce.parameters());
         for (Algorithm other : others) {
             parameters.addAll(other.parameters());
@@ -76,7 +94,14 @@ record MpiSetting(String name, List<String> arguments, Map<Collective, String> o
         return new MpiSetting(
                 allreduce.name(),
                 arguments(parameters),
-                Arrays.stream(others).collect(Collectors.toMap(Algorithm::collective, Algorithm::name)));
+                Arrays.stream(others).collect(Collectors.toMap(Algorithm::collective, Algorithm::name)),
+                Optional.empty());
+    }
+
+    /** A setting that raises a component for collectives above all others. */
+    private static MpiSetting component(String name) {
+        List<String> raised = arguments(List.of("coll_" + name + "_priority", HIGHEST_PRIORITY));
+        return new MpiSetting(name, raised, Map.of(), Optional.of(name));
     }
 
     private static Algorithm allreduce(String name, int number, int segmentBytes) {
@@ -91,7 +116,7 @@ record MpiSetting(String name, List<String> arguments, Map<Collective, String> o
         return List.copyOf(words);
     }
 
-    private static List<String> both(List<String> some, List<String> more) {
+    private static <T> List<T> both(List<T> some, List<T> more) {
         return Stream.concat(some.stream(), more.stream()).toList();
     }
 }

@@ -2,6 +2,7 @@ package io.hvd.benchmarks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -14,7 +15,27 @@ class MpiSettingTest {
                 .startsWith("default")
                 .doesNotHaveDuplicates();
         assertThat(MpiSetting.NETWORK.stream().skip(1))
-                .allMatch(setting -> setting.arguments().contains(collective.parameter()));
+                .allMatch(setting ->
+                        setting.component().isPresent() || setting.arguments().contains(collective.parameter()));
+    }
+
+    @Test
+    void theNewestComponentsAreTriedOnOneHostWithFewAndWithManySettings() {
+        for (List<MpiSetting> settings : List.of(MpiSetting.FEW, MpiSetting.ALL)) {
+            assertThat(settings.stream().filter(setting -> setting.component().isPresent()))
+                    .extracting(setting -> String.join(" ", setting.arguments()))
+                    .containsExactly("--mca coll_xhc_priority 100", "--mca coll_acoll_priority 100");
+        }
+        assertThat(MpiSetting.ALL).extracting(MpiSetting::name).doesNotHaveDuplicates();
+    }
+
+    @Test
+    void anAlgorithmOfTunedIsNotLeftToAComponentThatOpenMpiPrefers() {
+        assertThat(MpiSetting.ALL.stream()
+                        .map(setting -> String.join(" ", setting.arguments()))
+                        .filter(words -> words.contains("coll_tuned_allreduce_algorithm")))
+                .hasSize(5)
+                .allMatch(words -> words.contains("--mca coll_tuned_priority 100"));
     }
 
     @Test

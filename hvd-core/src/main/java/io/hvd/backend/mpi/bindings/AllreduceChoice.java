@@ -10,8 +10,12 @@ import io.hvd.config.HvdConfig.AllreduceAlgorithm;
  * @param hosts number of hosts of the ranks
  */
 record AllreduceChoice(AllreduceAlgorithm asked, int hosts) {
-    /** The size from which on a ring of two and three hosts was faster than MPI_Allreduce at 1 Gbit/s. */
-    private static final long RING_BYTES = 256 << 10;
+    /**
+     * The size from which on a ring was faster than MPI_Allreduce at 1 Gbit/s. Two ranks on each of two hosts, each of
+     * which reduces its half with its partner, took 2.2 ms for halves of this size by the ring and 3.8 ms by MPI_Allreduce;
+     * smaller halves took the same time both ways (docs/benchmarks.md).
+     */
+    private static final long RING_BYTES = 128 << 10;
 
     /**
      * Whether the allreduce uses the ring.

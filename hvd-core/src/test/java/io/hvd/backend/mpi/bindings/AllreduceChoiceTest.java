@@ -18,6 +18,13 @@ class AllreduceChoiceTest {
         assertThat(BETWEEN_HOSTS.usesRing(3, 1L << 40)).isTrue();
     }
 
+    /** Each of two ranks of a host reduces its half of 256 KiB, for which MPI_Allreduce takes longer than the wire. */
+    @Test
+    void theHalvesOf256KibibytesGoRoundTheRing() {
+        assertThat(BETWEEN_HOSTS.usesRing(2, 128 << 10)).isTrue();
+        assertThat(BETWEEN_HOSTS.usesRing(2, (128 << 10) - 4)).isFalse();
+    }
+
     @Test
     void onOneHostItIsLeftToMpi() {
         assertThat(new AllreduceChoice(AllreduceAlgorithm.AUTO, 1).usesRing(2, 64 << 20))

@@ -9,7 +9,11 @@ import org.bytedeco.pytorch.SizeTVector;
 import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch;
 
-/** The reducer that averages the gradients in LibTorch's DistributedDataParallel, by hooks in backward. */
+/**
+ * The reducer that averages the gradients in LibTorch's DistributedDataParallel, by hooks in backward. As in Python, there
+ * is one bucket in the first step, after which the reducer builds buckets in the order in which the gradients became
+ * ready. Buckets in the order of the layers would all wait for the first layer's.
+ */
 final class DdpReducer implements AutoCloseable {
     /** The default of torch.nn.parallel. */
     private static final long BUCKET_BYTES = 25L << 20;
@@ -21,8 +25,9 @@ final class DdpReducer implements AutoCloseable {
 
     DdpReducer(TensorVector parameters, ProcessGroup group) {
         this.group = group;
-        SizeTVector limits = new SizeTVector(FIRST_BUCKET_BYTES, BUCKET_BYTES);
-        try (var assignment = torch.compute_bucket_assignment_by_size(parameters, limits)) {
+        // The number alone would be the length of the vector.
+        SizeTVector noLimit = new SizeTVector(new long[] {Long.MAX_VALUE});
+        try (var assignment = torch.compute_bucket_assignment_by_size(parameters, noLimit)) {
             this.reducer = new Reducer(
                     parameters,
                     assignment.get0(),
@@ -41,6 +46,7 @@ final class DdpReducer implements AutoCloseable {
 
     void beforeForward() {
         reducer.prepare_for_forward();
+        reducer.rebuild_buckets(); // It does so once, after the first step.
     }
 
     /** Prepares the reducer, after which backward ends only when all gradients are averaged. */
