@@ -48,7 +48,9 @@ class LateGradientsTest {
             while (!allHaveSeen(hvd, late >= LATE_STEPS)) {
                 late += backward(optimizer, net, passes, zeroes, steps[hvd.rank()]++, hvd.rank()) ? 1 : 0;
                 optimizer.step();
-                assertThat(steps[hvd.rank()]).as("steps, of which %d were late", late).isLessThan(MOST_STEPS);
+                assertThat(steps[hvd.rank()])
+                        .as("steps, of which %d were late", late)
+                        .isLessThan(MOST_STEPS);
             }
             return weights(net);
         });
@@ -106,7 +108,9 @@ class LateGradientsTest {
 
     /** A part of every step, so that the ranks make as many and the steps repeat. */
     private static boolean allHaveSeen(HvdContext hvd, boolean seen) {
-        return hvd.allreduce("seen", Tensor.of(seen ? 1f : 0f), AllreduceOptions.sum()).item() == RANKS;
+        return hvd.allreduce("seen", Tensor.of(seen ? 1f : 0f), AllreduceOptions.sum())
+                        .item()
+                == RANKS;
     }
 
     /** @return whether the gradients are where LibTorch has left them */
