@@ -18,7 +18,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>If the wrapped optimizer is a {@link GradientSource}, the allreduce of a group of gradients starts as soon as
  * backward has computed them, and runs beside the rest of backward. Otherwise all allreduces start in
- * {@link #synchronize()}. With one rank, or on a rank outside its process set, it behaves as the wrapped optimizer.
+ * {@link #synchronize()}; so they do once the steps repeat, if all ranks are on one host with less than two cores for each
+ * ({@link ProcessSet#stepsTravelLate}), because there is no core then on which they could run beside backward. With one rank, or on a rank outside its process set, it behaves as the wrapped optimizer.
  *
  * <p>Only one thread at a time may use it; backward may run on another thread.
  */

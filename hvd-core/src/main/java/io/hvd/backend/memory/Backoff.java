@@ -18,7 +18,7 @@ public final class Backoff {
     private static final int LOOKS_PER_CLOCK = 32;
 
     private static final long YIELD_NANOS = 1_000_000;
-    /** The same where nobody else wants the core. */
+    /** For so long a thread yields where nobody else wants the core. */
     private static final long YIELD_ON_OWN_CORE_NANOS = 20_000_000;
     /** A yield that takes so long has given the core to a thread that computes. */
     private static final long LOST_CORE_NANOS = 500_000;
