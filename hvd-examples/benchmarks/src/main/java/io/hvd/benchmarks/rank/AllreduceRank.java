@@ -30,6 +30,8 @@ public final class AllreduceRank {
     /** The part that times Gloo, without MPI. */
     public static final String GLOO = "gloo";
 
+    private static final int WARM_FLOATS = 1024;
+    private static final int WARM_CALLS = 20_000;
     private static final Reduction SUM = new Reduction(ReduceOp.SUM, DType.FLOAT32, 1.0, 1.0);
 
     private final Job job = Job.ofThisProcess();
@@ -106,6 +108,7 @@ public final class AllreduceRank {
         Optional<Backend> alone = RawJob.besideEngine();
         try (HvdContext hvd = Hvd.init()) {
             AllreduceOptions sum = AllreduceOptions.sum();
+            warmUp(hvd, sum);
             List<Contender> pair = new ArrayList<>();
             pair.add(Contender.sum("engine", count -> engineCall(hvd, "bench.", count, sum)));
             alone.ifPresent(backend ->
@@ -120,6 +123,15 @@ public final class AllreduceRank {
             Hvd.shutdown();
         }
         alone.ifPresent(RawJob::close);
+    }
+
+    /** Without small sizes, the rounds make too few calls for the JIT to compile what the engine does once for each. */
+    private void warmUp(HvdContext hvd, AllreduceOptions how) {
+        int count = (int) Math.min(WARM_FLOATS, Arrays.stream(sizes).max().orElseThrow() / Float.BYTES);
+        Runnable call = engineCall(hvd, "warm.", count, how);
+        for (int i = 0; i < WARM_CALLS; i++) {
+            call.run();
+        }
     }
 
     private Runnable engineCall(HvdContext hvd, String prefix, int count, AllreduceOptions how) {
