@@ -578,7 +578,7 @@ public class ProcessSet {
     /**
      * Whether an optimizer over this set had better start the allreduces of a step together, when backward has ended: once the
      * steps of all ranks repeat, where all ranks are on one host and have less than two cores each, so that whatever travels
-     * during backward takes the core that computes. The answer may change from step to step.
+     * during backward takes the core that computes. Once it is true it stays so.
      */
     public final boolean stepsTravelLate() {
         return id == 0 && included() && membership.engine().stepsTravelLate();

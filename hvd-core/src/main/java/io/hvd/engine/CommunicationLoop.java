@@ -130,7 +130,7 @@ final class CommunicationLoop {
 
     /** See {@link Engine#stepsTravelLate}; any thread. */
     boolean stepsTravelLate() {
-        return takesCores && plan.holds();
+        return takesCores && plan.hasHeld();
     }
 
     /** What was tuned last; any thread. */

@@ -93,8 +93,8 @@ public final class Engine {
 
     /**
      * Whether a step of all ranks that is submitted at its end, as a whole, ends sooner than one that is submitted bit by
-     * bit while the program computes: the steps repeat, and what carries them out has only the cores of the threads that
-     * compute. Any thread.
+     * bit while the program computes: the steps have once repeated, and what carries them out has only the cores of the threads that
+     * compute. The answer stays true when a plan ends, so that the next plan has the order in which such a step submits. Any thread.
      */
     public boolean stepsTravelLate() {
         return loop.stepsTravelLate();

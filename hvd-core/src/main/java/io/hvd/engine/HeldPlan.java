@@ -18,6 +18,8 @@ final class HeldPlan {
     /** Number of the plan that holds, the same on all ranks; or {@link #NONE}. */
     private volatile int number = NONE;
 
+    private volatile boolean hasHeld;
+
     /**
      * @param exit takes all ranks out of a plan
      * @param promptWaits what the program does after it has submitted a step
@@ -32,6 +34,7 @@ final class HeldPlan {
 
     /** All ranks begin to follow a plan, which its slots already know. */
     void begin(int its) {
+        hasHeld = true;
         number = its;
     }
 
@@ -42,6 +45,11 @@ final class HeldPlan {
 
     boolean holds() {
         return number != NONE;
+    }
+
+    /** Whether a plan holds or has held before. */
+    boolean hasHeld() {
+        return hasHeld;
     }
 
     /** Whether all of these operations are part of every step. */

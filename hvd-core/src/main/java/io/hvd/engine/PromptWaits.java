@@ -1,6 +1,7 @@
 package io.hvd.engine;
 
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
 
 /**
  * Whether the program waits at once after it has submitted the last operation of a step. The waiting thread then
@@ -19,12 +20,18 @@ final class PromptWaits {
     private static final int ENOUGH = 8;
 
     private final long promptNanos;
+    private final LongSupplier clock;
     private final AtomicLong submittedNanos = new AtomicLong();
     private volatile boolean first;
     private volatile int prompt;
 
     /** @param shareCores whether there are fewer cores than ranks */
     PromptWaits(boolean shareCores) {
+        this(shareCores, System::nanoTime);
+    }
+
+    PromptWaits(boolean shareCores, LongSupplier clock) {
+        this.clock = clock;
         this.promptNanos = shareCores ? PROMPT_ON_SHARED_CORES_NANOS : PROMPT_NANOS;
     }
 
@@ -52,7 +59,7 @@ final class PromptWaits {
     }
 
     private long sinceSubmitted() {
-        return System.nanoTime() - submittedNanos.get();
+        return clock.getAsLong() - submittedNanos.get();
     }
 
     boolean areExpected() {

@@ -68,6 +68,20 @@ public final class ProcessJob {
     private static Membership join(
             List<Integer> ranks, List<List<Integer>> processSets, HvdConfig config, JobGuard guard) {
         StartupHooks hooks = StartupHooks.begin();
+        try {
+            return join(ranks, processSets, config, guard, hooks);
+        } catch (RuntimeException | Error e) {
+            hooks.awaitAfter(e);
+            throw e;
+        }
+    }
+
+    private static Membership join(
+            List<Integer> ranks,
+            List<List<Integer>> processSets,
+            HvdConfig config,
+            JobGuard guard,
+            StartupHooks hooks) {
         JoinRequest request = new JoinRequest(
                 BackendSelection.choose(config),
                 config,

@@ -1,5 +1,7 @@
 package io.hvd.job;
 
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
 import io.hvd.spi.StartupHook;
 import java.util.ServiceLoader;
 import java.util.concurrent.CompletableFuture;
@@ -47,10 +49,16 @@ final class StartupHooks {
             if (e.getCause() instanceof RuntimeException known) {
                 throw known;
             }
-            if (e.getCause() instanceof Error known) {
-                throw known;
-            }
-            throw e;
+            throw new HvdException(ErrorId.INIT_FAILED, "a startup hook failed: " + e.getCause(), e.getCause());
+        }
+    }
+
+    /** Waits for their end where init fails for another reason, so that they do not go on behind the program's back. */
+    void awaitAfter(Throwable failure) {
+        try {
+            await();
+        } catch (RuntimeException e) {
+            failure.addSuppressed(e);
         }
     }
 }

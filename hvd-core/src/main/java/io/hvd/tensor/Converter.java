@@ -17,12 +17,23 @@ public final class Converter {
     private final float[] floats = new float[BLOCK];
     private final short[] halves = new short[BLOCK];
     private final Object[] own = new Object[DType.values().length];
-    private final Views views = new Views();
+    private final Views views;
     private double lastFactor = 1;
     private Scale lastScale = Scale.ONE;
 
     /** One converter for each thread, which has buffers of its own. */
-    public Converter() {}
+    public Converter() {
+        this(Views.few());
+    }
+
+    private Converter(Views views) {
+        this.views = views;
+    }
+
+    /** A converter to and from the memory that the ranks of a host share. */
+    public static Converter ofPlaces() {
+        return new Converter(Views.ofPlaces());
+    }
 
     /** Writes {@code count} elements of {@code from} as {@code wire} elements, times {@code scale}, from byte {@code at} on. */
     public void pack(Tensor from, long first, int count, ByteBuffer to, int at, DType wire, double scale) {

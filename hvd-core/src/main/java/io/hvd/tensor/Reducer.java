@@ -16,16 +16,25 @@ public final class Reducer {
     private final float[] right = new float[BLOCK];
     private final Object[] accumulators = new Object[DType.values().length];
     private final Object[] operands = new Object[DType.values().length];
-    private final Views views = new Views();
+    private final Views views;
 
     /** A reducer that uses Java alone. */
     public Reducer() {
-        this(ReduceKernel.NONE);
+        this(ReduceKernel.NONE, Views.few());
     }
 
-    /** @param kernel reduces what it can */
-    public Reducer(ReduceKernel kernel) {
+    private Reducer(ReduceKernel kernel, Views views) {
         this.kernelSum = new KernelSum(kernel);
+        this.views = views;
+    }
+
+    /**
+     * A reducer of the memory that the ranks of a host share.
+     *
+     * @param kernel reduces what it can
+     */
+    public static Reducer ofPlaces(ReduceKernel kernel) {
+        return new Reducer(kernel, Views.ofPlaces());
     }
 
     /**

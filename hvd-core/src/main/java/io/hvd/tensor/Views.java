@@ -6,18 +6,36 @@ import java.nio.ByteBuffer;
 /**
  * Caches typed views of staging buffers, so that moving a run of elements makes no object: small messages move through
  * hundreds of places, of which every rank reads the stages of all ranks. Not thread-safe: one per thread. The garbage
- * collector does not free a buffer whose view is cached, so this is not for the users' memory.
+ * collector does not free a buffer whose view is cached.
  */
 final class Views {
-    /** With so many views all of them are dropped, as buffers may be made anew for every call. */
-    private static final int MOST = 2048;
-
     private record View(ByteBuffer of, DType type, Buffer elements) {}
 
+    private static final int FEW = 8;
+    private static final int ALL_PLACES = 16384;
+    private static final int SMALLEST_TABLE = 2 * FEW;
+
+    /** With so many views all of them are dropped. */
+    private final int most;
+
     /** A hash table by the buffers' identity, at most half full; a place that is taken passes on to the next one. */
-    private View[] table = new View[64];
+    private View[] table = new View[SMALLEST_TABLE];
 
     private int size;
+
+    private Views(int most) {
+        this.most = most;
+    }
+
+    /** Keeps the views of a few buffers, some of which may be the user's, or be made anew for every call. */
+    static Views few() {
+        return new Views(FEW);
+    }
+
+    /** Keeps the views of all places that the ranks of a host share, which live as long as the thread that uses them. */
+    static Views ofPlaces() {
+        return new Views(ALL_PLACES);
+    }
 
     /** All elements of a buffer, from its first byte on; for {@link Bulk}. */
     Buffer of(ByteBuffer buffer, DType type) {
@@ -33,8 +51,8 @@ final class Views {
     }
 
     private Buffer added(ByteBuffer buffer, DType type) {
-        if (size == MOST) {
-            table = new View[64];
+        if (size == most) {
+            table = new View[SMALLEST_TABLE];
             size = 0;
         } else if (2 * (size + 1) > table.length) {
             grow();

@@ -63,15 +63,15 @@ class PromptWaitsTest {
     /** Another rank may have had the core for a millisecond, although the program has waited at once. */
     @Test
     void onSharedCoresAWaitMayComeATimeSliceLater() {
-        PromptWaits shared = new PromptWaits(true);
+        PromptWaits shared = new PromptWaits(true, () -> LONG_AGO_NANOS);
         for (int i = 0; i < 8; i++) {
-            shared.submitted(System.nanoTime() + LONG_AGO_NANOS);
+            shared.submitted(LONG_AGO_NANOS);
             shared.waits();
         }
-        shared.submitted(System.nanoTime() - 300_000); // this thread may lose its core for two milliseconds more
+        shared.submitted(LONG_AGO_NANOS - 2_000_000);
         shared.nobodyWaits();
         assertThat(shared.areExpected()).isTrue();
-        shared.submitted(System.nanoTime() - LONG_AGO_NANOS);
+        shared.submitted(LONG_AGO_NANOS - 4_000_000);
         shared.nobodyWaits();
         assertThat(shared.areExpected()).isFalse();
     }

@@ -197,7 +197,7 @@ class ReducerTest {
     private static void assertSame(
             ReduceKernel kernel, DType type, int ranks, int place, Scale scale, boolean inPlace) {
         List<ByteBuffer> plain = reduced(new Reducer(), type, ranks, place, scale, inPlace);
-        assertThat(reduced(new Reducer(kernel), type, ranks, place, scale, inPlace))
+        assertThat(reduced(Reducer.ofPlaces(kernel), type, ranks, place, scale, inPlace))
                 .as("rank %d of %d, scale %s, in place %s", place, ranks, scale, inPlace)
                 .isEqualTo(plain);
     }
@@ -227,7 +227,7 @@ class ReducerTest {
         CountingKernel kernel = new CountingKernel();
         for (int which = 0; which < 3; which++) {
             List<ByteBuffer> stages = stages(DType.FLOAT32, 3, 5000);
-            new Reducer(kernel).reduce(ReduceOp.SUM, DType.FLOAT32, stages, 0, 5000, stages.get(which));
+            Reducer.ofPlaces(kernel).reduce(ReduceOp.SUM, DType.FLOAT32, stages, 0, 5000, stages.get(which));
             for (int i = 0; i < 5000; i++) {
                 assertThat(stages.get(which).getFloat(4 * i))
                         .isEqualTo((float) expected(ReduceOp.SUM, DType.FLOAT32, 3, i));

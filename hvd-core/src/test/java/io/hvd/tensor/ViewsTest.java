@@ -12,7 +12,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class ViewsTest {
-    private final Views views = new Views();
+    private final Views views = Views.ofPlaces();
 
     private static List<ByteBuffer> buffers(int number) {
         List<ByteBuffer> buffers = new ArrayList<>();
@@ -39,6 +39,19 @@ class ViewsTest {
         }
     }
 
+    /** The garbage collector can then free a buffer of the user's soon. */
+    @Test
+    void ofOtherBuffersFewAreKept() {
+        Views few = Views.few();
+        ByteBuffer first = buffers(1).get(0);
+        Buffer view = few.of(first, DType.FLOAT32);
+        assertThat(few.of(first, DType.FLOAT32)).isSameAs(view);
+
+        buffers(8).forEach(buffer -> few.of(buffer, DType.FLOAT32));
+
+        assertThat(few.of(first, DType.FLOAT32)).isNotSameAs(view);
+    }
+
     @Test
     void aBufferHasAViewOfEachType() {
         ByteBuffer buffer = buffers(1).get(0);
@@ -51,7 +64,7 @@ class ViewsTest {
     /** Buffers that are made anew for every call are dropped from time to time, and each still has a view of its own. */
     @Test
     void moreBuffersThanAreKeptHaveTheirOwnViews() {
-        List<ByteBuffer> buffers = buffers(5000);
+        List<ByteBuffer> buffers = buffers(20_000);
         for (int i = 0; i < buffers.size(); i++) {
             buffers.get(i).putInt(0, i);
         }

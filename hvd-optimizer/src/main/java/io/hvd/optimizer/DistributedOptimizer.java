@@ -18,8 +18,12 @@ import org.slf4j.LoggerFactory;
  *
  * <p>If the wrapped optimizer is a {@link GradientSource}, the allreduce of a group of gradients starts as soon as
  * backward has computed them, and runs beside the rest of backward. Otherwise all allreduces start in
- * {@link #synchronize()}; so they do once the steps repeat, if all ranks are on one host with less than two cores for each
- * ({@link ProcessSet#stepsTravelLate}), because there is no core then on which they could run beside backward. With one rank, or on a rank outside its process set, it behaves as the wrapped optimizer.
+ * {@link #synchronize()}. The gradients of a CPU also wait for {@link #synchronize()} once the steps repeat, if all ranks are on one host with
+ * less than two cores for each ({@link ProcessSet#stepsTravelLate}), because no core is free then to run allreduces beside backward. With one
+ * rank, or on a rank outside its process set, it behaves as the wrapped optimizer.
+ *
+ * <p>A program must not change gradients between backward and {@link #synchronize()} or {@link #step()}: whether the change counts depends on when
+ * they travel. After {@link #synchronize()} they are the averages, which it may change.
  *
  * <p>Only one thread at a time may use it; backward may run on another thread.
  */
@@ -563,7 +567,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     /** Takes over the state. Gradients that are still being averaged, and what compression has left of earlier ones, are dropped. */
     @Override
     public void loadState(byte[] state) {
-        exchange.drop();
+        exchange.drop(source);
         startOver();
         inner.loadState(state);
         exchange.stateLoaded();

@@ -403,6 +403,26 @@ final class GradientExchange implements GradientSource.Listener {
         }
     }
 
+    /** Sends the buckets that would have been sent during backward. */
+    private synchronized void sendComplete(GradientSource source) {
+        List<BucketReduction> full = new ArrayList<>();
+        List<Integer> late = new ArrayList<>();
+        for (int bucket = 0; travelsLate && bucket < prepared.size(); bucket++) {
+            if (missing[bucket] == 0) {
+                full.add(prepared.get(bucket));
+                late.addAll(buckets.members(bucket));
+            }
+        }
+        if (!full.isEmpty()) {
+            beginRange();
+            source.stageKept(late);
+            late.forEach(this::leaving);
+            settingsCheck.begin();
+            started.addAll(full);
+            BucketReduction.startAll(full, steps);
+        }
+    }
+
     /** Backward has sent off gradients before the rest of them failed. */
     private void giveUp(Throwable why) {
         if (ended == null) {
@@ -464,11 +484,18 @@ final class GradientExchange implements GradientSource.Listener {
     }
 
     private void stage(List<Integer> unstaged, GradientSource source) {
-        if (source != null) {
-            source.stageAll(unstaged);
-        } else {
+        if (source == null) {
             unstaged.forEach(this::weigh);
+            return;
         }
+        List<Integer> kept = new ArrayList<>();
+        List<Integer> others = new ArrayList<>();
+        for (int i = 0; i < unstaged.size(); i++) {
+            int parameter = unstaged.get(i);
+            (passes[parameter] == passesPerStep ? kept : others).add(parameter);
+        }
+        source.stageKept(kept);
+        source.stageAll(others);
     }
 
     private List<Integer> unreached() {
@@ -540,9 +567,13 @@ final class GradientExchange implements GradientSource.Listener {
         }
     }
 
-    /** Waits for what has been sent off in this step, of which nothing is kept. Only some of the ranks may come here. */
-    void drop() {
+    /**
+     * Waits for what backward has sent off in this step, of which nothing is kept. Only some of the ranks may come here. Gradients that
+     * travel late are sent now, because other ranks may have sent theirs during backward.
+     */
+    void drop(GradientSource source) {
         requireNotEnded();
+        sendComplete(source);
         if (!started.isEmpty()) {
             try {
                 awaitStarted();

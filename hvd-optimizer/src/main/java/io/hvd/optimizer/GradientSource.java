@@ -29,6 +29,15 @@ public interface GradientSource {
     }
 
     /**
+     * Does the same for parameters whose last backward pass has left its gradient with this source, see {@link #keepsUntilStaged}.
+     *
+     * @throws io.hvd.error.HvdException if a gradient is not there any more
+     */
+    default void stageKept(List<Integer> parameters) {
+        stageAll(parameters);
+    }
+
+    /**
      * Whether the gradient of a complete backward pass stays as it is, if {@link Listener#passed} says no, until {@link #stage}
      * takes it. The gradients of a step may then be taken all at once, at the end of backward, where this is faster.
      */

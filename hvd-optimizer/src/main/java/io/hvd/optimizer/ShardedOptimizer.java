@@ -256,6 +256,11 @@ public class ShardedOptimizer implements Optimizer {
         }
 
         @Override
+        public void stageKept(List<Integer> parameters) {
+            source.stageKept(parameters);
+        }
+
+        @Override
         public boolean keepsUntilStaged() {
             return source.keepsUntilStaged();
         }

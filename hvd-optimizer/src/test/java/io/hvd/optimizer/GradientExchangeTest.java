@@ -158,10 +158,41 @@ class GradientExchangeTest {
     }
 
     /** Gradients of one element each, announced when the test says so. */
+    /** Rank 0 sends its gradients during backward, while the others, which keep theirs until the step, take over a state instead. */
+    @Test
+    void aStateIsTakenOverAlsoIfGradientsTravelLateOnSomeRanksOnly() {
+        int ranks = Math.max(2, Runtime.getRuntime().availableProcessors()); // so that none has a second core
+        float mean = (ranks - 1) / 2f;
+        Hvd.spawn(ranks, hvd -> {
+            Source source = new Source("a", "b");
+            source.keeps = hvd.rank() > 0;
+            DistributedOptimizer optimizer = DistributedOptimizer.wrap(source).build();
+            for (int step = 0; step < 40; step++) {
+                source.compute(1, hvd.rank());
+                source.compute(0, hvd.rank());
+                optimizer.step();
+                assertThat(source.gradients[0]).as("step %d", step).containsExactly(mean);
+            }
+            assertThat(hvd.stepsTravelLate()).isTrue();
+
+            source.compute(1, 2 * hvd.rank());
+            source.compute(0, 2 * hvd.rank());
+            optimizer.loadState(new byte[0]);
+            assertThat(source.gradients[0]).as("the average, which is dropped").containsExactly(2 * mean);
+
+            source.compute(1, 4 * hvd.rank());
+            source.compute(0, 4 * hvd.rank());
+            optimizer.step();
+            assertThat(source.gradients[0]).containsExactly(4 * mean);
+            return null;
+        });
+    }
+
     private static final class Source extends RecordingOptimizer implements GradientSource {
         final float[][] gradients;
         private Listener listener;
         Set<String> sparse = Set.of();
+        boolean keeps;
         /** Null if nothing fails. */
         String failure;
 
@@ -177,10 +208,16 @@ class GradientExchangeTest {
         }
 
         void compute(int parameter, float value) {
-            if (listener.passed(parameter)) {
-                gradients[parameter][0] = value;
+            boolean taken = listener.passed(parameter);
+            gradients[parameter][0] = value;
+            if (taken) {
                 listener.ready(parameter);
             }
+        }
+
+        @Override
+        public boolean keepsUntilStaged() {
+            return keeps;
         }
 
         @Override

@@ -133,7 +133,7 @@ final class HybridBackend implements Backend {
         /** @param outer what the leaders use */
         DataPlane over(OuterLevel outer, boolean takesVetoes) {
             Rounds rounds = new Rounds(here.memory(place), here.group(), backoff);
-            Reducer reducer = new Reducer();
+            Reducer reducer = Reducer.ofPlaces(ReduceKernel.NONE);
             if (byProcess.size() == 1) {
                 boolean ofAll = ranks.size() == topology.size();
                 return new OneLevelCollectives(rounds, reducer, new ThreadPairs(here, place), ofAll, Progress.NONE);

@@ -38,7 +38,11 @@ final class LocalBackend implements Backend {
     private DataPlane over(LocalHub members, int place) {
         Rounds rounds = new Rounds(members.memory(place), members.group(), backoff);
         return new OneLevelCollectives(
-                rounds, new Reducer(), new ThreadPairs(members, place), members == hub, Progress.NONE);
+                rounds,
+                Reducer.ofPlaces(ReduceKernel.NONE),
+                new ThreadPairs(members, place),
+                members == hub,
+                Progress.NONE);
     }
 
     @Override

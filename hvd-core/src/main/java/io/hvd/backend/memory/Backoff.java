@@ -187,8 +187,10 @@ public final class Backoff {
             spins = false;
             if (waited >= YIELD_NANOS) {
                 progress.run();
+                giveWay(core.nanoTime());
+            } else {
+                giveWay(now);
             }
-            giveWay(now);
         } else {
             spins = false;
             doze(waited);

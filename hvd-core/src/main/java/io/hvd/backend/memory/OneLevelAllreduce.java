@@ -21,7 +21,7 @@ final class OneLevelAllreduce implements SegmentAllreduce {
 
     private final Rounds rounds;
     private final Segment segment;
-    private final Converter converter = new Converter();
+    private final Converter converter = Converter.ofPlaces();
     private final Reducer reducer;
 
     OneLevelAllreduce(Rounds rounds, Reducer reducer) {

@@ -20,7 +20,7 @@ import java.util.List;
 final class OneLevelMovement {
     private final Rounds rounds;
     private final Segment segment;
-    private final Converter converter = new Converter();
+    private final Converter converter = Converter.ofPlaces();
     private final Reducer reducer;
     /** A buffer that is made when it is needed. */
     private ByteBuffer own;

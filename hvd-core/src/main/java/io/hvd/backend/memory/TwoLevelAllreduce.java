@@ -26,7 +26,7 @@ final class TwoLevelAllreduce implements SegmentAllreduce {
     private final Rounds rounds;
     private final Segment segment;
     private final OuterExchange outer;
-    private final Converter converter = new Converter();
+    private final Converter converter = Converter.ofPlaces();
     private final Reducer reducer;
 
     TwoLevelAllreduce(Rounds rounds, Reducer reducer, OuterExchange outer) {

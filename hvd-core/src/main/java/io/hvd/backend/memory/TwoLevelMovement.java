@@ -30,7 +30,7 @@ final class TwoLevelMovement {
     private final Segment segment;
     private final OuterExchange outer;
     private final Groups groups;
-    private final Converter converter = new Converter();
+    private final Converter converter = Converter.ofPlaces();
     private final Reducer reducer;
     /** Buffers for the data of all groups that is combined here, by parity of the round; made when they are needed. */
     private final ByteBuffer[] arrivals = new ByteBuffer[2];

@@ -79,7 +79,7 @@ final class SharedPlanes {
     }
 
     private DataPlane over(DataPlane ofMembers, List<Integer> members, NodeGroups groups, Rounds rounds) {
-        Reducer reducer = new Reducer(beneath.kernel());
+        Reducer reducer = Reducer.ofPlaces(beneath.kernel());
         if (groups.inside().size() == members.size()) {
             return new OneLevelCollectives(
                     rounds, reducer, ofMembers, members.size() == topology.size(), beneath.progress());

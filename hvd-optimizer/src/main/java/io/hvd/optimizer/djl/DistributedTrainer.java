@@ -141,6 +141,9 @@ public final class DistributedTrainer extends Trainer {
 
     /** DJL's first forward gives parameters values, by which this rank would compute before it has those of rank 0. */
     private void begin(NDList input) {
+        if (parameters != null) {
+            return;
+        }
         if (getModel().getBlock().isInitialized()) {
             begin();
         } else if (collector != null && collector.isOpen()) {

@@ -1,6 +1,5 @@
 package io.hvd.optimizer.torch;
 
-import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.GradientSource;
 import java.lang.ref.WeakReference;
@@ -109,11 +108,6 @@ final class GradientHook extends VoidTensorHook {
         if (told.sparseAsDense()) {
             return gradient.to_dense();
         }
-        throw new HvdException(
-                ErrorId.UNSUPPORTED,
-                "the gradient of \"" + told.slot().name()
-                        + "\" is sparse; name it among the sparse parameters of the TorchOptimizer, unless"
-                        + " localParameters(...) names it, or make the TorchOptimizer with sparseAsDense = true, or the layer"
-                        + " without sparse gradients");
+        throw told.slot().sparseRefused();
     }
 }

@@ -198,8 +198,36 @@ final class GradientSlot {
      * @param weight as in {@link #collect}
      */
     void stage(double weight) {
-        requireInPlace();
+        stage(value.grad(), weight);
+    }
+
+    /** As {@link #stage}, but the last backward pass of the step has left a gradient. */
+    void stageKept(double weight, boolean sparseAsDense) {
         Tensor accumulated = value.grad();
+        if (!accumulated.defined()) {
+            throw new HvdException(
+                    ErrorId.OPTIMIZER_MISUSE,
+                    "the gradient of \"" + name
+                            + "\" has been removed between backward and step(), as by zero_grad() of LibTorch's own optimizer or"
+                            + " module. Call zeroGradients() of the DistributedOptimizer, before backward");
+        }
+        if (accumulated.is_sparse() && !sparseAsDense) {
+            throw sparseRefused();
+        }
+        stage(accumulated, weight);
+    }
+
+    HvdException sparseRefused() {
+        return new HvdException(
+                ErrorId.UNSUPPORTED,
+                "the gradient of \"" + name
+                        + "\" is sparse; name it among the sparse parameters of the TorchOptimizer, unless"
+                        + " localParameters(...) names it, or make the TorchOptimizer with sparseAsDense = true, or the layer"
+                        + " without sparse gradients");
+    }
+
+    private void stage(Tensor accumulated, double weight) {
+        requireInPlace();
         boolean exists = accumulated.defined();
         if (sparse) {
             if (exists) {

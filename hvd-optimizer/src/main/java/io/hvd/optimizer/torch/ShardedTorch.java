@@ -161,6 +161,11 @@ final class ShardedTorch implements ShardedState, GradientSource, GradientArithm
     }
 
     @Override
+    public void stageKept(List<Integer> staged) {
+        optimizer.stageKept(staged);
+    }
+
+    @Override
     public boolean keepsUntilStaged() {
         return optimizer.keepsUntilStaged();
     }

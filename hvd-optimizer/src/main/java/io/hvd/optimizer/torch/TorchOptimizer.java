@@ -395,19 +395,35 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
 
     @Override
     public void stageAll(List<Integer> staged) {
+        stage(staged, false);
+    }
+
+    @Override
+    public void stageKept(List<Integer> staged) {
+        stage(staged, true);
+    }
+
+    private void stage(List<Integer> staged, boolean kept) {
         try (PointerScope scope = new PointerScope();
                 NoGradGuard guard = new NoGradGuard()) {
             for (int i = 0; i < staged.size(); i++) {
                 int parameter = staged.get(i);
-                slots.get(parameter).stage(listener == null ? 1 : listener.weight(parameter));
+                double weight = listener == null ? 1 : listener.weight(parameter);
+                if (kept) {
+                    slots.get(parameter).stageKept(weight, sparseAsDense);
+                } else {
+                    slots.get(parameter).stage(weight);
+                }
             }
         }
     }
 
-    /** On a GPU gradients travel while it computes. */
+    /**
+     * On a GPU gradients travel while it computes. Where there are float32 copies, LibTorch would add up several passes in 16 bits.
+     */
     @Override
     public boolean keepsUntilStaged() {
-        return exchanges.isEmpty();
+        return exchanges.isEmpty() && masters == null;
     }
 
     @Override

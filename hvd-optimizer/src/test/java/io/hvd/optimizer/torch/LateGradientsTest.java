@@ -96,6 +96,53 @@ class LateGradientsTest {
         });
     }
 
+    /** The program waits for something else between backward and the step, which no plan of early gradients allows to late ones. */
+    @Test
+    void theyStayLateIfTheProgramWaitsForSomethingElseInBetween() {
+        Hvd.spawn(RANKS, hvd -> {
+            Models.Net net = new Models.Net(7);
+            DistributedOptimizer optimizer = distributed(net, 1);
+            int late = 0;
+            for (int step = 0; !allHaveSeen(hvd, late >= 5 * LATE_STEPS); step++) {
+                assertThat(step).as("steps, of which %d were late", late).isLessThan(MOST_STEPS);
+                boolean isLate = backward(optimizer, net, 1, true, step, hvd.rank());
+                assertThat(isLate || late == 0)
+                        .as("step %d after %d late ones", step, late)
+                        .isTrue();
+                late += isLate ? 1 : 0;
+                hvd.allreduce("loss", Tensor.of(1f), AllreduceOptions.average());
+                optimizer.step();
+            }
+            return null;
+        });
+    }
+
+    @Test
+    void aGradientThatIsGoneBeforeTheStepIsNamed() {
+        Hvd.spawn(RANKS, hvd -> {
+            Models.Net net = new Models.Net(7);
+            DistributedOptimizer optimizer = distributed(net, 1);
+            trainUntilLate(hvd, optimizer, net);
+            net.dense1.weight().mutable_grad().put(new org.bytedeco.pytorch.Tensor());
+            assertThatThrownBy(optimizer::step)
+                    .hasMessageContaining("dense1.weight")
+                    .hasMessageContaining("has been removed between backward and step()");
+            return null;
+        });
+    }
+
+    /** Ends behind a backward of all ranks whose gradients are late. */
+    private static void trainUntilLate(HvdContext hvd, DistributedOptimizer optimizer, Models.Net net) {
+        for (int step = 0; ; step++) {
+            assertThat(step).as("steps of which none was late").isLessThan(MOST_STEPS);
+            boolean late = backward(optimizer, net, 1, true, step, hvd.rank());
+            if (allHaveSeen(hvd, late)) {
+                return;
+            }
+            optimizer.step();
+        }
+    }
+
     private static void requireRefusals(DistributedOptimizer optimizer, Models.Net net) {
         assertThatThrownBy(optimizer::zeroGradients)
                 .isInstanceOf(HvdException.class)

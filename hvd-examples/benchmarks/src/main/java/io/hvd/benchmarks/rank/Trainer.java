@@ -29,6 +29,11 @@ interface Trainer extends AutoCloseable {
         return true;
     }
 
+    /** Whether the ranks negotiate again after another way of hvd's has had its turn. */
+    default boolean negotiates() {
+        return false;
+    }
+
     @Override
     void close();
 
@@ -149,6 +154,11 @@ interface Trainer extends AutoCloseable {
 
         String backend() {
             return hvd.backend();
+        }
+
+        @Override
+        public boolean negotiates() {
+            return true;
         }
 
         @Override

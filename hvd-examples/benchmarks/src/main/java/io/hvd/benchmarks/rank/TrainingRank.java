@@ -20,7 +20,7 @@ public final class TrainingRank {
 
     private static final int TURNS = 10;
     /**
-     * The steps before each turn of a way that averages gradients. As other ways of hvd's had the turns before, its ranks negotiate for
+     * The steps before each turn of hvd's. As other ways of hvd's had the turns before, its ranks negotiate for
      * ten steps, and after 32 more rank 0 may change the batches. A program with one optimizer does both once.
      */
     private static final int SETTLING_STEPS = 50;
@@ -43,7 +43,7 @@ public final class TrainingRank {
         int stepsOfTurn = Math.max(1, steps / TURNS);
         for (int turn = 0; turn < TURNS; turn++) {
             for (Map.Entry<String, Trainer> way : trainers.entrySet()) {
-                train(way.getValue(), way.getValue().communicates() ? SETTLING_STEPS : 1);
+                train(way.getValue(), way.getValue().negotiates() ? SETTLING_STEPS : 1);
                 start.await(way.getKey() + turn);
                 long begun = System.nanoTime();
                 train(way.getValue(), stepsOfTurn);
