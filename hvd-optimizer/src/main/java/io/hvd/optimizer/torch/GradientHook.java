@@ -1,5 +1,6 @@
 package io.hvd.optimizer.torch;
 
+import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.GradientSource;
 import java.lang.ref.WeakReference;
@@ -108,6 +109,16 @@ final class GradientHook extends VoidTensorHook {
         if (told.sparseAsDense()) {
             return gradient.to_dense();
         }
-        throw told.slot().sparseRefused();
+        throw sparseRefused(told.slot().name());
+    }
+
+    /** The error for a sparse gradient that may not travel as a dense one. */
+    static HvdException sparseRefused(String name) {
+        return new HvdException(
+                ErrorId.UNSUPPORTED,
+                "the gradient of \"" + name
+                        + "\" is sparse; name it among the sparse parameters of the TorchOptimizer, unless"
+                        + " localParameters(...) names it, or make the TorchOptimizer with sparseAsDense = true, or the layer"
+                        + " without sparse gradients");
     }
 }

@@ -212,18 +212,9 @@ final class GradientSlot {
                             + " module. Call zeroGradients() of the DistributedOptimizer, before backward");
         }
         if (accumulated.is_sparse() && !sparseAsDense) {
-            throw sparseRefused();
+            throw GradientHook.sparseRefused(name);
         }
         stage(accumulated, weight);
-    }
-
-    HvdException sparseRefused() {
-        return new HvdException(
-                ErrorId.UNSUPPORTED,
-                "the gradient of \"" + name
-                        + "\" is sparse; name it among the sparse parameters of the TorchOptimizer, unless"
-                        + " localParameters(...) names it, or make the TorchOptimizer with sparseAsDense = true, or the layer"
-                        + " without sparse gradients");
     }
 
     private void stage(Tensor accumulated, double weight) {
