@@ -141,11 +141,23 @@ public final class Reducer {
         Object accumulator = block(accumulators, type);
         Object operand = block(operands, type);
         load(type, sources, 0, first, run, own, accumulator);
-        for (int i = 1; i < sources.size(); i++) {
+        int last = sources.size() - 1;
+        boolean scaledWhenAdded = op == ReduceOp.SUM && type == DType.FLOAT32 && last > 0;
+        int combined = scaledWhenAdded ? last : last + 1;
+        for (int i = 1; i < combined; i++) {
             load(type, sources, i, first, run, own, operand);
             combine(op, type, accumulator, operand, run);
         }
-        Converter.scaleInPlace(accumulator, type, own.scale(), run);
+        if (scaledWhenAdded) {
+            load(type, sources, last, first, run, own, operand);
+            addAndScale(
+                    (float[]) accumulator,
+                    (float[]) operand,
+                    (float) own.scale().asFactor(),
+                    run);
+        } else {
+            Converter.scaleInPlace(accumulator, type, own.scale(), run);
+        }
         put(accumulator, type, first, run, target);
         own.write(first, run, accumulator);
     }
@@ -230,6 +242,13 @@ public final class Reducer {
                 combineBytes(op.arithmeticOn(type), type, (byte[]) accumulator, (byte[]) operand, count);
             case INT16, UINT16 -> combineShorts(op, type, (short[]) accumulator, (short[]) operand, count);
             default -> throw new IllegalArgumentException("no reduction for " + type);
+        }
+    }
+
+    /** Adds and scales in one pass, as nearly every average of gradients does. */
+    private static void addAndScale(float[] a, float[] b, float factor, int count) {
+        for (int i = 0; i < count; i++) {
+            a[i] = (a[i] + b[i]) * factor;
         }
     }
 

@@ -30,11 +30,13 @@ final class SegmentPass {
 
     private final int fewBytes;
     /**
-     * Whether the owner of a slice scales the result, which all ranks then copy. This is not possible where a step that
-     * every rank does for itself comes before the scaling: a conversion, or the way back from a half type, to which
-     * every back end rounds first.
+     * The scaling by the owner of a slice, whose result all ranks then copy. There is none where a step that every rank
+     * does for itself comes before the scaling: a conversion, or the way back from a half type, to which every back end
+     * rounds first.
      */
-    private final boolean ownerScales;
+    private final Scale ownersScale;
+    /** The scaling of what the owner has finished, by each rank on the way to its output. */
+    private final Scale scaleOnTheWayOut;
 
     /**
      * The pass of tensors whose result also travels beyond the segment, in the type in which it lies there.
@@ -69,7 +71,10 @@ final class SegmentPass {
         this.staged = source.wire();
         this.grid = grid;
         this.fewBytes = fewBytes;
-        this.ownerScales = !how.wire().isHalf() && !target.converts();
+        boolean ownerScales = !how.wire().isHalf() && !target.converts();
+        Scale scale = how.scale();
+        this.ownersScale = ownerScales ? scale : Scale.ONE;
+        this.scaleOnTheWayOut = ownerScales ? Scale.ONE : scale;
     }
 
     /**
@@ -219,23 +224,19 @@ final class SegmentPass {
 
         @Override
         public ByteBuffer inPlace(int first, int count) {
-            boolean asItIs = how.prescale() == 1 && scaleOnTheWayOut().isOne();
+            boolean asItIs = how.prescale() == 1 && scaleOnTheWayOut.isOne();
             return asItIs ? source.shared(from + first, count, target) : null;
         }
 
         @Override
         public Scale scale() {
-            return ownerScales ? how.scale() : Scale.ONE;
+            return ownersScale;
         }
 
         @Override
         public void write(int first, int count, Object block) {
-            target.write(from + first, count, block, scaleOnTheWayOut());
+            target.write(from + first, count, block, scaleOnTheWayOut);
         }
-    }
-
-    private Scale scaleOnTheWayOut() {
-        return ownerScales ? Scale.ONE : how.scale();
     }
 
     void unpack(long round, long from, int count) {
@@ -244,7 +245,7 @@ final class SegmentPass {
 
     /** Unpacks the slices that the other ranks have finished; this rank's own slice is in the output already. */
     void unpackFinished(long round, long from, int count) {
-        unpack(from, count, result(round, count), slice(count), scaleOnTheWayOut());
+        unpack(from, count, result(round, count), slice(count), scaleOnTheWayOut);
     }
 
     private void unpack(long from, int count, ByteBuffer result, Slice left, Scale scale) {
