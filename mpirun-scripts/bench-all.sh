@@ -2,10 +2,12 @@
 # Times what hvd's aims are about (start, training step, gradients, allreduce) and prints the table of aims, each met or
 # missed. All other lines go to a file, from which bench-report.sh makes the tables and plots of docs/benchmarks.md.
 #
-#   bench-all.sh [--quick] [--out FILE]
+#   bench-all.sh [--quick | --repeat N] [--hosts LIST] [--out FILE]
 #
-#   --quick     few rounds and one launch of each kind, in less than ten minutes on two quiet cores, instead of an hour
-#   --out FILE  file for what the benchmarks print, which is overwritten; bench-results.txt unless said
+#   --quick      few rounds and one launch of each kind, in less than ten minutes on two quiet cores
+#   --repeat N   N launches of each kind instead of each benchmark's own number (3, of the start 10)
+#   --hosts LIST hosts for the benchmark of the network, such as a:1,b:1; localhost:2 unless said
+#   --out FILE   file for what the benchmarks print, which is overwritten; bench-results.txt unless said
 #
 # A launch during which other programs had more than a tenth of the processors is repeated, at most twice with
 # BENCH_TRIES=3 (default) and never with BENCH_TRIES=1.
@@ -13,7 +15,7 @@ set -euo pipefail
 # shellcheck source=mpirun-scripts/bench/run.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/bench/run.sh"
 
-quick=false out=bench-results.txt
+quick=false out=bench-results.txt repeat=() hosts=()
 while (($# > 0)); do
     case $1 in
         --help)
@@ -21,15 +23,22 @@ while (($# > 0)); do
             exit 0
             ;;
         --quick) quick=true ;;
-        --out)
+        --out | --repeat | --hosts)
             (($# > 1)) || bench_fail "$1 needs a value"
-            out=$2
+            case $1 in
+                --out) out=$2 ;;
+                --repeat) repeat=(--repeat "$2") ;;
+                --hosts) hosts=(--hosts "$2") ;;
+            esac
             shift
             ;;
         *) bench_fail "unknown flag $1; --help lists them" ;;
     esac
     shift
 done
+if [[ $quick == true ]] && ((${#repeat[@]} + ${#hosts[@]} > 0)); then
+    bench_fail "--quick has its own numbers of launches and no network; it goes with neither --repeat nor --hosts"
+fi
 
 # timed NAME FLAG ...: a benchmark, whose lines are kept; one that fails is told, and the others go on.
 timed() {
@@ -42,9 +51,10 @@ if [[ $quick == true ]]; then
     timed start --repeat 3
     timed training --ranks 2 --rounds 60 --repeat 1
     timed gradients --ranks 2,4 --rounds 10 --repeat 1
-    timed allreduce --ranks 2 --sizes 256K,1M,4M,16M --rounds 8 --repeat 1 --only default
+    timed allreduce --ranks 2 --sizes 256K,1M,4M,16M --rounds 16 --repeat 1 --only default
 else
-    for each in start training gradients allreduce network scale kernels; do timed "$each"; done
+    for each in start training gradients allreduce scale kernels; do timed "$each" "${repeat[@]}"; done
+    timed network "${repeat[@]}" "${hosts[@]}"
 fi
 echo
 (bench aims "$out")
