@@ -147,16 +147,18 @@ final class GradientSlot {
             if (earlier.defined()) {
                 slot.add_(earlier);
             }
-            multiplySlot(weight);
+            handOver(weight);
         }
-        handOver();
     }
 
-    private void multiplySlot(double weight) {
+    private void handOver(double weight) {
         if (weight == 0) {
             slot.zero_();
         } else if (weight != 1) {
             slot.mul_(new Scalar(weight));
+        }
+        if (exchange != null) {
+            exchange.take();
         }
     }
 
@@ -167,12 +169,6 @@ final class GradientSlot {
             if (gradient.defined()) {
                 gradient.mul_(new Scalar(factor));
             }
-        }
-    }
-
-    private void handOver() {
-        if (exchange != null) {
-            exchange.take();
         }
     }
 
@@ -198,7 +194,21 @@ final class GradientSlot {
      * @param weight as in {@link #collect}
      */
     void stage(double weight) {
-        stage(value.grad(), weight);
+        requireInPlace();
+        Tensor accumulated = value.grad();
+        boolean exists = accumulated.defined();
+        if (sparse) {
+            if (exists) {
+                value.mutable_grad().put(accumulated.coalesce()); // so that each row occurs once
+            }
+        } else if (exists) {
+            stage(accumulated, accumulated.is_sparse(), weight);
+        } else {
+            if (!hasMaster() || !isSlot(master.grad())) {
+                slot.zero_();
+            }
+            handOver(weight);
+        }
     }
 
     /** As {@link #stage}, but the last backward pass of the step has left a gradient. */
@@ -211,30 +221,22 @@ final class GradientSlot {
                             + "\" has been removed between backward and step(), as by zero_grad() of LibTorch's own optimizer or"
                             + " module. Call zeroGradients() of the DistributedOptimizer, before backward");
         }
-        if (accumulated.is_sparse() && !sparseAsDense) {
+        boolean hasRows = accumulated.is_sparse();
+        if (hasRows && !sparseAsDense) {
             throw GradientHook.sparseRefused(name);
         }
-        stage(accumulated, weight);
+        requireInPlace();
+        stage(accumulated, hasRows, weight);
     }
 
-    private void stage(Tensor accumulated, double weight) {
-        requireInPlace();
-        boolean exists = accumulated.defined();
-        if (sparse) {
-            if (exists) {
-                value.mutable_grad().put(accumulated.coalesce()); // so that each row occurs once
-            }
-            return;
+    /** Asks LibTorch nothing twice: with many parameters, a call for each of them in every step is felt. */
+    private void stage(Tensor accumulated, boolean hasRows, double weight) {
+        if (hasRows) {
+            slot.copy_(accumulated.to_dense());
+        } else if (accumulated.data_ptr().address() != slotAddress) {
+            slot.copy_(accumulated);
         }
-        if (!exists) {
-            if (!hasMaster() || !isSlot(master.grad())) {
-                slot.zero_();
-            }
-        } else if (!isSlot(accumulated)) {
-            slot.copy_(accumulated.is_sparse() ? accumulated.to_dense() : accumulated);
-        }
-        multiplySlot(weight);
-        handOver();
+        handOver(weight);
     }
 
     /** Whether there is a gradient in other memory than the slot, which backward must have put there. */
@@ -262,8 +264,8 @@ final class GradientSlot {
 
     /** From here on the slot is the gradient of what is stepped; a copy's parameter then has none. */
     void becomeGradient() {
-        if (!sparse && !isSlot(master.grad())) {
-            master.mutable_grad().put(slot);
+        if (!sparse) {
+            master.mutable_grad().put(slot); // which costs less than to look whether it is there already
         }
         if (hasMaster()) {
             forget();

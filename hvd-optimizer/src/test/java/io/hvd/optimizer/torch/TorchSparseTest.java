@@ -4,12 +4,15 @@ import static io.hvd.optimizer.Closeness.assertClose;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.hvd.AllreduceOptions;
 import io.hvd.Hvd;
+import io.hvd.HvdContext;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.DistributedOptimizerBuilder;
 import io.hvd.optimizer.LocalReduction;
 import io.hvd.optimizer.Parameter;
+import java.util.Arrays;
 import java.util.List;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Adagrad;
@@ -108,6 +111,51 @@ class TorchSparseTest {
             assertThat(ofRank).isEqualTo(weights.get(0));
             assertClose(ofRank, whole(6 * size, adagrad), 1e-5);
         }
+    }
+
+    /** As many ranks as there are cores, so that gradients wait for the end of backward once the steps repeat. */
+    @Test
+    void whatTravelsAsDenseTravelsLateToo() {
+        int ranks = Math.max(2, Runtime.getRuntime().availableProcessors());
+        int[] steps = new int[ranks];
+        List<float[]> weights = Hvd.spawn(ranks, hvd -> {
+            Words net = new Words(true);
+            DistributedOptimizer optimizer = DistributedOptimizer.wrap(
+                            new TorchOptimizer(make(net, false), net.named_parameters(), true))
+                    .build();
+            for (int late = 0; !allAgree(hvd, late >= 10); steps[hvd.rank()]++) {
+                assertThat(steps[hvd.rank()])
+                        .as("steps, of which %d were late", late)
+                        .isLessThan(400);
+                int from = 6 * (ranks * (steps[hvd.rank()] % 7) + hvd.rank());
+                optimizer.zeroGradients();
+                Parameter embedding = optimizer.parameters().get(0);
+                float[] before = embedding.gradient().toFloatArray();
+                net.loss(from, from + 6).backward();
+                late += Arrays.equals(before, embedding.gradient().toFloatArray()) ? 1 : 0;
+                optimizer.step();
+                assertThat(net.embedding.weight().grad().is_sparse()).isFalse();
+            }
+            return Models.weights(net);
+        });
+
+        Words plain = new Words(false);
+        Optimizer inner = make(plain, false);
+        for (int step = 0; step < steps[0]; step++) {
+            inner.zero_grad();
+            plain.loss(6 * ranks * (step % 7), 6 * ranks * (step % 7 + 1)).backward();
+            inner.step().close();
+        }
+        for (float[] ofRank : weights) {
+            assertThat(ofRank).isEqualTo(weights.get(0));
+            assertClose(ofRank, Models.weights(plain), 1e-4);
+        }
+    }
+
+    private static boolean allAgree(HvdContext hvd, boolean agrees) {
+        return hvd.allreduce("agrees", io.hvd.tensor.Tensor.of(agrees ? 1f : 0f), AllreduceOptions.sum())
+                        .item()
+                == hvd.size();
     }
 
     /** Rank 0 has five samples, rank 1 three and rank 2 none, each in two passes. */
