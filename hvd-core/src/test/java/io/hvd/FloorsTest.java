@@ -63,7 +63,7 @@ class FloorsTest {
             floor(TRACE, JFR),
             // floor 2: the engine knows no back end, a back end neither the engine nor another back end
             floor(ENGINE, TRACE, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
-            floor(MONITOR, TRACE, NET, SPI, ERROR, CONFIG, FILE, LOG, "javax.crypto.*"),
+            floor(MONITOR, TRACE, NET, SPI, ERROR, CONFIG, FILE, LOG),
             floor(TIMELINE, TRACE, NET, SPI, ERROR, CONFIG, FILE, LOG),
             // collectives in memory that ranks share, and what the packages above bring: the memory, and how they see
             // each other
@@ -185,6 +185,7 @@ class FloorsTest {
                     TENSOR,
                     ERROR,
                     CONFIG,
+                    FILE,
                     LOG,
                     "org.bytedeco.pytorch.*",
                     "org.bytedeco.openblas.*",

@@ -17,6 +17,9 @@ import org.slf4j.LoggerFactory;
 final class JobGuard implements JobEvents {
     private static final Logger LOG = LoggerFactory.getLogger(JobGuard.class);
 
+    /** Beyond it all ranks have joined; a failure that comes sooner is reported without rehearsal. */
+    private static final long REHEARSAL_DELAY_MILLIS = 500;
+
     private final FailureReport report;
     private final JobAbort abort;
     private final UncaughtExceptions uncaught;
@@ -45,7 +48,19 @@ final class JobGuard implements JobEvents {
         hook();
         handle(watched.config().handlesUncaught() && !watched.isAlone());
         if (!watched.isAlone()) {
-            JobAbort.daemon(this::rehearse, "hvd-guard-rehearsal").start();
+            JobAbort.daemon(this::rehearseLater, "hvd-guard-rehearsal").start();
+        }
+    }
+
+    /** Leaves the processor to the other ranks of this machine, which are about to join as well. */
+    private void rehearseLater() {
+        try {
+            Thread.sleep(REHEARSAL_DELAY_MILLIS);
+        } catch (InterruptedException e) {
+            return; // only the end of the JVM interrupts this thread
+        }
+        if (isInJob()) {
+            rehearse();
         }
     }
 

@@ -8,8 +8,6 @@ import java.security.SecureRandom;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Optional;
-import javax.crypto.Mac;
-import javax.crypto.spec.SecretKeySpec;
 
 /**
  * Signs messages, and verifies that a message comes from a rank of this job: by an HMAC at the message's end, under a
@@ -18,13 +16,28 @@ import javax.crypto.spec.SecretKeySpec;
 final class MessageAuthentication {
     static final int SHARE_BYTES = 16;
 
-    private static final String ALGORITHM = "HmacSHA256";
     private static final int MAC_BYTES = 32;
+    /** The block of SHA-256, and what RFC 2104 has the key be combined with for the inner and the outer digest. */
+    private static final int BLOCK_BYTES = 64;
 
-    private final SecretKeySpec key;
+    private static final int INNER = 0x36;
+    private static final int OUTER = 0x5c;
 
-    private MessageAuthentication(byte[] key) {
-        this.key = new SecretKeySpec(key, ALGORITHM);
+    private final byte[] inner;
+    private final byte[] outer;
+
+    /** @param key no longer than a block */
+    MessageAuthentication(byte[] key) {
+        this.inner = combined(key, INNER);
+        this.outer = combined(key, OUTER);
+    }
+
+    private static byte[] combined(byte[] key, int with) {
+        byte[] block = Arrays.copyOf(key, BLOCK_BYTES);
+        for (int i = 0; i < BLOCK_BYTES; i++) {
+            block[i] ^= (byte) with;
+        }
+        return block;
     }
 
     /** Makes one rank's contribution to the key. */
@@ -36,13 +49,9 @@ final class MessageAuthentication {
 
     /** @param shares the contributions of all ranks, by rank */
     static MessageAuthentication of(Collection<byte[]> shares) {
-        try {
-            MessageDigest digest = MessageDigest.getInstance("SHA-256");
-            shares.forEach(digest::update);
-            return new MessageAuthentication(digest.digest());
-        } catch (GeneralSecurityException e) {
-            throw new IllegalStateException("every JVM has SHA-256", e);
-        }
+        MessageDigest digest = sha256();
+        shares.forEach(digest::update);
+        return new MessageAuthentication(digest.digest());
     }
 
     /** The password of the ranks' connections to each other; the key cannot be derived from it. */
@@ -66,13 +75,23 @@ final class MessageAuthentication {
         return MessageDigest.isEqual(mac, mac(message)) ? Optional.of(message) : Optional.empty();
     }
 
-    private byte[] mac(byte[] message) {
+    /**
+     * The HMAC of RFC 2104 with SHA-256. {@code javax.crypto.Mac} gives the same bytes, but looks through all providers of
+     * ciphers first, which every rank would wait for when it joins.
+     */
+    byte[] mac(byte[] message) {
+        MessageDigest digest = sha256();
+        digest.update(inner);
+        byte[] innerDigest = digest.digest(message);
+        digest.update(outer);
+        return digest.digest(innerDigest);
+    }
+
+    private static MessageDigest sha256() {
         try {
-            Mac mac = Mac.getInstance(ALGORITHM);
-            mac.init(key);
-            return mac.doFinal(message);
+            return MessageDigest.getInstance("SHA-256");
         } catch (GeneralSecurityException e) {
-            throw new IllegalStateException("every JVM has " + ALGORITHM, e);
+            throw new IllegalStateException("every JVM has SHA-256", e);
         }
     }
 }

@@ -9,7 +9,6 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.Stream;
 import java.util.zip.CRC32;
@@ -86,8 +85,13 @@ final class StatusPage implements AutoCloseable {
         byte[] content = json.getBytes(StandardCharsets.UTF_8);
         CRC32 sum = new CRC32();
         sum.update(content);
-        String head = String.format(Locale.ROOT, "hvd-status 1 %08x %d%n", sum.getValue(), content.length);
+        String head = "hvd-status 1 " + eightDigits(sum.getValue()) + " " + content.length + System.lineSeparator();
         return (head + json).getBytes(StandardCharsets.UTF_8);
+    }
+
+    /** In base 16. Each rank does it when it joins, where a first {@code String.format} takes 10 ms. */
+    private static String eightDigits(long value) {
+        return Long.toHexString(value | 1L << 32).substring(1);
     }
 
     @Override

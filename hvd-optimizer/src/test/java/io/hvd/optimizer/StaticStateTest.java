@@ -24,7 +24,8 @@ class StaticStateTest {
             "io.hvd.train.checkpoint.TerminationSignal.OPEN",
                     "a process has one handler of SIGTERM, and perhaps many ranks",
             "io.hvd.train.checkpoint.TerminationSignal.before", "the handler that gets the signal back",
-            "io.hvd.optimizer.torch.TorchRuntime.prepared", "the native libraries are unpacked once in a process");
+            "io.hvd.optimizer.torch.TorchRuntime.prepared", "the native libraries are unpacked once in a process",
+            "io.hvd.optimizer.torch.TorchRuntime.memoryKept", "the C library's thresholds are a process's own");
 
     /** Collections that nobody writes into after the class was initialised. */
     private static final Map<String, String> CONSTANT_COLLECTIONS = Map.of(

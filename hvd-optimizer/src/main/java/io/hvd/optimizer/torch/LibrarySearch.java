@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.bytedeco.javacpp.ClassProperties;
@@ -29,8 +30,25 @@ final class LibrarySearch {
     /** A file that each build of LibTorch has: a jar that lists no such folder says nothing about the others either. */
     private static final String ALWAYS_THERE = "libjnitorch.so";
 
+    private static final String PREFIX = "platform.library.prefix";
+    private static final String SUFFIX = "platform.library.suffix";
+
+    /** What JavaCPP reads of {@link #wanted} when it looks for a library in folders. */
+    private static final List<String> FOR_FOLDERS = List.of(
+            "platform",
+            "platform.extension",
+            "platform.library.path",
+            PREFIX,
+            SUFFIX,
+            "platform.linkpath",
+            "platform.preloadpath");
+
+    private static final String SEPARATOR = "\t";
+
     private final ClassProperties wanted;
-    private final Set<String> inJars;
+    /** Libraries that are in no jar, as JavaCPP names them. */
+    private final List<String> names;
+
     private final List<Path> folders;
 
     /**
@@ -39,22 +57,58 @@ final class LibrarySearch {
      * @param folders where {@link System#loadLibrary} looks, as JavaCPP does in the end
      */
     LibrarySearch(ClassProperties wanted, Set<String> inJars, List<Path> folders) {
+        this(
+                wanted,
+                names(wanted).stream().filter(name -> isInNoJar(name, inJars)).toList(),
+                folders);
+    }
+
+    private LibrarySearch(ClassProperties wanted, List<String> names, List<Path> folders) {
         this.wanted = wanted;
-        this.inJars = Set.copyOf(inJars);
+        this.names = names;
         this.folders = List.copyOf(folders);
     }
 
-    /** Fills JavaCPP's table; what LibTorch's classes load afterwards is what they would load without it. */
-    static void shorten() {
+    /** Looks into all jars; empty where JavaCPP has to search by itself. */
+    static Optional<LibrarySearch> inJars() {
         try {
-            Map<String, URL[]> table = table();
             Class<?> presets = org.bytedeco.pytorch.presets.torch.class;
             ClassProperties wanted = Loader.loadProperties(presets, Loader.loadProperties(), true);
             Set<String> inJars = inJars(presets, wanted);
-            if (inJars.contains(ALWAYS_THERE)) {
-                new LibrarySearch(wanted, inJars, systemFolders()).fill(table);
-            }
-        } catch (IOException | ReflectiveOperationException | RuntimeException e) {
+            return inJars.contains(ALWAYS_THERE)
+                    ? Optional.of(new LibrarySearch(wanted, inJars, systemFolders()))
+                    : Optional.empty();
+        } catch (IOException | RuntimeException e) {
+            return Optional.empty();
+        }
+    }
+
+    /** What {@link #lines} has said. */
+    static LibrarySearch of(List<String> lines) {
+        var wanted = new ClassProperties();
+        for (String line : lines.subList(1, lines.size())) {
+            String[] words = line.split(SEPARATOR);
+            wanted.put(words[0], List.of(words).subList(1, words.length));
+        }
+        return new LibrarySearch(wanted, List.of(lines.get(0).split(SEPARATOR)), systemFolders());
+    }
+
+    /** All that it knows, but for the folders, which it looks at whenever it is asked. */
+    List<String> lines() {
+        List<String> lines = new ArrayList<>(List.of(String.join(SEPARATOR, names)));
+        for (String key : FOR_FOLDERS) {
+            lines.add(String.join(
+                    SEPARATOR,
+                    Stream.concat(Stream.of(key), wanted.get(key).stream()).toList()));
+        }
+        return lines;
+    }
+
+    /** Fills JavaCPP's table; what LibTorch's classes load afterwards is what they would load without it. */
+    void shorten() {
+        try {
+            fill(table());
+        } catch (ReflectiveOperationException | RuntimeException e) {
             return; // then JavaCPP searches by itself
         }
     }
@@ -67,28 +121,73 @@ final class LibrarySearch {
     }
 
     void fill(Map<String, URL[]> table) {
-        for (String name : names()) {
-            if (isInNoJar(name)) {
+        Set<String> begins = begins();
+        for (String name : names) {
+            if (isNamedPlainly(name) && !begins.contains(begin(name))) {
+                table.putIfAbsent(name, new URL[0]);
+            } else if (isInNoFolder(name)) {
                 table.putIfAbsent(name, Loader.findLibrary(null, wanted, name));
             }
         }
     }
 
     /** As JavaCPP's table has them: an exclamation mark at the end asks for a global symbol table. */
-    private List<String> names() {
+    private static List<String> names(ClassProperties wanted) {
         return Stream.of("platform.preload", "platform.link")
                 .flatMap(key -> wanted.get(key).stream())
                 .map(name -> name.endsWith("!") ? name.substring(0, name.length() - 1) : name)
                 .toList();
     }
 
-    /** Any file whose name begins alike leaves the search to JavaCPP, and so does a folder of the system's with such a file. */
-    private boolean isInNoJar(String name) {
-        String library = System.mapLibraryName(name.replaceFirst("[@#].*", ""));
-        String begin = library.substring(0, library.lastIndexOf('.'));
-        return !name.contains(":")
-                && inJars.stream().noneMatch(file -> file.startsWith(begin))
-                && folders.stream().noneMatch(folder -> Files.exists(folder.resolve(library)));
+    /** Any file whose name begins alike leaves the search to JavaCPP. */
+    private static boolean isInNoJar(String name, Set<String> inJars) {
+        String begin = begin(name);
+        return !name.contains(":") && inJars.stream().noneMatch(file -> file.startsWith(begin));
+    }
+
+    private static String begin(String name) {
+        String library = library(name);
+        return library.substring(0, library.lastIndexOf('.'));
+    }
+
+    private static String library(String name) {
+        return System.mapLibraryName(name.replaceFirst("[@#].*", ""));
+    }
+
+    /** A folder of the system's with such a file leaves the search to JavaCPP. */
+    private boolean isInNoFolder(String name) {
+        String library = library(name);
+        return folders.stream().noneMatch(folder -> Files.exists(folder.resolve(library)));
+    }
+
+    /** Whether all names under which JavaCPP looks for the file begin alike, up to their first dot. */
+    private boolean isNamedPlainly(String name) {
+        int version = name.indexOf('@');
+        boolean plain = name.indexOf('#') < 0
+                && (version < 0
+                        ? name.indexOf('.') < 0
+                        : name.startsWith("@.", version) && name.lastIndexOf('.', version) < 0);
+        return plain
+                && List.of("lib").equals(wanted.get(PREFIX))
+                && List.of(".so").equals(wanted.get(SUFFIX));
+    }
+
+    /** The names of all files in the folders that JavaCPP looks at, up to their first dots. */
+    private Set<String> begins() {
+        Set<String> searched = new HashSet<>(wanted.get("platform.linkpath"));
+        searched.addAll(wanted.get("platform.preloadpath"));
+        searched.addAll(wanted.get("platform.library.path"));
+        systemFolders().forEach(folder -> searched.add(folder.toString()));
+        folders.forEach(folder -> searched.add(folder.toString()));
+        Set<String> begins = new HashSet<>();
+        for (String folder : searched) {
+            String[] files = new File(folder).list();
+            for (String file : files == null ? new String[0] : files) {
+                int dot = file.indexOf('.');
+                begins.add(dot < 0 ? file : file.substring(0, dot));
+            }
+        }
+        return begins;
     }
 
     private static Set<String> inJars(Class<?> presets, ClassProperties wanted) throws IOException {

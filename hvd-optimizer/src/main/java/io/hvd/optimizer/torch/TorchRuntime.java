@@ -7,14 +7,17 @@ import io.hvd.config.Processors;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.LoadedTorch;
+import java.io.File;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import org.bytedeco.javacpp.Loader;
 import org.bytedeco.openblas.global.openblas_nolapack;
 import org.bytedeco.pytorch.global.torch;
@@ -22,8 +25,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Makes LibTorch ready to be touched. {@code Hvd.init()} does it; a program that touches LibTorch
- * before that calls {@link #prepare()} first.
+ * Makes LibTorch ready to be touched. {@code Hvd.init()} unpacks it, and a {@link TorchOptimizer} or
+ * {@link #shareCores} does the rest; a program that touches LibTorch before that calls {@link #prepare()} first.
  *
  * <p>JavaCPP unpacks native libraries into a cache when a class needs them. With an empty cache that
  * crashes the JVM: a library is opened while another process, or even this one, has not written its
@@ -40,6 +43,7 @@ public final class TorchRuntime {
     private static final String LOCK = ".hvd.lock";
 
     private static boolean prepared;
+    private static boolean memoryKept;
 
     private TorchRuntime() {}
 
@@ -49,15 +53,31 @@ public final class TorchRuntime {
      * otherwise ({@code -Dorg.bytedeco.javacpp.logger}).
      */
     public static synchronized void prepare() {
+        unpackOnce();
+        if (!memoryKept) {
+            FreedMemory.keep();
+            memoryKept = true;
+        }
+    }
+
+    /**
+     * Does the part of {@link #prepare} that must come before any class of LibTorch's is touched. The other part is the first to
+     * touch one, which takes a rank 25 ms, so it waits until all have joined.
+     */
+    static synchronized void unpackOnce() {
         if (prepared) {
             return;
         }
         System.getProperties().putIfAbsent(LOGGER, "slf4j");
         try {
             Path cache = Loader.getCacheDir().toPath();
-            prepare(cache);
-            LibrarySearch.shorten();
-            FreedMemory.keep();
+            List<String> process = PreparationNote.process(System.getProperties());
+            Optional<List<String>> noted = isClassPathAll() ? PreparationNote.read(cache, process) : Optional.empty();
+            if (noted.isPresent()) {
+                LibrarySearch.of(noted.get()).shorten();
+            } else {
+                prepareAnew(cache, process);
+            }
             prepared = true;
         } catch (IOException e) {
             throw failed("JavaCPP has no folder for it", e);
@@ -109,11 +129,38 @@ public final class TorchRuntime {
         }
     }
 
-    private static void prepare(Path cache) {
+    /** Whether JavaCPP looks for natives in what the property names, and nowhere else. */
+    private static boolean isClassPathAll() {
+        return Loader.class.getClassLoader() == ClassLoader.getSystemClassLoader()
+                && TorchRuntime.class.getClassLoader() == ClassLoader.getSystemClassLoader()
+                && System.getProperty("jdk.module.path") == null;
+    }
+
+    private static void prepareAnew(Path cache, List<String> process) {
+        Set<Path> unpacked = unpackAlone(cache);
+        Optional<LibrarySearch> search = LibrarySearch.inJars();
+        search.ifPresent(LibrarySearch::shorten);
+        if (search.isPresent() && isClassPathAll()) {
+            try {
+                Optional<PreparationNote> note = PreparationNote.of(
+                        process,
+                        System.getProperty("java.class.path"),
+                        unpacked,
+                        search.get().lines());
+                if (note.isPresent()) {
+                    note.get().write(cache, process);
+                }
+            } catch (IOException e) {
+                LOG.debug("the next start prepares LibTorch anew: {}", e.toString());
+            }
+        }
+    }
+
+    private static Set<Path> unpackAlone(Path cache) {
         try (FileChannel file =
                         FileChannel.open(cache.resolve(LOCK), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
                 FileLock lock = file.lock()) {
-            unpack(cache);
+            return unpack(cache);
         } catch (IOException e) {
             throw failed("into " + cache, e);
         }
@@ -137,6 +184,7 @@ public final class TorchRuntime {
      */
     public static void shareCores() {
         requireAlone();
+        prepare();
         if (System.getenv("OMP_NUM_THREADS") != null) {
             return;
         }
@@ -165,16 +213,22 @@ public final class TorchRuntime {
                 + ", one of each rank left for communication; HVD_THREADS_PER_RANK or OMP_NUM_THREADS decide otherwise";
     }
 
-    private static void unpack(Path cache) throws IOException {
+    /** The folders into which it unpacks. */
+    private static Set<Path> unpack(Path cache) throws IOException {
         boolean cold = !Files.isDirectory(cache) || isEmpty(cache);
         if (cold) {
             LOG.info("unpacking LibTorch into {} (once per version)", cache);
         }
+        Set<Path> unpacked = new LinkedHashSet<>();
         for (String library : LIBRARIES) {
             String folder = "/org/bytedeco/" + library + "/" + Loader.getPlatform();
-            Loader.cacheResources(folder);
-            Loader.cacheResources(folder + CUDA_BUILD);
+            for (String build : List.of("", CUDA_BUILD)) {
+                for (File place : Loader.cacheResources(folder + build)) {
+                    unpacked.add(place.toPath());
+                }
+            }
         }
+        return unpacked;
     }
 
     private static boolean isEmpty(Path cache) throws IOException {

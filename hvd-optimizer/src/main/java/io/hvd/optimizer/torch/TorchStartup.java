@@ -9,7 +9,7 @@ public final class TorchStartup implements StartupHook {
     @Override
     public void beforeInit() {
         if (TorchStartup.class.getClassLoader().getResource(LIBTORCH) != null) {
-            TorchRuntime.prepare();
+            TorchRuntime.unpackOnce();
         }
     }
 }

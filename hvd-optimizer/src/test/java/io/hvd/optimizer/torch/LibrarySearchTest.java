@@ -68,6 +68,38 @@ class LibrarySearchTest {
         assertThat(table.get("cudnn@.9")).isSameAs(known);
     }
 
+    /** Answers from what another process has noted down are the same as from a search of this one. */
+    @Test
+    void whatAnotherProcessHasFoundGivesTheSameAnswers() {
+        LibrarySearch search = LibrarySearch.inJars().orElseThrow();
+        Map<String, URL[]> here = new HashMap<>();
+        Map<String, URL[]> there = new HashMap<>();
+
+        search.fill(here);
+        LibrarySearch.of(search.lines()).fill(there);
+
+        assertThat(here).containsKeys("cudart@.13", "cudnn@.9");
+        assertThat(there).containsOnlyKeys(here.keySet());
+        here.forEach((name, urls) -> assertThat(there.get(name)).as(name).isEqualTo(urls));
+    }
+
+    @Test
+    void aLibraryThatComesIntoAFolderOfJavaCppsIsFound(@TempDir Path folder) throws IOException {
+        List<String> lines = LibrarySearch.inJars().orElseThrow().lines().stream()
+                .map(line -> line.startsWith("platform.preloadpath") ? "platform.preloadpath\t" + folder : line)
+                .toList();
+        Map<String, URL[]> before = new HashMap<>();
+        Map<String, URL[]> after = new HashMap<>();
+
+        LibrarySearch.of(lines).fill(before);
+        Path library = Files.createFile(folder.resolve("libcudnn.so.9"));
+        LibrarySearch.of(lines).fill(after);
+
+        assertThat(before.get("cudnn@.9")).isEmpty();
+        assertThat(after.get("cudnn@.9")).containsExactly(library.toUri().toURL());
+        assertThat(after.get("cudnn_ops@.9")).isEmpty();
+    }
+
     /** A later JavaCPP without that table would make starts slow again, and nothing else would show it. */
     @Test
     void javaCppKeepsTheAnswersOfThisProcess() throws ReflectiveOperationException {
