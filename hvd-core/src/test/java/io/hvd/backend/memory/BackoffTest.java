@@ -182,6 +182,35 @@ class BackoffTest {
                 .containsExactly("sleep 20");
     }
 
+    /** The scheduler gives a busy program the core until its next tick, which a single yield cannot tell from a rank's work. */
+    @Test
+    void whereRanksShareCoresTwoLongYieldsInARowTellThatSomethingElseComputes() {
+        Backoff backoff = new Backoff(4, 2, progress::incrementAndGet, core);
+        core.yieldNanos = MILLI;
+        assertThat(kinds(pauses(backoff, MILLI / 2))).as("the first").containsExactly("yield");
+        assertThat(kinds(pauses(backoff, MILLI / 2)))
+                .as("the second, in the next wait")
+                .containsExactly("yield");
+        assertThat(kinds(pauses(backoff, MILLI / 2))).as("after both").containsExactly("sleep 20");
+
+        core.now += 20 * MILLI;
+        assertThat(kinds(pauses(backoff, MILLI / 2))).as("much later").containsExactly("yield");
+        assertThat(kinds(pauses(backoff, MILLI / 2)))
+                .as("a single one since then")
+                .containsExactly("yield");
+    }
+
+    @Test
+    void aShortYieldBetweenTwoLongOnesTellsThatRanksWork() {
+        Backoff backoff = new Backoff(4, 2, progress::incrementAndGet, core);
+        for (int i = 0; i < 5; i++) {
+            core.yieldNanos = MILLI;
+            assertThat(kinds(pauses(backoff, MILLI / 2))).containsExactly("yield");
+            core.yieldNanos = 1_000;
+            assertThat(kinds(pauses(backoff, MILLI / 2))).containsExactly("yield");
+        }
+    }
+
     /** A sleep costs far more than the moment that most waits take, and who spins takes no core from the program. */
     @Test
     void whereItMaySpinItDoesSoBeforeItSleepsOnACrowdedHost() {
