@@ -153,14 +153,24 @@ final class ArchiveFolder {
      */
     void lead(Path link, ArchivedProgram program) throws IOException {
         Optional<Known> known = known(program);
-        if (known.isEmpty()) {
-            return;
+        if (known.isPresent()) {
+            lead(link, known.get().file());
         }
+    }
+
+    /** Has such a file tell that no archive can be made: by what the script knows, it would be tried at each start else. */
+    void refuse(Path link) throws IOException {
+        if (isMine()) {
+            lead(link, Optional.empty());
+        }
+    }
+
+    private static void lead(Path link, Optional<Path> archive) throws IOException {
         Path fresh = link.resolveSibling(
                 link.getFileName() + "-" + ProcessHandle.current().pid());
         Files.deleteIfExists(fresh);
-        if (known.get().file().isPresent()) {
-            Files.createSymbolicLink(fresh, known.get().file().get().getFileName());
+        if (archive.isPresent()) {
+            Files.createSymbolicLink(fresh, archive.get().getFileName());
         } else {
             Files.createFile(fresh);
         }

@@ -99,7 +99,7 @@ public final class Horovodrun {
         LauncherArchive.program(environment)
                 .ifPresentOrElse(
                         program -> own.after(exitCode, program, environment, choice == ArchiveChoice.WAIT),
-                        own::forget);
+                        own::refuse);
     }
 
     private static String version() {

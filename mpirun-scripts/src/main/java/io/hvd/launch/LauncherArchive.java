@@ -66,6 +66,19 @@ record LauncherArchive(Path link, Optional<Path> recording) {
         forget();
     }
 
+    /** Remembers for the script that no archive can be made with the user's variables as they are. */
+    void refuse() {
+        try {
+            if (recording.isPresent()) {
+                new ArchiveFolder(link.getParent(), Clock.systemUTC()).refuse(link);
+            }
+        } catch (IOException e) {
+            return; // the next start tries again
+        } finally {
+            forget();
+        }
+    }
+
     private static void delete(Path link) {
         try {
             Files.deleteIfExists(link);

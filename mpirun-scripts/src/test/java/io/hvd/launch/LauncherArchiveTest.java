@@ -103,6 +103,36 @@ final class LauncherArchiveTest {
     }
 
     @Test
+    void anEmptyFileTellsTheScriptThatNoArchiveIsPossibleWithTheseVariables() throws IOException {
+        Path recording = recording();
+        new LauncherArchive(link, Optional.of(recording)).refuse();
+
+        assertThat(link).isRegularFile().isEmptyFile();
+        assertThat(recording).doesNotExist();
+    }
+
+    @Test
+    void whoHasAnArchiveOrAFolderThatOthersCanWriteRemembersNoRefusal() throws IOException {
+        new LauncherArchive(link, Optional.empty()).refuse();
+        assertThat(link).doesNotExist();
+
+        Path recording = recording();
+        Files.setPosixFilePermissions(archives, PosixFilePermissions.fromString("rwxrwxrwx"));
+        new LauncherArchive(link, Optional.of(recording)).refuse();
+        assertThat(names()).isEmpty();
+    }
+
+    @Test
+    void aMakingThatFailsInItsMiddleIsNotTriedAgain() throws IOException {
+        write(home.resolve("launch.jar"), "this is no jar, so that nobody can tell what it names");
+        Path recording = recording();
+        new LauncherArchive(link, Optional.of(recording)).after(0, program, Map.of(), true);
+
+        assertThat(link).isRegularFile().isEmptyFile();
+        assertThat(recording).doesNotExist();
+    }
+
+    @Test
     void whatAJobThatHasFailedOrNeverBeganHasListedIsThrownAway() throws IOException {
         Path failed = recording();
         new LauncherArchive(link, Optional.of(failed)).after(1, program, Map.of(), true);

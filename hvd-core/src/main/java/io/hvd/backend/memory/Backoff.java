@@ -23,11 +23,16 @@ public final class Backoff {
     /** A yield that takes so long has given the core to a thread that computes. */
     private static final long LOST_CORE_NANOS = 500_000;
     /**
-     * Where ranks share cores and this one's program waits too, a yield takes so long if something else than a rank
-     * computes. A shorter one has given the core to a rank that works, which is what this wait is for, and which gives
-     * it back when it waits in turn.
+     * Where ranks share cores and this one's program waits too, a yield that takes so long has given the core to
+     * something else than a rank. A shorter one may have given it to a rank that works, which is what this wait is for,
+     * and which gives it back when it waits in turn.
      */
     private static final long LOST_TO_OTHERS_NANOS = 4_000_000;
+    /**
+     * Yields in a row, each longer than {@link #LOST_CORE_NANOS}, that have done so too: the scheduler gives a program
+     * that never waits the core until its next tick, which is at most 4 ms away, each time anew.
+     */
+    private static final int LOST_IN_A_ROW = 3;
     /** How long the core is taken to be wanted by other threads after that. */
     private static final long CROWDED_NANOS = 20_000_000;
 
@@ -56,8 +61,10 @@ public final class Backoff {
     private long yieldNanos;
     private long sleep;
     private long doubted;
-    /** The time after which a yield in this wait has cost the core. */
-    private long lostNanos;
+    /** Whether a single yield that takes long may have been another rank's work in this wait. */
+    private boolean sharesCores;
+    /** The yields that took long since the last one that did not, in this wait and those before. */
+    private int longYields;
 
     private long lastLostCore;
 
@@ -148,7 +155,7 @@ public final class Backoff {
         begun = 0;
         boolean alone = Thread.currentThread() != communication || programWaits.getAsBoolean();
         spins = ranks * (alone ? 1 : 2) <= cores;
-        lostNanos = alone && ranks > cores ? LOST_TO_OTHERS_NANOS : LOST_CORE_NANOS;
+        sharesCores = alone && ranks > cores;
         yieldNanos = spins && alone ? YIELD_ON_OWN_CORE_NANOS : YIELD_NANOS;
         sleep = SHORTEST_SLEEP_NANOS;
     }
@@ -200,9 +207,18 @@ public final class Backoff {
     private void giveWay(long now) {
         core.giveWay();
         long back = core.nanoTime();
-        if (back - now > lostNanos) {
+        if (isLost(back - now)) {
             lastLostCore = back;
         }
+    }
+
+    private boolean isLost(long yielded) {
+        longYields = yielded > LOST_CORE_NANOS ? longYields + 1 : 0;
+        boolean lost = sharesCores ? longYields >= LOST_IN_A_ROW || yielded > LOST_TO_OTHERS_NANOS : longYields > 0;
+        if (lost) {
+            longYields = 0;
+        }
+        return lost;
     }
 
     private void doze(long waited) {

@@ -182,6 +182,36 @@ class BackoffTest {
                 .containsExactly("sleep 20");
     }
 
+    /** The scheduler gives a busy program the core until its next tick, which a single yield cannot tell from a rank's work. */
+    @Test
+    void whereRanksShareCoresThreeLongYieldsInARowTellThatSomethingElseComputes() {
+        Backoff backoff = new Backoff(4, 2, progress::incrementAndGet, core);
+        core.yieldNanos = MILLI;
+        for (int wait = 1; wait <= 3; wait++) {
+            assertThat(kinds(pauses(backoff, MILLI / 2))).as("wait %d", wait).containsExactly("yield");
+        }
+        assertThat(kinds(pauses(backoff, MILLI / 2))).as("after three").containsExactly("sleep 20");
+
+        core.now += 20 * MILLI;
+        for (int wait = 1; wait <= 3; wait++) {
+            assertThat(kinds(pauses(backoff, MILLI / 2)))
+                    .as("wait %d, much later", wait)
+                    .containsExactly("yield");
+        }
+    }
+
+    @Test
+    void aShortYieldBetweenLongOnesTellsThatRanksWork() {
+        Backoff backoff = new Backoff(4, 2, progress::incrementAndGet, core);
+        for (int i = 0; i < 5; i++) {
+            core.yieldNanos = MILLI;
+            assertThat(kinds(pauses(backoff, MILLI / 2))).containsExactly("yield");
+            assertThat(kinds(pauses(backoff, MILLI / 2))).containsExactly("yield");
+            core.yieldNanos = 1_000;
+            assertThat(kinds(pauses(backoff, MILLI / 2))).containsExactly("yield");
+        }
+    }
+
     /** A sleep costs far more than the moment that most waits take, and who spins takes no core from the program. */
     @Test
     void whereItMaySpinItDoesSoBeforeItSleepsOnACrowdedHost() {
