@@ -5,7 +5,7 @@
 #   bench-all.sh [--quick | --repeat N] [--hosts LIST] [--out FILE]
 #
 #   --quick      few rounds and one launch of each kind, in less than ten minutes on two quiet cores
-#   --repeat N   N launches of each kind instead of each benchmark's own number (3, of the start 10)
+#   --repeat N   N launches of each kind instead of each benchmark's own number; the start has its own in any case
 #   --hosts LIST hosts for the benchmark of the network, such as a:1,b:1; localhost:2 unless said
 #   --out FILE   file for what the benchmarks print, which is overwritten; bench-results.txt unless said
 #
@@ -53,7 +53,8 @@ if [[ $quick == true ]]; then
     timed gradients --ranks 2,4 --rounds 10 --repeat 1
     timed allreduce --ranks 2 --sizes 256K,1M,4M,16M --rounds 16 --repeat 1 --only default
 else
-    for each in start training gradients allreduce scale kernels; do timed "$each" "${repeat[@]}"; done
+    timed start
+    for each in training gradients allreduce scale kernels; do timed "$each" "${repeat[@]}"; done
     timed network "${repeat[@]}" "${hosts[@]}"
 fi
 echo
