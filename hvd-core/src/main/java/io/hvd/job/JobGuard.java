@@ -17,8 +17,8 @@ import org.slf4j.LoggerFactory;
 final class JobGuard implements JobEvents {
     private static final Logger LOG = LoggerFactory.getLogger(JobGuard.class);
 
-    /** Beyond it all ranks have joined; a failure that comes sooner is reported without rehearsal. */
-    private static final long REHEARSAL_DELAY_MILLIS = 500;
+    /** Time in which the last ranks end their init; a failure that comes sooner is reported without rehearsal. */
+    private static final long REHEARSAL_DELAY_MILLIS = 100;
 
     private final FailureReport report;
     private final JobAbort abort;
