@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class CommentsTest {
     /** A line that is a comment, or one of its further lines. */
     private static final Pattern LEANING =
-            Pattern.compile("\\s*(/\\*\\*|/\\*|//|\\*|#|<!--) (The same|Of|So|Who|Whoever|Those)\\b(?! as).*");
+            Pattern.compile("\\s*(/\\*\\*|/\\*|//|\\*|#|<!--) (The same|Of|So|Who|Whoever|Those|By (this|what)|(For|From|After) so (long|many))\\b(?! as).*");
     /** A comment behind code. */
     private static final Pattern LEANING_BEHIND_CODE =
             Pattern.compile(".*\\S.* // (?i:the same|of|who|whoever|those)\\b.*");
@@ -52,6 +52,8 @@ class CommentsTest {
                 "    /** Of the program, for a result. */",
                 "# Whoever looks at the record",
                 "    /** Those under way. */",
+                "    /** After so many steps it ends. */",
+                "     * By what it is multiplied.",
                 "        <!-- The same for others. -->",
                 "call(); //" + " of the second",
             })
@@ -63,6 +65,7 @@ class CommentsTest {
     @ValueSource(
             strings = {
                 "    /** The same as {@link #next}. */",
+                "    /** For so long as it waits. */",
                 "# of the binding, which ends a sentence",
                 "wait(); // so that no pause makes it late",
             })

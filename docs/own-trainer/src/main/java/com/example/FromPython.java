@@ -9,7 +9,7 @@ import java.nio.file.Path;
 /** Loads the tutorial's model from a file that Python's safetensors has written, and counts what it gets right. */
 public class FromPython {
     public static void main(String[] args) throws IOException {
-        TorchRuntime.prepare(); // what Hvd.init() would do
+        TorchRuntime.prepare(); // as a TorchOptimizer would
         var model = Circle.model(32);
         StateDict.load(model, Checkpoint.read(Path.of(args[0])).tensors());
         System.out.println(Circle.right(model) + " of 1000 right");

@@ -17,17 +17,25 @@ final class MessageAuthentication {
     static final int SHARE_BYTES = 16;
 
     private static final int MAC_BYTES = 32;
-    /** The block of SHA-256, and what RFC 2104 has the key be combined with for the inner and the outer digest. */
+    /** The bytes that SHA-256 takes at a time. */
     private static final int BLOCK_BYTES = 64;
 
+    /** Each byte of the key is combined with it for the inner digest by an exclusive or, and with the next one for the outer (RFC 2104). */
     private static final int INNER = 0x36;
+
     private static final int OUTER = 0x5c;
 
     private final byte[] inner;
     private final byte[] outer;
 
-    /** @param key no longer than a block */
+    /**
+     * @param key at most 64 bytes
+     * @throws IllegalArgumentException for a longer key, of which an HMAC takes a digest
+     */
     MessageAuthentication(byte[] key) {
+        if (key.length > BLOCK_BYTES) {
+            throw new IllegalArgumentException("a key of " + key.length + " bytes is longer than " + BLOCK_BYTES);
+        }
         this.inner = combined(key, INNER);
         this.outer = combined(key, OUTER);
     }

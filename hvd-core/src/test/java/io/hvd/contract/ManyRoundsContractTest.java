@@ -30,7 +30,7 @@ class ManyRoundsContractTest extends Contract {
     /** Values are below it, so that sums of eight ranks are exact in every type. */
     private static final int VALUES = 29;
 
-    /** After so many places the values come again: no power of two, so that rounds of stages begin with unlike ones. */
+    /** The places after which the values come again: no power of two, so that rounds of stages begin with unlike ones. */
     private static final int PERIOD = 251 * VALUES;
 
     /** The first values that rank 0 sends to itself; the others send the same, turned round. */

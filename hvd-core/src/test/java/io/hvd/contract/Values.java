@@ -10,7 +10,7 @@ import java.util.function.IntUnaryOperator;
 
 /** Small whole numbers, exact in every type, that depend on place and rank, and what becomes of them. */
 final class Values {
-    /** After so many places the values come again. */
+    /** The places after which the values come again. */
     private static final int PERIOD = 5;
 
     private Values() {}

@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  */
 class HalfRunsTest {
     private static final int BLOCK = 2048;
-    /** After so many runs of a block its loops are compiled. */
+    /** The runs of a block after which its loops are compiled. */
     private static final int WARM_RUNS = 20_000;
 
     /** What is compiled stays so for the other tests of this JVM. */

@@ -17,7 +17,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * HalfFloat} makes number by number.
  */
 class HalfSumsTest {
-    /** After so many runs the loops of a block are compiled. */
+    /** The runs after which the loops of a block are compiled. */
     private static final int WARM_RUNS = 400;
 
     private static final long SEED = 20_261_127;

@@ -23,7 +23,7 @@ import java.util.SplittableRandom;
  * @param size number of ranks
  */
 public record AgainstOracle(Collectives tested, Collectives oracle, int rank, int size) {
-    /** After so many elements they come again: tensors have millions, and drawing all would take most of the test. */
+    /** The elements after which they come again: tensors have millions, and drawing all would take most of the test. */
     private static final int PERIOD = 10_007;
 
     static Tensor random(DType type, int elements, long seed) {

@@ -35,7 +35,7 @@ public final class AmpOptimizer implements Optimizer, AutoCloseable {
     private final double maxNorm;
 
     private int passes;
-    /** By what the losses of this step were multiplied; of no meaning before its first backward. */
+    /** The factor of this step's losses; it has no meaning before the first backward of the step. */
     private double scale;
     /** Whether a backward has failed since the last {@link #zeroGradients()}, so that a part of its gradients may be there. */
     private boolean failed;

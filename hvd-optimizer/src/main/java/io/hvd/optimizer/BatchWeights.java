@@ -124,7 +124,7 @@ final class BatchWeights {
     }
 
     /**
-     * By what this rank's accumulated gradients are multiplied so that the sum over the ranks is the average over all samples.
+     * The factor of this rank's accumulated gradients with which the sum over the ranks is the average over all samples.
      * It waits until all ranks have said how many samples they have; with 0 the gradients count as zeros, whatever they are.
      *
      * @throws HvdException on all ranks, if no rank has any sample
@@ -144,7 +144,7 @@ final class BatchWeights {
         return share;
     }
 
-    /** By what accumulated gradients are multiplied to be the average over this rank's samples. */
+    /** The factor that makes accumulated gradients the average over this rank's samples. */
     double mean() {
         return samples == 0 ? 0 : (double) measure / samples;
     }

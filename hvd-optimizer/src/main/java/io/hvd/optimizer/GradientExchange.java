@@ -226,7 +226,7 @@ final class GradientExchange implements GradientSource.Listener {
         return reduction.localReduction() == LocalReduction.MEAN ? passesPerStep : 1;
     }
 
-    /** By what a rank's gradient is multiplied so that the sum over the ranks is the result. */
+    /** The factor of a rank's gradient with which the sum over the ranks is the result. */
     private double weightInSum() {
         if (weights != null) {
             return share();

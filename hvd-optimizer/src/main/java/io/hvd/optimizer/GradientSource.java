@@ -121,7 +121,7 @@ public interface GradientSource {
         boolean passed(int parameter);
 
         /**
-         * By what the source multiplies the sum of all passes on its way into {@link Parameter#gradient()}; for 0 it writes
+         * The factor by which the source multiplies the sum of all passes on its way into {@link Parameter#gradient()}; for 0 it writes
          * zeros, whatever the sum is. It may wait for the other ranks.
          */
         default double weight(int parameter) {

@@ -44,12 +44,12 @@ final class Moments {
         return correction * mean[index][element] / (Math.sqrt(square[index][element]) * unbias + epsilon);
     }
 
-    /** By this the mean of the gradients is multiplied. */
+    /** The factor of the mean of the gradients. */
     double correction(long step) {
         return 1 / (1 - Math.pow(beta1, step));
     }
 
-    /** By this the root of the mean square is multiplied. */
+    /** The factor of the root of the mean square. */
     double unbias(long step) {
         return 1 / Math.sqrt(1 - Math.pow(beta2, step));
     }

@@ -40,7 +40,7 @@ final class WireRange {
     private final List<Parameter> parameters;
     private final RangeControl control;
     private final String scope;
-    /** By what the reduction multiplies gradients before it adds them up. */
+    /** The factor by which the reduction multiplies gradients before it adds them up. */
     private final double prescale;
 
     private final GradientScan scan = new GradientScan();

@@ -56,7 +56,7 @@ public final class Plateau implements Stateful {
         return now;
     }
 
-    /** By this the rate is multiplied now; 1 at the start. */
+    /** The factor of the rate now; 1 at the start. */
     public double factor() {
         return now;
     }

@@ -153,28 +153,25 @@ final class ArchiveFolder {
      */
     void lead(Path link, ArchivedProgram program) throws IOException {
         Optional<Known> known = known(program);
-        if (known.isPresent()) {
-            lead(link, known.get().file());
+        if (known.isEmpty()) {
+            return;
         }
-    }
-
-    /** Has such a file tell that no archive can be made: by what the script knows, it would be tried at each start else. */
-    void refuse(Path link) throws IOException {
-        if (isMine()) {
-            lead(link, Optional.empty());
-        }
-    }
-
-    private static void lead(Path link, Optional<Path> archive) throws IOException {
         Path fresh = link.resolveSibling(
                 link.getFileName() + "-" + ProcessHandle.current().pid());
         Files.deleteIfExists(fresh);
-        if (archive.isPresent()) {
-            Files.createSymbolicLink(fresh, archive.get().getFileName());
+        if (known.get().file().isPresent()) {
+            Files.createSymbolicLink(fresh, known.get().file().get().getFileName());
         } else {
             Files.createFile(fresh);
         }
         Files.move(fresh, link, StandardCopyOption.ATOMIC_MOVE);
+    }
+
+    /** Makes an empty file, which tells a script that there is no use in trying to make an archive. */
+    void refuse(Path file) throws IOException {
+        if (isMine() && Files.notExists(file)) {
+            Files.createFile(file);
+        }
     }
 
     /** Whether such a file tells what is known of the program now. */

@@ -44,14 +44,7 @@ final class ArchiveMaker {
     public static void main(String[] args) throws IOException, InterruptedException {
         var order = ArchiveOrder.of(args);
         var folder = new ArchiveFolder(order.recording().getParent(), Clock.systemUTC());
-        try {
-            new ArchiveMaker(folder, order.program()).make(order.recording(), order.subcommand());
-        } catch (IOException e) {
-            if (order.link().isPresent()) {
-                folder.refuse(order.link().get());
-            }
-            throw e;
-        }
+        new ArchiveMaker(folder, order.program()).make(order.recording(), order.subcommand());
         if (order.link().isPresent()) {
             folder.lead(order.link().get(), order.program());
         }

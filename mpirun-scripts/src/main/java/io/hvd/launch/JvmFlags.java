@@ -22,7 +22,7 @@ final class JvmFlags {
     /** Factor of HotSpot's thresholds for the compilation of a method. */
     private static final int COMPILE_SCALE = 8;
 
-    /** From so many processors on HotSpot collects with five eighths of the further ones. */
+    /** The processors from which on HotSpot collects with five eighths of the further ones. */
     private static final int ALL_COLLECT = 8;
 
     private JvmFlags() {}

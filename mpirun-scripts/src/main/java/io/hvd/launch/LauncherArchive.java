@@ -14,19 +14,30 @@ import java.util.Optional;
  * has ended well, a process of its own makes the archive of that list, as it does for programs ({@link ClassArchive}).
  *
  * @param link the file that leads to the archive
- * @param recording the folder in which this JVM lists its classes; empty if it was started with an archive
+ * @param listing what the script has asked for where there is no such file; empty if it has started this JVM with an archive
  */
-record LauncherArchive(Path link, Optional<Path> recording) {
+record LauncherArchive(Path link, Optional<Listing> listing) {
+
+    /**
+     * A list of classes for a new archive.
+     *
+     * @param recording the folder in which this JVM lists its classes
+     * @param refusal the file for the script to see that it need not ask again while the user's variables are the same
+     */
+    record Listing(Path recording, Path refusal) {}
 
     private static final String LINK = "hvd.launcher.archive";
     private static final String RECORDING = "hvd.launcher.recording";
+    private static final String REFUSAL = "hvd.launcher.refusal";
 
     /** Jobs of all kinds load nearly the same classes here. */
     private static final String SUBCOMMAND = "run";
 
     /** As the script has told it; empty where another one has started this JVM, or there is to be no archive. */
     static Optional<LauncherArchive> ofThisJvm() {
-        return path(LINK).map(link -> new LauncherArchive(link, path(RECORDING)));
+        Optional<Listing> listing = path(RECORDING)
+                .flatMap(recording -> path(REFUSAL).map(refusal -> new Listing(recording, refusal)));
+        return path(LINK).map(link -> new LauncherArchive(link, listing));
     }
 
     private static Optional<Path> path(String property) {
@@ -57,10 +68,10 @@ record LauncherArchive(Path link, Optional<Path> recording) {
         var folder = new ArchiveFolder(link.getParent(), Clock.systemUTC());
         if (folder.leadsTo(link, program)) {
             folder.touch(program);
-        } else if (recording.isEmpty()) {
+        } else if (listing.isEmpty()) {
             delete(link);
         } else if (exitCode == 0) {
-            new ArchiveOrder(recording.get(), SUBCOMMAND, program, Optional.of(link)).place(environment, waits);
+            new ArchiveOrder(listing.get().recording(), SUBCOMMAND, program, Optional.of(link)).place(environment, waits);
             return;
         }
         forget();
@@ -69,8 +80,9 @@ record LauncherArchive(Path link, Optional<Path> recording) {
     /** Remembers for the script that no archive can be made with the user's variables as they are. */
     void refuse() {
         try {
-            if (recording.isPresent()) {
-                new ArchiveFolder(link.getParent(), Clock.systemUTC()).refuse(link);
+            if (listing.isPresent()) {
+                new ArchiveFolder(link.getParent(), Clock.systemUTC())
+                        .refuse(listing.get().refusal());
             }
         } catch (IOException e) {
             return; // the next start tries again
@@ -89,6 +101,6 @@ record LauncherArchive(Path link, Optional<Path> recording) {
 
     /** Throws away what was listed: a start that runs no job loads too few classes. */
     void forget() {
-        recording.ifPresent(ArchiveFolder::discard);
+        listing.map(Listing::recording).ifPresent(ArchiveFolder::discard);
     }
 }

@@ -11,7 +11,7 @@ record MpirunLine(String mpirun, List<Argument> arguments, List<String> command)
     /** Column of the reasons in {@link #explained}. */
     private static final int WIDTH = 46;
 
-    /** From so many hosts on, ssh from host to host costs more than ssh from here to all of them at once. */
+    /** The hosts from which on ssh from host to host costs more than ssh from here to all of them at once. */
     private static final int MANY_HOSTS = 64;
 
     /** @throws UsageException if the job cannot be started like this */

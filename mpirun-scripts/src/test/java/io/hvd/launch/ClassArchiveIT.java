@@ -72,7 +72,7 @@ final class ClassArchiveIT {
                 List.of(Path.of("../mpirun-scripts/horovodrun").toAbsolutePath().toString(), "-np", "1"));
         command.addAll(List.of(flags));
         command.add("true");
-        Path logs = folder.resolve("logs"); // one for all starts, since its name is a part of the archive's key
+        Path logs = folder.resolve("logs"); // one for all starts, since a refusal holds for its name
         if (Files.isDirectory(logs)) {
             ArchiveFolder.delete(logs);
         }

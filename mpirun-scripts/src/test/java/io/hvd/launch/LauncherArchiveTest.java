@@ -35,6 +35,7 @@ final class LauncherArchiveTest {
 
     private Path archives;
     private Path link;
+    private Path refusal;
     private ArchivedProgram program;
 
     @BeforeEach
@@ -48,6 +49,7 @@ final class LauncherArchiveTest {
         archives = Files.createDirectories(home.resolve("classes"));
         Files.setPosixFilePermissions(archives, PosixFilePermissions.fromString("rwx------"));
         link = archives.resolve("launcher-12-34");
+        refusal = archives.resolve("launcher-12-34-no-56-78");
         program = new ArchivedProgram(
                 java, List.of(), List.of(home.resolve("launch.jar").toString()));
     }
@@ -55,7 +57,7 @@ final class LauncherArchiveTest {
     @Test
     void afterTheFirstJobTheNameThatTheScriptKnowsLeadsToAnArchive() throws IOException {
         Path recording = recording();
-        new LauncherArchive(link, Optional.of(recording)).after(0, program, Map.of(), true);
+        listing(recording).after(0, program, Map.of(), true);
 
         assertThat(link).isSymbolicLink().hasContent("archive\n");
         assertThat(link.toRealPath().getFileName().toString()).startsWith(program.name());
@@ -67,11 +69,11 @@ final class LauncherArchiveTest {
 
     @Test
     void anArchiveThatIsThereIsNotMadeASecondTime() throws IOException {
-        new LauncherArchive(link, Optional.of(recording())).after(0, program, Map.of(), true);
+        listing(recording()).after(0, program, Map.of(), true);
         Path made = link.toRealPath();
         Files.delete(link);
 
-        new LauncherArchive(link, Optional.of(recording())).after(0, program, Map.of(), true);
+        listing(recording()).after(0, program, Map.of(), true);
 
         assertThat(link.toRealPath()).isEqualTo(made);
         assertThat(names()).filteredOn(name -> name.endsWith(".jsa")).hasSize(1);
@@ -79,7 +81,7 @@ final class LauncherArchiveTest {
 
     @Test
     void anArchiveOfOtherJarsIsGivenUpSoThatTheNextStartListsItsClasses() throws IOException {
-        new LauncherArchive(link, Optional.of(recording())).after(0, program, Map.of(), true);
+        listing(recording()).after(0, program, Map.of(), true);
         Files.setLastModifiedTime(home.resolve("launch.jar"), FileTime.fromMillis(1000));
 
         new LauncherArchive(link, Optional.empty()).after(0, program, Map.of(), true);
@@ -90,7 +92,7 @@ final class LauncherArchiveTest {
     @Test
     void anEmptyFileTellsTheScriptThatTheJvmHasRefused() throws IOException {
         write(home.resolve("refuses"), "");
-        new LauncherArchive(link, Optional.of(recording())).after(0, program, Map.of(), true);
+        listing(recording()).after(0, program, Map.of(), true);
         assertThat(link).isRegularFile().isEmptyFile();
 
         new LauncherArchive(link, Optional.empty()).after(0, program, Map.of(), true);
@@ -103,41 +105,36 @@ final class LauncherArchiveTest {
     }
 
     @Test
-    void anEmptyFileTellsTheScriptThatNoArchiveIsPossibleWithTheseVariables() throws IOException {
+    void anEmptyFileOfItsOwnTellsTheScriptThatNoArchiveIsPossibleWithTheseVariables() throws IOException {
         Path recording = recording();
-        new LauncherArchive(link, Optional.of(recording)).refuse();
+        listing(recording).refuse();
 
-        assertThat(link).isRegularFile().isEmptyFile();
+        assertThat(refusal).isRegularFile().isEmptyFile();
+        assertThat(link).doesNotExist();
         assertThat(recording).doesNotExist();
+
+        Path again = recording();
+        listing(again).refuse();
+        assertThat(again).doesNotExist();
     }
 
     @Test
     void whoHasAnArchiveOrAFolderThatOthersCanWriteRemembersNoRefusal() throws IOException {
         new LauncherArchive(link, Optional.empty()).refuse();
-        assertThat(link).doesNotExist();
+        assertThat(names()).isEmpty();
 
         Path recording = recording();
         Files.setPosixFilePermissions(archives, PosixFilePermissions.fromString("rwxrwxrwx"));
-        new LauncherArchive(link, Optional.of(recording)).refuse();
+        listing(recording).refuse();
         assertThat(names()).isEmpty();
-    }
-
-    @Test
-    void aMakingThatFailsInItsMiddleIsNotTriedAgain() throws IOException {
-        write(home.resolve("launch.jar"), "this is no jar, so that nobody can tell what it names");
-        Path recording = recording();
-        new LauncherArchive(link, Optional.of(recording)).after(0, program, Map.of(), true);
-
-        assertThat(link).isRegularFile().isEmptyFile();
-        assertThat(recording).doesNotExist();
     }
 
     @Test
     void whatAJobThatHasFailedOrNeverBeganHasListedIsThrownAway() throws IOException {
         Path failed = recording();
-        new LauncherArchive(link, Optional.of(failed)).after(1, program, Map.of(), true);
+        listing(failed).after(1, program, Map.of(), true);
         Path refused = recording();
-        new LauncherArchive(link, Optional.of(refused)).forget();
+        listing(refused).forget();
 
         assertThat(names()).isEmpty();
     }
@@ -146,11 +143,15 @@ final class LauncherArchiveTest {
     void aFileThatLeadsNowhereGoesWithTheNextArchive() throws IOException {
         Path old = Files.createSymbolicLink(archives.resolve("launcher-56-78"), Path.of("gone.jsa"));
 
-        new LauncherArchive(link, Optional.of(recording())).after(0, program, Map.of(), true);
+        listing(recording()).after(0, program, Map.of(), true);
 
         assertThat(names())
                 .contains(link.getFileName().toString())
                 .doesNotContain(old.getFileName().toString());
+    }
+
+    private LauncherArchive listing(Path recording) {
+        return new LauncherArchive(link, Optional.of(new LauncherArchive.Listing(recording, refusal)));
     }
 
     private Path recording() throws IOException {

@@ -6,10 +6,12 @@ import java.util.function.BooleanSupplier;
 
 /**
  * How a thread waits for another rank that shares its memory. It spins for a moment where no other thread needs the core, then yields, and
- * after a while sleeps, longer and longer. Where other threads want the core, a thread that yields gets it back after a
- * time slice of milliseconds, but a thread that wakes up gets it at once, so there it sleeps instead of yielding. A rank
- * that is faster than the others waits for them in every step; what it sleeps too long then, they wait for it, so where its
- * program waits and nobody else wants the core, it yields for far longer. One thread at a time uses it.
+ * after a while sleeps, longer and longer. Where other threads want the core, it sleeps instead of yielding: a thread that
+ * has yielded gets the core back after a time slice of milliseconds, but a thread that wakes up gets it at once.
+ *
+ * <p>A rank that is faster than the others waits for them in every step, and if it oversleeps, they wait for it in turn. Where its
+ * program waits too and nobody else wants the core, it therefore yields for far longer before it sleeps. One thread at a time
+ * uses it.
  */
 public final class Backoff {
     /** The time to spin, which is longer than a hand-over between two cores takes. */
@@ -18,7 +20,7 @@ public final class Backoff {
     private static final int LOOKS_PER_CLOCK = 32;
 
     private static final long YIELD_NANOS = 1_000_000;
-    /** For so long a thread yields where nobody else wants the core. */
+    /** The time for which a thread yields where nobody else wants the core. */
     private static final long YIELD_ON_OWN_CORE_NANOS = 20_000_000;
     /** A yield that takes so long has given the core to a thread that computes. */
     private static final long LOST_CORE_NANOS = 500_000;

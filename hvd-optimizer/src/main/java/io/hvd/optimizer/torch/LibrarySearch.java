@@ -83,14 +83,17 @@ final class LibrarySearch {
         }
     }
 
-    /** What {@link #lines} has said. */
-    static LibrarySearch of(List<String> lines) {
+    /** What {@link #lines} has said; empty if it has said nothing of the kind. */
+    static Optional<LibrarySearch> of(List<String> lines) {
+        if (lines.isEmpty()) {
+            return Optional.empty();
+        }
         var wanted = new ClassProperties();
         for (String line : lines.subList(1, lines.size())) {
             String[] words = line.split(SEPARATOR);
             wanted.put(words[0], List.of(words).subList(1, words.length));
         }
-        return new LibrarySearch(wanted, List.of(lines.get(0).split(SEPARATOR)), systemFolders());
+        return Optional.of(new LibrarySearch(wanted, List.of(lines.get(0).split(SEPARATOR)), systemFolders()));
     }
 
     /** All that it knows, but for the folders, which it looks at whenever it is asked. */
@@ -181,7 +184,7 @@ final class LibrarySearch {
         folders.forEach(folder -> searched.add(folder.toString()));
         Set<String> begins = new HashSet<>();
         for (String folder : searched) {
-            String[] files = new File(folder).list();
+            String[] files = new File(folder.isEmpty() ? "." : folder).list();
             for (String file : files == null ? new String[0] : files) {
                 int dot = file.indexOf('.');
                 begins.add(dot < 0 ? file : file.substring(0, dot));

@@ -43,10 +43,15 @@ record PreparationNote(List<String> conditions, List<String> search) {
     /** The lines that hold for the process, whatever files it finds. */
     static List<String> process(Properties properties) {
         Set<String> names = new TreeSet<>(List.of(
-                "java.class.path", "java.home", "java.vm.version", "java.vm.name", "os.arch", "os.name", "user.dir"));
+                "java.class.path", "java.home", "java.vm.version", "java.vm.name", "os.arch", "os.name"));
         properties.stringPropertyNames().stream()
                 .filter(name -> name.startsWith("org.bytedeco."))
                 .forEach(names::add);
+        if (Stream.of(properties.getProperty("java.class.path").split(File.pathSeparator))
+                        .anyMatch(word -> !new File(word).isAbsolute())
+                || names.stream().anyMatch(name -> name.endsWith("path") && name.startsWith("org.bytedeco."))) {
+            names.add("user.dir"); // which relative names mean, so that programs with none share a note
+        }
         List<String> lines = new ArrayList<>(List.of(FORM));
         names.forEach(name -> lines.add(name + "=" + properties.getProperty(name)));
         return lines;

@@ -72,12 +72,10 @@ public final class TorchRuntime {
         try {
             Path cache = Loader.getCacheDir().toPath();
             List<String> process = PreparationNote.process(System.getProperties());
-            Optional<List<String>> noted = isClassPathAll() ? PreparationNote.read(cache, process) : Optional.empty();
-            if (noted.isPresent()) {
-                LibrarySearch.of(noted.get()).shorten();
-            } else {
-                prepareAnew(cache, process);
-            }
+            Optional<LibrarySearch> noted = isClassPathAll()
+                    ? PreparationNote.read(cache, process).flatMap(LibrarySearch::of)
+                    : Optional.empty();
+            noted.ifPresentOrElse(LibrarySearch::shorten, () -> prepareAnew(cache, process));
             prepared = true;
         } catch (IOException e) {
             throw failed("JavaCPP has no folder for it", e);
@@ -150,7 +148,7 @@ public final class TorchRuntime {
                 if (note.isPresent()) {
                     note.get().write(cache, process);
                 }
-            } catch (IOException e) {
+            } catch (IOException | RuntimeException e) { // files that go meanwhile are a RuntimeException of Files.walk
                 LOG.debug("the next start prepares LibTorch anew: {}", e.toString());
             }
         }

@@ -76,7 +76,7 @@ class LibrarySearchTest {
         Map<String, URL[]> there = new HashMap<>();
 
         search.fill(here);
-        LibrarySearch.of(search.lines()).fill(there);
+        LibrarySearch.of(search.lines()).orElseThrow().fill(there);
 
         assertThat(here).containsKeys("cudart@.13", "cudnn@.9");
         assertThat(there).containsOnlyKeys(here.keySet());
@@ -91,9 +91,9 @@ class LibrarySearchTest {
         Map<String, URL[]> before = new HashMap<>();
         Map<String, URL[]> after = new HashMap<>();
 
-        LibrarySearch.of(lines).fill(before);
+        LibrarySearch.of(lines).orElseThrow().fill(before);
         Path library = Files.createFile(folder.resolve("libcudnn.so.9"));
-        LibrarySearch.of(lines).fill(after);
+        LibrarySearch.of(lines).orElseThrow().fill(after);
 
         assertThat(before.get("cudnn@.9")).isEmpty();
         assertThat(after.get("cudnn@.9")).containsExactly(library.toUri().toURL());

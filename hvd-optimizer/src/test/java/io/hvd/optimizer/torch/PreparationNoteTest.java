@@ -124,7 +124,7 @@ class PreparationNoteTest {
                         "a further setting of JavaCPP's",
                         property("org.bytedeco.javacpp.platform.preloadpath", "/opt")),
                 new Named("another JVM", property("java.home", "/opt/jdk")),
-                new Named("another folder", property("user.dir", "/opt")),
+                new Named("a setting of JavaCPP's with paths", property("org.bytedeco.javacpp.pathsFirst.path", "lib")),
                 new Named("a note that is cut off", test -> cut(test.noteFile())));
     }
 
@@ -157,6 +157,20 @@ class PreparationNoteTest {
         write();
         change.change().to(this);
         assertThat(read()).isEmpty();
+    }
+
+    @Test
+    void theWorkingFolderCountsOnlyWhereANameIsRelative() throws IOException {
+        properties.setProperty("user.dir", "/opt/a");
+        write();
+        properties.setProperty("user.dir", "/opt/b");
+        assertThat(read()).as("all names are absolute").contains(SEARCH);
+
+        properties.setProperty("java.class.path", properties.getProperty("java.class.path") + ":library.jar");
+        write();
+        assertThat(read()).contains(SEARCH);
+        properties.setProperty("user.dir", "/opt/a");
+        assertThat(read()).as("a jar has a relative name").isEmpty();
     }
 
     /** A process of another class path may get the same name for its note. */

@@ -53,6 +53,34 @@ class TorchColdCacheIT {
         }
     }
 
+    /** A process that unpacks, or looks whether everything is unpacked, takes the lock first. */
+    @Test
+    void aLaterProcessTakesTheNoteOfAnEarlierOneInsteadOfUnpacking() throws Exception {
+        start("init", "log0");
+        assertTrained("log0", 0, "trained on rank 0");
+        Path lock = folder.resolve("cache/.hvd.lock");
+        Files.delete(lock);
+
+        start("init", "log1");
+        assertTrained("log1", 1, "trained on rank 0");
+        assertThat(lock).doesNotExist();
+
+        Path note = notes().get(0);
+        Files.write(note, Files.readAllLines(note).subList(1, 3));
+        start("init", "log2");
+        assertTrained("log2", 2, "trained on rank 0");
+        assertThat(lock).as("after a note that was damaged").exists();
+    }
+
+    private List<Path> notes() throws IOException {
+        try (var files = Files.newDirectoryStream(folder.resolve("cache"), ".hvd.prepared-*")) {
+            List<Path> notes = new ArrayList<>();
+            files.forEach(notes::add);
+            assertThat(notes).hasSize(1);
+            return notes;
+        }
+    }
+
     @Test
     void rankThreadsOfOneProcessTrainToo() throws Exception {
         requireTrainingOfThreads("spawn");
