@@ -98,21 +98,20 @@ final class GradientsBench implements Benchmark {
 
     private static Result result(
             int ranks, GradientSet gradients, Samples run, MpiSetting setting, String ours, String opponent) {
-        boolean inTurn = opponent.startsWith("mpi");
+        boolean inOneLaunch = opponent.startsWith("mpi");
         String series = "hvd-" + ours;
         long bytes = gradients.bytes();
         String how = OPPONENTS.get(opponent);
-        Result result = new Result(
+        return new Result(
                         "gradients-" + gradients.name() + "-" + ours,
                         ranks,
                         bytes,
                         run.spread(series, bytes),
-                        inTurn
+                        inOneLaunch
                                 ? run.about("mpi") + "[" + setting.name() + "," + how + "]"
                                 : run.about("gloo") + "[not-bound," + how + "]",
                         run.spread(opponent, bytes))
                 .with("ours", run.about("hvd"))
                 .withOthers(run.othersPercent());
-        return inTurn ? result.withPairs(run.ratios(series, opponent, bytes)) : result;
     }
 }
