@@ -18,8 +18,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** A comment begins with its subject or its verb: an opening that leans on something outside it has to be decoded. */
 class CommentsTest {
     /** A line that is a comment, or one of its further lines. */
-    private static final Pattern LEANING =
-            Pattern.compile("\\s*(/\\*\\*|/\\*|//|\\*|#|<!--) (The same|Of|So|Who|Whoever|Those|By (this|what)|(For|From|After) so (long|many))\\b(?! as).*");
+    private static final Pattern LEANING = Pattern.compile(
+            "\\s*(/\\*\\*|/\\*|//|\\*|#|<!--) (The same|Of|So|Who|Whoever|Those|By (this|what)|(For|From|After) so (long|many))\\b(?! as).*");
     /** A comment behind code. */
     private static final Pattern LEANING_BEHIND_CODE =
             Pattern.compile(".*\\S.* // (?i:the same|of|who|whoever|those)\\b.*");

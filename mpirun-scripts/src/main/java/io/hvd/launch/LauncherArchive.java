@@ -35,8 +35,8 @@ record LauncherArchive(Path link, Optional<Listing> listing) {
 
     /** As the script has told it; empty where another one has started this JVM, or there is to be no archive. */
     static Optional<LauncherArchive> ofThisJvm() {
-        Optional<Listing> listing = path(RECORDING)
-                .flatMap(recording -> path(REFUSAL).map(refusal -> new Listing(recording, refusal)));
+        Optional<Listing> listing =
+                path(RECORDING).flatMap(recording -> path(REFUSAL).map(refusal -> new Listing(recording, refusal)));
         return path(LINK).map(link -> new LauncherArchive(link, listing));
     }
 
@@ -71,7 +71,8 @@ record LauncherArchive(Path link, Optional<Listing> listing) {
         } else if (listing.isEmpty()) {
             delete(link);
         } else if (exitCode == 0) {
-            new ArchiveOrder(listing.get().recording(), SUBCOMMAND, program, Optional.of(link)).place(environment, waits);
+            new ArchiveOrder(listing.get().recording(), SUBCOMMAND, program, Optional.of(link))
+                    .place(environment, waits);
             return;
         }
         forget();

@@ -42,8 +42,8 @@ record PreparationNote(List<String> conditions, List<String> search) {
 
     /** The lines that hold for the process, whatever files it finds. */
     static List<String> process(Properties properties) {
-        Set<String> names = new TreeSet<>(List.of(
-                "java.class.path", "java.home", "java.vm.version", "java.vm.name", "os.arch", "os.name"));
+        Set<String> names = new TreeSet<>(
+                List.of("java.class.path", "java.home", "java.vm.version", "java.vm.name", "os.arch", "os.name"));
         properties.stringPropertyNames().stream()
                 .filter(name -> name.startsWith("org.bytedeco."))
                 .forEach(names::add);
