@@ -31,7 +31,7 @@ public final class Backoff {
      */
     private static final long LOST_TO_OTHERS_NANOS = 4_000_000;
     /**
-     * Yields in a row, each longer than {@link #LOST_CORE_NANOS}, that have done so too: the scheduler gives a program
+     * Yields in a row, each longer than {@link #longYieldNanos}, that have done so too: the scheduler gives a program
      * that never waits the core until its next tick, which is at most 4 ms away, each time anew.
      */
     private static final int LOST_IN_A_ROW = 3;
@@ -56,6 +56,9 @@ public final class Backoff {
     private final int cores;
     private final Runnable progress;
     private final Core core;
+    /** {@link #LOST_CORE_NANOS}, and more where a yield lets more than one other rank work. */
+    private final long longYieldNanos;
+
     private BooleanSupplier programWaits = () -> true;
     private int looks;
     private long begun;
@@ -140,6 +143,7 @@ public final class Backoff {
         this.cores = cores;
         this.progress = progress;
         this.core = core;
+        this.longYieldNanos = LOST_CORE_NANOS * Math.max(1, ranks / (2 * cores));
         this.lastLostCore = core.nanoTime() - CROWDED_NANOS;
     }
 
@@ -215,8 +219,12 @@ public final class Backoff {
     }
 
     private boolean isLost(long yielded) {
-        longYields = yielded > LOST_CORE_NANOS ? longYields + 1 : 0;
-        boolean lost = sharesCores ? longYields >= LOST_IN_A_ROW || yielded > LOST_TO_OTHERS_NANOS : longYields > 0;
+        if (!sharesCores) {
+            longYields = 0;
+            return yielded > LOST_CORE_NANOS;
+        }
+        longYields = yielded > longYieldNanos ? longYields + 1 : 0;
+        boolean lost = longYields >= LOST_IN_A_ROW || yielded > LOST_TO_OTHERS_NANOS;
         if (lost) {
             longYields = 0;
         }

@@ -201,6 +201,20 @@ class BackoffTest {
     }
 
     @Test
+    void whereManyRanksShareACoreAYieldMayTakeAsLongAsTheirWork() {
+        Backoff backoff = new Backoff(64, 2, progress::incrementAndGet, core);
+        core.yieldNanos = 3 * MILLI;
+        for (int wait = 1; wait <= 10; wait++) {
+            assertThat(kinds(pauses(backoff, MILLI / 2))).as("wait %d", wait).containsExactly("yield");
+        }
+        core.yieldNanos = 6 * MILLI;
+        pauses(backoff, MILLI / 2);
+        assertThat(kinds(pauses(backoff, MILLI / 2)))
+                .as("something else computes there")
+                .containsExactly("sleep 20");
+    }
+
+    @Test
     void aShortYieldBetweenLongOnesTellsThatRanksWork() {
         Backoff backoff = new Backoff(4, 2, progress::incrementAndGet, core);
         for (int i = 0; i < 5; i++) {
