@@ -33,7 +33,7 @@ class PreparationNoteTest {
 
     private Path cache;
     private Path program;
-    private Path library;
+    private Path namedJar;
     private Path classes;
     private Path unpacked;
     private final Properties properties = new Properties();
@@ -44,7 +44,7 @@ class PreparationNoteTest {
         classes = Files.createDirectory(folder.resolve("classes"));
         Path native1 = Files.createDirectories(cache.resolve("a.jar/org/bytedeco/pytorch"));
         unpacked = Files.writeString(native1.resolve("libc10.so"), "natives");
-        library = jar(folder.resolve("library.jar"), "");
+        namedJar = jar(folder.resolve("library.jar"), "");
         program = jar(folder.resolve("program.jar"), "library.jar absent.jar");
         properties.setProperty("java.class.path", program + ":" + classes);
         properties.setProperty("os.arch", "amd64");
@@ -105,9 +105,9 @@ class PreparationNoteTest {
     private static Stream<Named> changes() {
         return Stream.of(
                 new Named("a jar of the class path", test -> jar(test.program, "library.jar absent.jar", "x")),
-                new Named("a jar that a manifest names", test -> jar(test.library, "", "x")),
-                new Named("a jar of the same size", test -> later(test.library)),
-                new Named("a jar that has gone", test -> Files.delete(test.library)),
+                new Named("a jar that a manifest names", test -> jar(test.namedJar, "", "x")),
+                new Named("a jar of the same size", test -> later(test.namedJar)),
+                new Named("a jar that has gone", test -> Files.delete(test.namedJar)),
                 new Named("a jar that a manifest named in vain", test -> jar(test.folder.resolve("absent.jar"), "")),
                 new Named(
                         "natives in a folder that was named in vain",
