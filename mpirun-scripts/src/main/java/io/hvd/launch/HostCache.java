@@ -10,6 +10,7 @@ import java.time.Clock;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -29,7 +30,7 @@ final class HostCache {
     private static final Duration LIFETIME = Duration.ofMinutes(60);
     private static final Pattern INTERFACE = Pattern.compile("[\\w.:@-]+");
     private static final Pattern LINE =
-            Pattern.compile("(\\d{1,18})\t([^\\t\\v]+)\t((?:%1$s(?:,%1$s)*)?)".formatted(INTERFACE));
+            Pattern.compile(String.format(Locale.ROOT, "(\\d{1,18})\t([^\\t\\v]+)\t((?:%1$s(?:,%1$s)*)?)", INTERFACE));
     /** A cache of thousands of hosts is no longer than this; a longer file is not one of ours. */
     private static final long MOST_BYTES = 1 << 20;
 

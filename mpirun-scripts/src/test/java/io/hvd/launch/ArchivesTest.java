@@ -14,6 +14,7 @@ import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -52,7 +53,7 @@ final class ArchivesTest {
     @BeforeEach
     void makeTheJdkAndTheJars() throws IOException {
         Path java = home.resolve("jdk/bin/java");
-        write(java, JAVA.formatted(home));
+        write(java, String.format(Locale.ROOT, JAVA, home));
         Files.setPosixFilePermissions(java, PosixFilePermissions.fromString("rwxr-xr-x"));
         write(home.resolve("jdk/lib/server/libjvm.so"), "jvm");
         write(home.resolve("jdk/lib/modules"), "modules");

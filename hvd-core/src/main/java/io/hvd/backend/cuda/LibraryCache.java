@@ -7,6 +7,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.Locale;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -103,7 +104,7 @@ public final class LibraryCache {
     private static String checksum(SortedMap<String, byte[]> files) {
         CRC32 crc = new CRC32();
         files.values().forEach(crc::update);
-        return String.format("%08x", crc.getValue());
+        return String.format(Locale.ROOT, "%08x", crc.getValue());
     }
 
     /** Work on files. */

@@ -8,6 +8,7 @@ import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Locale;
 import java.util.zip.GZIPInputStream;
 import java.util.zip.ZipException;
 
@@ -70,8 +71,8 @@ record Idx(Path file, int[] sizes, byte[] values) {
 
     private static void checkMagic(Path file, int found, int expected) throws IOException {
         if (found != expected) {
-            throw new IOException(
-                    String.format("%s: wrong magic number: found 0x%08x, expected 0x%08x", file, found, expected));
+            throw new IOException(String.format(
+                    Locale.ROOT, "%s: wrong magic number: found 0x%08x, expected 0x%08x", file, found, expected));
         }
     }
 

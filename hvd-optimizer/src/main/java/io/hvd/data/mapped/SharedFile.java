@@ -16,6 +16,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.zip.CRC32C;
 import org.slf4j.Logger;
@@ -93,8 +94,10 @@ final class SharedFile {
         }
         if ((int) sum.getValue() != header.sum()) {
             throw new IOException(String.format(
+                    Locale.ROOT,
                     "its records have the CRC-32C %08x, expected %08x as its header says",
-                    sum.getValue(), header.sum()));
+                    sum.getValue(),
+                    header.sum()));
         }
     }
 
