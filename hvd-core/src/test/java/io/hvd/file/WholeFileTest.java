@@ -212,7 +212,7 @@ class WholeFileTest {
     @Test
     void aFolderOrADeviceIsNeverReplaced() {
         for (Path bad : List.of(folder, Path.of("/dev/null"))) {
-            assertThatThrownBy(() -> WholeFile.write(bad, NEW)).hasMessageContaining("no regular file");
+            assertThatThrownBy(() -> WholeFile.write(bad, NEW)).hasMessageContaining("expected a regular file");
         }
         assertThat(Files.isRegularFile(Path.of("/dev/null"))).isFalse();
     }
