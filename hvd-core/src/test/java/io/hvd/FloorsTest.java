@@ -111,8 +111,8 @@ class FloorsTest {
                     ERROR,
                     CONFIG,
                     LOG),
-            // the API; what is installed it asks the back ends
-            floor(FACADE, JOB, BUFFER, ENGINE, TIMELINE, MPI, NCCL, SPI, TENSOR, ERROR, CONFIG, LOG),
+            // the API; what is installed it asks the back ends, and bytes that are to become objects it does not trust
+            floor(FACADE, JOB, BUFFER, ENGINE, TIMELINE, MPI, NCCL, SPI, NET, TENSOR, ERROR, CONFIG, LOG),
             // floor 4
             floor(
                     "io.hvd.launch.*",

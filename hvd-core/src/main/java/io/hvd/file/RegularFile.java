@@ -81,7 +81,7 @@ public final class RegularFile {
         }
     }
 
-    /** The same of a file that is open for reading, whose position does not change. */
+    /** What a file that is open for reading really is; its position does not change. */
     public static Optional<String> recognise(FileChannel channel) throws IOException {
         ByteBuffer first = ByteBuffer.allocate(FIRST_BYTES);
         while (first.hasRemaining() && channel.read(first, first.position()) > 0) {
