@@ -1,5 +1,6 @@
 package io.hvd.launch;
 
+import io.hvd.file.RegularFile;
 import io.hvd.file.WholeFile;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -102,7 +103,7 @@ final class HostCache {
         Map<String, Entry> entries = new LinkedHashMap<>();
         try {
             if (Files.size(file) <= MOST_BYTES) {
-                Files.readAllLines(file).forEach(line -> read(line, entries));
+                Files.readAllLines(RegularFile.at(file)).forEach(line -> read(line, entries));
             }
         } catch (IOException e) {
             return entries; // not there yet, or not for us, or no text

@@ -2,6 +2,7 @@ package io.hvd.report;
 
 import com.google.gson.Gson;
 import com.google.gson.JsonParseException;
+import io.hvd.file.RegularFile;
 import java.io.IOException;
 import java.nio.charset.MalformedInputException;
 import java.nio.file.Files;
@@ -42,7 +43,7 @@ record CardFile(Path file) {
 
     private Card parsed() throws ReportException {
         try {
-            return new Gson().fromJson(Files.readString(file), Card.class);
+            return new Gson().fromJson(Files.readString(RegularFile.at(file)), Card.class);
         } catch (NoSuchFileException e) {
             throw new ReportException(file.getParent() + " holds no run: there is no " + file.getFileName() + " in it");
         } catch (MalformedInputException e) {

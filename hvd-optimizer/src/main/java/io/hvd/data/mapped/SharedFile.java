@@ -7,6 +7,7 @@ import io.hvd.buffer.BufferLedger;
 import io.hvd.buffer.BufferLedger.Owner;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.file.RegularFile;
 import io.hvd.file.WholeFile;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -71,7 +72,7 @@ final class SharedFile {
         if (!Files.exists(file)) {
             return false;
         }
-        try (FileChannel channel = FileChannel.open(file)) {
+        try (FileChannel channel = FileChannel.open(RegularFile.at(file))) {
             RecordHeader header = RecordHeader.read(channel);
             if (!header.version().equals(version)) {
                 LOG.info("{} is of version \"{}\" and is built anew as \"{}\"", file, header.version(), version);

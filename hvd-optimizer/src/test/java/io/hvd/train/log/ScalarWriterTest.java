@@ -14,6 +14,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.junit.jupiter.api.Test;
@@ -167,5 +168,71 @@ class ScalarWriterTest {
             assertThatThrownBy(() -> writer.addScalar(tag, 1, 1)).hasMessageContaining("HVD-202");
             assertThatThrownBy(() -> writer.addMean(tag, 1, 1)).hasMessageContaining("HVD-202");
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "",
+                " ",
+                "\t",
+                "a\tb",
+                "a\rb",
+                "a\nb",
+                "\u0000",
+                "a\u0085b",
+                "a\u2028b",
+                "a\u2029b",
+                "\u001b[0m",
+                "\ud800",
+                "plain",
+                "a,b",
+                "q\"q",
+                "=1+1",
+                "a\u202eb",
+                "\ud83d\ude00",
+                "\u00a0",
+                "loss,\"x\"/\u0660"
+            })
+    void everyTagIsRefusedWithItsReasonOrCanBeGoneOnWith(String tag) throws IOException {
+        String refusal = "";
+        try (HvdContext hvd = alone()) {
+            try (ScalarWriter writer = ScalarWriter.open(hvd, folder)) {
+                writer.addScalar(tag, 1.5, 1);
+                writer.addScalar("after", 2.5, 2);
+            } catch (HvdException e) {
+                refusal = e.getMessage();
+            }
+            try (ScalarWriter writer = ScalarWriter.resume(hvd, folder, 2)) {
+                writer.addScalar("more", 3, 3);
+            }
+        }
+        boolean blank = tag.isBlank();
+        int control = tag.codePoints()
+                .filter(one -> one < 32 || one == 0x85 || one == 0x2028 || one == 0x2029 || one == 0xd800)
+                .findFirst()
+                .orElse(0);
+        if (blank) {
+            assertThat(refusal).contains("HVD-202", "blank").doesNotContain("line break");
+        } else if (control > 0 || tag.equals("\u0000")) {
+            assertThat(refusal).contains("HVD-202", String.format(Locale.ROOT, "U+%04X", control));
+        } else {
+            assertThat(refusal).isEmpty();
+            assertThat(lines("scalars.jsonl")).hasSize(3);
+        }
+    }
+
+    /** An earlier hvd let such a tag pass. */
+    @Test
+    void aRecordWithACarriageReturnInATagCanBeGoneOnWith() throws IOException {
+        Files.writeString(folder.resolve("scalars.csv"), "time,step,tag,value\n1.0,1,\"a\rb\",1.5\n2.0,9,x,1\n");
+        try (HvdContext hvd = alone();
+                ScalarWriter writer = ScalarWriter.resume(hvd, folder, 2)) {
+            writer.addScalar("more", 3, 3);
+        }
+        assertThat(Files.readString(folder.resolve("scalars.csv")))
+                .startsWith("time,step,tag,value\n1.0,1,\"a\rb\",1.5\n")
+                .contains(",3,more,3.0\n")
+                .doesNotContain(",9,x,");
     }
 }
