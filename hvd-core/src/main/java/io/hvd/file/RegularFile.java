@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Optional;
 
 /**
@@ -90,8 +91,15 @@ public final class RegularFile {
         return ForeignFormat.of(first.flip());
     }
 
-    /** The end of a reader's message: "; it is ..." if the file is recognised, and nothing otherwise. */
-    public static String inWords(Path file) {
-        return recognise(file).map(what -> "; it " + what).orElse("");
+    /**
+     * The end of a reader's message: "; it is ..." if the file is recognised, and nothing otherwise.
+     *
+     * @param taken words for the formats that this reader takes itself, such as gzip
+     */
+    public static String inWords(Path file, String... taken) {
+        return recognise(file)
+                .filter(what -> Arrays.stream(taken).noneMatch(what::contains))
+                .map(what -> "; it " + what)
+                .orElse("");
     }
 }
