@@ -43,7 +43,7 @@ final class LineFile implements ScalarSink {
     private static String upTo(long lastStep, Path file, LineFormat format) throws IOException {
         String text = Files.readString(RegularFile.at(file));
         StringBuilder kept = new StringBuilder(titles(format));
-        // Not lines(): a tag in a record of an earlier hvd may have a carriage return, which ends no line of the file.
+        // Not lines(): a tag may have a carriage return, which ends no line of the file.
         List<String> lines =
                 List.of(text.substring(0, text.lastIndexOf('\n') + 1).split("(?<=\n)"));
         for (int i = format.titles().isEmpty() ? 0 : 1; i < lines.size(); i++) {

@@ -12,12 +12,10 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -30,8 +28,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class ScalarWriter implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ScalarWriter.class);
-
-    private static final int MOST_SHOWN = 60;
 
     private final ProcessSet ranks;
     private final Path folder;
@@ -119,7 +115,7 @@ public final class ScalarWriter implements AutoCloseable {
      *
      * @param tag name of the curve; TensorBoard groups curves by what stands before the first slash
      * @param step number of batches that are done
-     * @throws HvdException if the tag is blank, or has a character that controls a printer or ends a line
+     * @throws HvdException if the tag is empty, has nothing but blanks, or has a line feed
      */
     public void addScalar(String tag, double value, long step) {
         requireTag(tag);
@@ -130,7 +126,7 @@ public final class ScalarWriter implements AutoCloseable {
      * Holds a value of this rank back until {@link #writeMeans}, without a message to other ranks. A second value for the same
      * tag and step replaces the first.
      *
-     * @throws HvdException if the tag is blank, or has a character that controls a printer or ends a line
+     * @throws HvdException if the tag is empty, has nothing but blanks, or has a line feed
      */
     public void addMean(String tag, double value, long step) {
         requireTag(tag);
@@ -167,41 +163,16 @@ public final class ScalarWriter implements AutoCloseable {
 
     private static void requireTag(String tag) {
         Objects.requireNonNull(tag, "tag");
-        String why = tag.isBlank() ? "is empty or has nothing but blanks" : whatCannotBeInALine(tag);
-        if (!why.isEmpty()) {
-            String shown = tag.codePoints()
-                    .limit(MOST_SHOWN)
-                    .mapToObj(one -> isPlain(one) ? Character.toString(one) : inWords(one))
-                    .collect(Collectors.joining());
-            throw new HvdException(ErrorId.BAD_ARGUMENT, "the tag \"" + shown + "\" of a scalar " + why);
+        if (tag.chars().allMatch(one -> one == ' ')) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT, "the tag \"" + tag + "\" of a scalar is empty or has nothing but blanks");
         }
-    }
-
-    private static String whatCannotBeInALine(String tag) {
-        return tag.codePoints()
-                .filter(one -> !isPlain(one))
-                .mapToObj(one -> "has the character " + inWords(one)
-                        + (isHalf(one)
-                                ? ", half of a pair of UTF-16, which is no text"
-                                : ", and a tag has none that controls a printer or ends a line"))
-                .findFirst()
-                .orElse("");
-    }
-
-    private static boolean isPlain(int one) {
-        int type = Character.getType(one);
-        return !Character.isISOControl(one)
-                && type != Character.LINE_SEPARATOR
-                && type != Character.PARAGRAPH_SEPARATOR
-                && !isHalf(one);
-    }
-
-    private static boolean isHalf(int one) {
-        return Character.getType(one) == Character.SURROGATE;
-    }
-
-    private static String inWords(int one) {
-        return String.format(Locale.ROOT, "U+%04X", one);
+        if (tag.contains("\n")) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT,
+                    "the tag \"" + tag.replace("\n", "\\n") + "\" of a scalar has a line feed (U+000A), which ends the"
+                            + " line that a scalar is in its file");
+        }
     }
 
     private void write(List<Scalar> scalars) {
