@@ -16,6 +16,8 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HexFormat;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.zip.GZIPOutputStream;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
@@ -68,6 +70,15 @@ class SafetensorsTest {
         Checkpoint read = Checkpoint.read(file(header, 0));
         assertThat(read.tensors()).isEmpty();
         assertThat(read.metadata().size()).isEqualTo(header.contains("format") ? 1 : 0);
+    }
+
+    @Test
+    void aCheckpointOfHvdsWithoutTensorsComesBackWithItsWords() throws IOException {
+        Path file = folder.resolve("own.safetensors");
+        new Checkpoint(new TreeMap<>(), Map.of("epoch", "3")).write(file);
+        Checkpoint read = Checkpoint.read(file);
+        assertThat(read.tensors()).isEmpty();
+        assertThat(read.metadata()).containsOnly(Map.entry("epoch", "3"));
     }
 
     @ParameterizedTest

@@ -94,7 +94,7 @@ final class ArchiveFolder {
         }
         Path file = folder.resolve(name);
         boolean inside = file.normalize().getParent().equals(folder);
-        return fits && inside && Files.isReadable(file)
+        return fits && inside && RegularFile.isAt(file) && Files.isReadable(file)
                 ? Optional.of(new Known(Optional.of(file), subcommands))
                 : Optional.empty();
     }

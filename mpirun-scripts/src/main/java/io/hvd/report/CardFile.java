@@ -49,7 +49,7 @@ record CardFile(Path file) {
         } catch (MalformedInputException e) {
             throw new ReportException(file + " is no text in UTF-8");
         } catch (JsonParseException e) {
-            throw new ReportException(file + ": " + firstLine(e.getMessage()));
+            throw new ReportException(file + ": " + firstLine(e.getMessage()) + RegularFile.inWords(file));
         } catch (IOException e) {
             throw new ReportException(file + " cannot be read: " + e);
         }

@@ -42,7 +42,8 @@ record ScalarFile(Path file) {
         try {
             scalar = JsonParser.parseString(line).getAsJsonObject();
         } catch (JsonParseException | IllegalStateException e) {
-            throw new ReportException(file + ", line " + number + ": expected an object of JSON, found " + line);
+            throw new ReportException(file + ", line " + number + ": expected an object of JSON, found " + line
+                    + (number == 1 ? RegularFile.inWords(file) : ""));
         }
         for (String field : List.of("step", "tag", "value")) {
             if (!scalar.has(field) || !scalar.get(field).isJsonPrimitive()) {
