@@ -4,7 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.ByteArrayOutputStream;
+import java.io.Externalizable;
 import java.io.IOException;
+import java.io.ObjectInput;
+import java.io.ObjectOutput;
 import java.io.ObjectOutputStream;
 import java.io.Serializable;
 import java.nio.charset.StandardCharsets;
@@ -13,6 +16,7 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Hashtable;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.LinkedList;
@@ -21,6 +25,8 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BinaryOperator;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -140,6 +146,50 @@ class SerializableBombTest {
             all.get(i - 1).put("b", all.get(i));
         }
         refused(new OneKey(all.get(0)).table(), HashMap.class);
+    }
+
+    /** Tables that a program declares itself. */
+    @Test
+    void declaredTablesAreLookedAtToo() throws IOException {
+        Object key = levels((left, right) -> Arrays.asList(left, right)).get(DEPTH - 1);
+        for (Map<Object, Object> table : List.<Map<Object, Object>>of(new ConcurrentHashMap<>(), new Hashtable<>())) {
+            List<Object> late = new ArrayList<>();
+            table.put(late, "value");
+            late.add(key);
+            assertThatThrownBy(() -> ObjectCodec.serializable(ArrayList.class, table.getClass(), ReentrantLock.class)
+                            .decode(bytes(new ArrayList<>(List.of(table)))))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("its sets and maps");
+        }
+    }
+
+    /** A class that writes all of itself, with lists between. */
+    public static final class Written implements Externalizable {
+        private static final long serialVersionUID = 1L;
+        private List<String> words = List.of();
+
+        public Written() {}
+
+        @Override
+        public void writeExternal(ObjectOutput out) throws IOException {
+            out.writeInt(words.size());
+            out.writeObject(new ArrayList<>(words));
+        }
+
+        @Override
+        @SuppressWarnings("unchecked")
+        public void readExternal(ObjectInput in) throws IOException, ClassNotFoundException {
+            in.readInt();
+            words = (List<String>) in.readObject();
+        }
+    }
+
+    @Test
+    void aLongTextAndAClassThatWritesItselfComeBack() {
+        Written sent = new Written();
+        sent.words = List.of("x".repeat(100_000), "y");
+        ObjectCodec<Written> codec = ObjectCodec.serializable(Written.class);
+        assertThat(codec.decode(codec.encode(sent)).words).isEqualTo(sent.words);
     }
 
     @Test

@@ -27,8 +27,18 @@ public final class SerializedGraph {
     private static final long STEPS_PER_BYTE = 100;
     private static final String TABLES_ARE_IN = "java.util.";
 
-    /** Tables whose every part is a key. */
-    private static final Set<String> SETS = Set.of("java.util.HashSet", "java.util.CollSer");
+    /** Collections that hash nothing when they are read. What else writes more than its fields may hash all of it. */
+    private static final Set<String> LISTS = Set.of(
+            "java.util.ArrayDeque",
+            "java.util.ArrayList",
+            "java.util.LinkedList",
+            "java.util.TreeMap",
+            "java.util.TreeSet",
+            "java.util.Vector");
+
+    /** Their parts are a key, its value, a key, ... */
+    private static final Set<String> MAPS =
+            Set.of("java.util.HashMap", "java.util.Hashtable", "java.util.concurrent.ConcurrentHashMap");
 
     /** Collections that read more than their fields whatever the bytes say about them. */
     private static final Set<String> WRITING_MORE = Set.of(
@@ -39,9 +49,6 @@ public final class SerializedGraph {
             "java.util.LinkedList",
             "java.util.TreeMap",
             "java.util.TreeSet");
-
-    /** Its parts are a key, its value, a key, ... */
-    private static final String MAP = "java.util.HashMap";
 
     private static final int MAGIC = 0xaced0005;
     private static final int NULL = 0x70;
@@ -60,6 +67,8 @@ public final class SerializedGraph {
 
     private static final int WRITES_MORE = 1;
     private static final int IS_SERIALIZABLE = 2;
+    private static final int WRITES_ALL = 4;
+    private static final int IN_BLOCKS = 8;
 
     private final ByteBuffer bytes;
     /** By handle: of a class its description, of an object what it costs; those of an object that is being read are not known. */
@@ -212,23 +221,30 @@ public final class SerializedGraph {
         if (description == null) {
             return 0;
         }
-        long cost = dataOf(description.parent);
-        if ((description.flags & IS_SERIALIZABLE) == 0) {
-            throw new IndexOutOfBoundsException("a class that writes itself: " + description.name);
+        if ((description.flags & WRITES_ALL) != 0) {
+            return writtenByItself(description); // by an Externalizable, which calls those above as it likes
         }
+        long cost = dataOf(description.parent);
         for (char field : description.fields) {
             cost = plus(cost, value(field));
         }
-        if ((description.flags & WRITES_MORE) == 0) {
-            if (WRITING_MORE.contains(description.name)) {
-                throw new IndexOutOfBoundsException(description.name + " without its elements");
-            }
-            return cost;
+        if ((description.flags & WRITES_MORE) != 0) {
+            cost = plus(cost, writtenByItself(description));
+        } else if (WRITING_MORE.contains(description.name)) {
+            throw new IndexOutOfBoundsException(description.name + " without its elements");
+        }
+        return cost;
+    }
+
+    private long writtenByItself(Description description) {
+        if ((description.flags & (IS_SERIALIZABLE | IN_BLOCKS)) == 0) {
+            throw new IndexOutOfBoundsException("a class whose data has no end: " + description.name);
         }
         List<Long> parts = annotation();
+        long cost = 0;
         for (int i = 0; i < parts.size(); i++) {
-            boolean isKey = SETS.contains(description.name) || (description.name.equals(MAP) && i % 2 == 0);
-            steps = plus(steps, isKey ? parts.get(i) : 0);
+            boolean isHashed = MAPS.contains(description.name) ? i % 2 == 0 : !LISTS.contains(description.name);
+            steps = plus(steps, isHashed ? parts.get(i) : 0);
             cost = plus(cost, parts.get(i));
         }
         return cost;
