@@ -58,8 +58,9 @@ record ForeignFormat(int at, byte[] bytes, String words) {
             hex(0, "7f45 4c46", "is a program or library of Linux"),
             hex(0, "cafe babe", "is a class of Java"));
 
-    /** The beginning of a model: field 1, its version, then field 2, which names the program that wrote it. */
-    private static final Pattern ONNX = Pattern.compile("\\x08[\\x01-\\x20]\\x12[\\x01-\\x40][ -~]+.*", Pattern.DOTALL);
+    /** The beginning of a model: field 1, its version, then 2, the name of the program that wrote it, or 7, its graph. */
+    private static final Pattern ONNX =
+            Pattern.compile("\\x08[\\x03-\\x14](?:\\x12[\\x01-\\x40][ -~]|:).*", Pattern.DOTALL);
 
     private static final Pattern SAFETENSORS = Pattern.compile(".{5}\\x00{3}\\{\".*", Pattern.DOTALL);
     private static final Pattern LFS = Pattern.compile(
@@ -120,7 +121,7 @@ record ForeignFormat(int at, byte[] bytes, String words) {
         int length = bytes.length < ZIP_NAME ? 0 : bytes[ZIP_NAME_LENGTH] & 0xff;
         int end = Math.min(bytes.length, ZIP_NAME + length);
         String name = end > ZIP_NAME ? new String(bytes, ZIP_NAME, end - ZIP_NAME, StandardCharsets.ISO_8859_1) : "";
-        if (name.endsWith("/data.pkl") || name.endsWith("/byteorder") || name.endsWith("/.format_version")) {
+        if (name.endsWith(".pkl") || name.endsWith("/byteorder") || name.endsWith("/.format_version")) {
             return SAVED_BY_TORCH;
         }
         if (name.endsWith(".npy")) {
@@ -148,6 +149,9 @@ record ForeignFormat(int at, byte[] bytes, String words) {
         }
         if (begin.startsWith("<?xml") || begin.startsWith("<error>")) {
             return Optional.of("is XML, such as a store's refusal" + AGAIN);
+        }
+        if (begin.startsWith("{") && begin.contains("\"weight_map\"")) {
+            return Optional.of("is the index of a checkpoint in several files: read each of the files that it names");
         }
         boolean isText = plain.chars().allMatch(c -> c >= ' ' && c <= '~' || c == '\n' || c == '\r' || c == '\t');
         String line = plain.strip().lines().findFirst().orElse("");

@@ -78,6 +78,7 @@ class RegularFileTest {
                 "4747554603000000|GGUF",
                 "934e554d505901007600|an array of numpy",
                 "080712077079746f7263681a|an ONNX model",
+                "0808 3aff01|an ONNX model",
                 "89504e470d0a1a0a0000000d|a PNG image",
                 "ffd8ffe000104a464946|a JPEG image",
                 "0000080300002710|an IDX file of images",
@@ -102,6 +103,7 @@ class RegularFileTest {
         text("<html lang=\"en\"><head>", "an HTML page");
         text("<Error><Code>NoSuchKey</Code></Error>", "XML");
         text("{\"error\": \"Invalid username or password.\"}", "a text that begins with \"{\"error\"");
+        text("{\n \"metadata\": {\"total_size\": 9},\n \"weight_map\": {", "index of a checkpoint in several files");
         text("Entry not found", "\"Entry not found\"");
     }
 

@@ -1,6 +1,7 @@
 package io.hvd.launch;
 
 import java.io.IOException;
+import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -46,7 +47,7 @@ final class ClassLists {
                     ArchiveFolder.discard(folder);
                 }
             }
-        } catch (IOException e) {
+        } catch (IOException | DirectoryIteratorException e) {
             return; // the next start tries again
         }
     }
