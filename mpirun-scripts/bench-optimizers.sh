@@ -62,7 +62,7 @@ one() {
     shift 3
     if [[ ${flags[$way]} == *per-step* ]]; then passes=2; fi
     # mnist multiplies the rate by the number of ranks, but for Adasum.
-    rate=$(awk -v r="$total_rate" -v n="$([[ $way == Adasum ]] && echo 1 || echo "$count")" 'BEGIN { printf "%.6f", r / n }')
+    rate=$(LC_ALL=C awk -v r="$total_rate" -v n="$([[ $way == Adasum ]] && echo 1 || echo "$count")" 'BEGIN { printf "%.6f", r / n }')
     # shellcheck disable=SC2206 # several words
     local -a command=(java -jar "$jar" mnist --epochs "$epochs" --batch-size $((total_batch / count / passes)) --lr "$rate" ${flags[$way]} "$@")
     if [[ $kind == threads ]]; then

@@ -35,6 +35,10 @@ shopt -s nullglob
 
 say() { printf 'gpu-check: %s\n' "$*" >&2; }
 
+# Some awks take a comma for the decimal point where the user's language has one, and ldd says "not found" in that language.
+awk() { LC_ALL=C command awk "$@"; }
+ldd() { LC_ALL=C command ldd "$@"; }
+
 refuse() {
     say "$*"
     exit 2

@@ -48,7 +48,8 @@ public interface ObjectCodec<T> {
      * Java serialisation, restricted to the classes named, to strings, boxed primitives and arrays of these, and to the
      * JDK's lists, sets and maps ({@code ArrayList}, {@code HashMap}, {@code List.of} and their like) of all of these. Bytes that
      * claim larger arrays than they could hold are refused before memory is taken for them. Objects may be nested
-     * {@value SerializableCodec#DEEPEST} deep, since Java follows them by recursion: put a longer chain into a list.
+     * {@value SerializableCodec#DEEPEST} deep, since Java follows them by recursion: put a longer chain into a list. Sets and maps
+     * that hold one another so often that to hash them takes far longer than their size explains are refused.
      *
      * <p>An object that cannot be encoded, and bytes that hold no object of these classes, whatever they are, cause an
      * {@link IllegalArgumentException}.

@@ -1,5 +1,6 @@
 package io.hvd;
 
+import io.hvd.net.SerializedGraph;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -63,6 +64,7 @@ final class SerializableCodec<T extends Serializable> implements ObjectCodec<T> 
 
     @Override
     public T decode(byte[] bytes) {
+        requireBoundedHashing(bytes);
         Filter filter = new Filter(bytes.length);
         try (ObjectInputStream in = new ObjectInputStream(new ByteArrayInputStream(bytes))) {
             in.setObjectInputFilter(filter);
@@ -72,6 +74,17 @@ final class SerializableCodec<T extends Serializable> implements ObjectCodec<T> 
         } catch (IOException | ClassNotFoundException | RuntimeException | LinkageError e) {
             // Made-up bytes end in any of them: names that are no classes, constructors that refuse what they get.
             throw noObject(filter.why.isEmpty() ? e.toString() : filter.why, e);
+        }
+    }
+
+    /** Each object is looked at before it is made; how often one refers to another, Java's filter does not say. */
+    private void requireBoundedHashing(byte[] bytes) {
+        try {
+            SerializedGraph.requireBoundedHashing(bytes);
+        } catch (StackOverflowError e) {
+            throw noObject(tooDeep("the stack holds"), e);
+        } catch (IllegalArgumentException e) {
+            throw noObject(e.getMessage(), e);
         }
     }
 

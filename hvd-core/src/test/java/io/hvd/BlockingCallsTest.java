@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.sun.management.ThreadMXBean;
 import io.hvd.tensor.Tensor;
 import java.lang.management.ManagementFactory;
+import java.util.Locale;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -59,7 +60,11 @@ class BlockingCallsTest {
                 planSteps, (hvd, tensor) -> hvd.allreduceInPlace("loss", tensor, AllreduceOptions.average()));
 
         System.out.printf(
-                "plan after %d steps: allreduce takes %d bytes, allreduceInPlace %d%n", planSteps, result, inPlace);
+                Locale.ROOT,
+                "plan after %d steps: allreduce takes %d bytes, allreduceInPlace %d%n",
+                planSteps,
+                result,
+                inPlace);
         assertThat(result - inPlace).isBetween(24L, 700L);
     }
 

@@ -71,7 +71,7 @@ class FloorsTest {
             floor(LOCAL, MEMORY, BUFFER, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
             // threads inside a process, over a back end between processes that it knows by the SPI alone
             floor(HYBRID, LOCAL, BUFFER, MEMORY, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
-            floor("io.hvd.backend.shm.*", MEMORY, BUFFER, SPI, TENSOR, ERROR, CONFIG, LOG),
+            floor("io.hvd.backend.shm.*", MEMORY, BUFFER, SPI, TENSOR, ERROR, CONFIG, FILE, LOG),
             floor(MPI, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
             floor(MPI + ".bindings", MPI, BUFFER, NET, SPI, TENSOR, ERROR, CONFIG, LOG, "mpi.*"),
             // kernels and copies on the GPU, for the back ends that have tensors there
@@ -111,8 +111,8 @@ class FloorsTest {
                     ERROR,
                     CONFIG,
                     LOG),
-            // the API; what is installed it asks the back ends
-            floor(FACADE, JOB, BUFFER, ENGINE, TIMELINE, MPI, NCCL, SPI, TENSOR, ERROR, CONFIG, LOG),
+            // the API; what is installed it asks the back ends, and bytes that are to become objects it does not trust
+            floor(FACADE, JOB, BUFFER, ENGINE, TIMELINE, MPI, NCCL, SPI, NET, TENSOR, ERROR, CONFIG, LOG),
             // floor 4
             floor(
                     "io.hvd.launch.*",
@@ -200,6 +200,7 @@ class FloorsTest {
                     TENSOR,
                     ERROR,
                     CONFIG,
+                    FILE,
                     LOG,
                     "ai.djl.*"),
             floor(
@@ -212,6 +213,7 @@ class FloorsTest {
                     FACADE,
                     TENSOR,
                     ERROR,
+                    FILE,
                     LOG),
             floor(
                     "io.hvd.train",

@@ -8,6 +8,7 @@ import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.Sgd;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 
 /** Fits y = 3x + 1 with plain arrays, without LibTorch. With the argument "threads", four ranks run in one JVM. */
 public class ArrayTrainer {
@@ -67,7 +68,7 @@ public class ArrayTrainer {
 
     private static void print(HvdContext hvd, float[] line) {
         if (hvd.rank() == 0) {
-            System.out.printf("ranks=%d slope=%.2f offset=%.2f%n", hvd.size(), line[0], line[1]);
+            System.out.printf(Locale.ROOT, "ranks=%d slope=%.2f offset=%.2f%n", hvd.size(), line[0], line[1]);
         }
     }
 }

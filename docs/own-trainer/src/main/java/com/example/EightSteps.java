@@ -11,6 +11,7 @@ import io.hvd.tensor.Tensor;
 import io.hvd.train.MeanMetric;
 import java.io.OutputStream;
 import java.io.PrintStream;
+import java.util.Locale;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Adam;
 import org.bytedeco.pytorch.AdamOptions;
@@ -39,7 +40,7 @@ public class EightSteps {
             }
             var everyOne = new EvalSampler(Circle.POINTS, hvd.size(), hvd.rank());
             long right = Circle.right(model, everyOne.indices());
-            out.printf("accuracy %.3f%n", accuracyOfAll(hvd, right, everyOne.length()));
+            out.printf(Locale.ROOT, "accuracy %.3f%n", accuracyOfAll(hvd, right, everyOne.length()));
         }
     }
 

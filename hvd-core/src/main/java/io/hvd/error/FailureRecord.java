@@ -169,6 +169,9 @@ public record FailureRecord(
     }
 
     private static Optional<FailureRecord> read(Path file) {
+        if (!Files.isRegularFile(file)) {
+            return Optional.empty(); // a named pipe would be waited for
+        }
         try (var in = Files.newBufferedReader(file)) {
             return read(in);
         } catch (IOException e) {

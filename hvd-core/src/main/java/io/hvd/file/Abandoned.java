@@ -77,7 +77,12 @@ final class Abandoned {
 
     /** While this process holds the lock, nobody else takes the file for its own. */
     private static void deleteUnlessLocked(Path file) {
-        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
+        // Opened for both: of a pipe that somebody puts there at this moment, that does not wait for a reader.
+        try (FileChannel channel = FileChannel.open(
+                        RegularFile.at(file, LinkOption.NOFOLLOW_LINKS),
+                        StandardOpenOption.READ,
+                        StandardOpenOption.WRITE,
+                        LinkOption.NOFOLLOW_LINKS);
                 FileLock lock = channel.tryLock()) {
             if (lock != null) {
                 Files.delete(file);

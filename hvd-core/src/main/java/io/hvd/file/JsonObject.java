@@ -1,6 +1,7 @@
 package io.hvd.file;
 
 import java.util.List;
+import java.util.Locale;
 import java.util.stream.Collectors;
 
 /**
@@ -83,7 +84,7 @@ public final class JsonObject {
         } else if (c >= ' ' && c <= '~') {
             text.append(c);
         } else {
-            text.append(String.format("\\u%04x", (int) (isWhole(raw, at) ? c : REPLACEMENT)));
+            text.append(String.format(Locale.ROOT, "\\u%04x", (int) (isWhole(raw, at) ? c : REPLACEMENT)));
         }
     }
 

@@ -59,7 +59,7 @@ final class Unfinished implements AutoCloseable {
         return channel;
     }
 
-    /** Forces it to the disk and gives it the other file's place. */
+    /** Forces it to the disk, gives it the other file's place and forces that to the disk too: the name is the folder's. */
     void replace(Path target) throws IOException {
         channel.force(true);
         if (Files.exists(target)) {
@@ -67,6 +67,7 @@ final class Unfinished implements AutoCloseable {
         }
         Files.move(path, target, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
         renamed = true;
+        WholeFile.forceNames(target.getParent());
     }
 
     /** Some file systems have the same permissions for all files, and refuse to set any. */

@@ -7,6 +7,8 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileAttribute;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Writes files that are either there as a whole or as they were before, whenever the process is killed or the disk
@@ -16,6 +18,8 @@ import java.nio.file.attribute.FileAttribute;
  * the same file deletes those whose owners are known to be gone, see {@link Abandoned}.
  */
 public final class WholeFile {
+    private static final Logger LOG = LoggerFactory.getLogger(WholeFile.class);
+
     private WholeFile() {}
 
     /** Fills the temporary file. */
@@ -63,6 +67,18 @@ public final class WholeFile {
         }
     }
 
+    /**
+     * Forces the names of a folder's files to the disk: what was renamed is there after a loss of power only then. Some file systems
+     * cannot, and do without.
+     */
+    public static void forceNames(Path folder) {
+        try (FileChannel names = FileChannel.open(folder)) {
+            names.force(true);
+        } catch (IOException e) {
+            LOG.debug("the names in {} are on the disk when the system puts them there: {}", folder, e.toString());
+        }
+    }
+
     /** Writes all that the buffer has, where the channel stands. */
     public static void writeFully(FileChannel channel, ByteBuffer bytes) throws IOException {
         while (bytes.hasRemaining()) {
@@ -71,21 +87,22 @@ public final class WholeFile {
     }
 
     private static Path target(Path file) throws IOException {
-        if (!Files.exists(file)) {
-            return file.toAbsolutePath();
-        }
-        if (!Files.isRegularFile(file)) {
-            throw new IOException("it is no regular file");
-        }
-        return file.toRealPath();
+        return Files.exists(RegularFile.at(file)) ? file.toRealPath() : file.toAbsolutePath();
     }
 
     /** The system's words for a full disk, for one, do not name the file. */
     private static FileSystemException named(Path file, String what, IOException e) {
-        boolean inWords = e.getClass() == IOException.class;
-        String why = inWords ? e.getMessage() : e.getClass().getSimpleName() + ": " + e.getMessage();
-        var named = new FileSystemException(file.toString(), null, what + ": " + why);
+        var named = new FileSystemException(file.toString(), null, what + ": " + why(e));
         named.initCause(e);
         return named;
+    }
+
+    private static String why(IOException e) {
+        if (e instanceof FileSystemException inWords && inWords.getReason() != null) {
+            return inWords.getReason();
+        }
+        return e.getClass() == IOException.class
+                ? e.getMessage()
+                : e.getClass().getSimpleName() + ": " + e.getMessage();
     }
 }

@@ -3,6 +3,7 @@ package io.hvd.job;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 
@@ -82,7 +83,7 @@ final class MpiLauncher implements AutoCloseable {
 
     private static Optional<MpiLauncher> open(long pid) {
         try {
-            return Optional.of(new MpiLauncher(new ProcessBuilder("sh", "-c", WAKER.formatted(pid))
+            return Optional.of(new MpiLauncher(new ProcessBuilder("sh", "-c", String.format(Locale.ROOT, WAKER, pid))
                     .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                     .redirectError(ProcessBuilder.Redirect.DISCARD)
                     .start()));

@@ -6,14 +6,16 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.LocalDateTime;
+import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
+import java.util.Locale;
 
 /**
  * Writes the full report of a hang to a file that only its owner can read, because it contains stacks. The file's name
  * can be foreseen, so an existing file or link is left alone.
  */
 final class HangFile {
-    private static final DateTimeFormatter STAMP = DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss");
+    private static final DateTimeFormatter STAMP = DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss", Locale.ROOT);
 
     private static final int MOST_OF_A_NAME = 100;
 
@@ -21,7 +23,7 @@ final class HangFile {
 
     /** The file's absolute path or, because the job must end in any case, the reason why there is none. */
     static String write(Path folder, Situation situation) {
-        LocalDateTime when = LocalDateTime.now();
+        LocalDateTime when = LocalDateTime.now(ZoneId.systemDefault());
         String name = "hvd-hang-" + STAMP.format(when) + "-" + situation.reporter();
         try {
             Path file = fresh(folder.toAbsolutePath(), name);

@@ -3,6 +3,7 @@ package io.hvd.config;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -34,7 +35,7 @@ class CodeDigestTest {
         try (ZipOutputStream out = new ZipOutputStream(Files.newOutputStream(jar))) {
             for (Map.Entry<String, String> file : files) {
                 out.putNextEntry(new ZipEntry(file.getKey()));
-                out.write(file.getValue().getBytes());
+                out.write(file.getValue().getBytes(StandardCharsets.UTF_8));
                 out.closeEntry();
             }
         }

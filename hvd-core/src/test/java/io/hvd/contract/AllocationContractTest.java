@@ -8,6 +8,7 @@ import io.hvd.tensor.Tensor;
 import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import org.junit.jupiter.api.Test;
 
 /** What a step of steady training leaves to the garbage collector; the JVM counts it exactly. */
@@ -38,8 +39,14 @@ class AllocationContractTest extends Contract {
             double perTensor = (many - few) / (MANY - FEW);
             if (hvd.rank() == 0) {
                 System.out.printf(
+                        Locale.ROOT,
                         "GARBAGE ranks=%d bytes-per-step=%.0f with %d tensors, %.0f with %d: %.1f per tensor%n",
-                        hvd.size(), few, FEW, many, MANY, perTensor);
+                        hvd.size(),
+                        few,
+                        FEW,
+                        many,
+                        MANY,
+                        perTensor);
             }
             if (few > mostInAStep(hvd)) {
                 throw new AssertionError("a step of " + FEW + " tensors makes " + few

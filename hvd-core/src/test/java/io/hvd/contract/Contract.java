@@ -11,6 +11,7 @@ import io.hvd.RankBody;
 import io.hvd.error.RankMismatchException;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
+import java.util.Locale;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.Timeout.ThreadMode;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -36,7 +37,7 @@ abstract class Contract {
     static void report(Ranks ranks) {
         TestCounts counts = TestCounts.take();
         if (ranks instanceof Ranks.Threads) {
-            System.out.printf("TESTS backend=local ranks=%d %s%n", ranks.size(), counts);
+            System.out.printf(Locale.ROOT, "TESTS backend=local ranks=%d %s%n", ranks.size(), counts);
         }
     }
 

@@ -14,6 +14,7 @@ import java.lang.reflect.Array;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Random;
 import java.util.function.IntUnaryOperator;
 import java.util.stream.IntStream;
@@ -89,8 +90,8 @@ class HorovodContractTest extends Contract {
         for (int i = 0; i < values.length; i++) {
             int value = expected.applyAsInt(i);
             if (!(Math.abs(values[i] - value) <= Math.abs(value) * relative)) {
-                throw new AssertionError(
-                        "%s: element %d of %s is %s, not %d".formatted(what, i, shape, values[i], value));
+                throw new AssertionError(String.format(
+                        Locale.ROOT, "%s: element %d of %s is %s, not %d", what, i, shape, values[i], value));
             }
         }
     }

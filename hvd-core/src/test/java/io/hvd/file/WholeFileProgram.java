@@ -6,6 +6,7 @@ import io.hvd.testing.Job;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -40,14 +41,14 @@ public final class WholeFileProgram {
     }
 
     private static void beginAndDie(FileChannel channel) throws IOException {
-        channel.write(ByteBuffer.wrap("the first half".getBytes()));
+        channel.write(ByteBuffer.wrap("the first half".getBytes(StandardCharsets.UTF_8)));
         Runtime.getRuntime().halt(KILLED);
     }
 
     private static void writeSlowly(FileChannel channel) throws IOException {
-        channel.write(ByteBuffer.wrap("the first half".getBytes()));
+        channel.write(ByteBuffer.wrap("the first half".getBytes(StandardCharsets.UTF_8)));
         awaitLine("writing");
-        channel.write(ByteBuffer.wrap(", the second half".getBytes()));
+        channel.write(ByteBuffer.wrap(", the second half".getBytes(StandardCharsets.UTF_8)));
     }
 
     private static void lock(Path file) throws IOException {

@@ -15,9 +15,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
+import jdk.jfr.Recording;
+import jdk.jfr.consumer.RecordedEvent;
+import jdk.jfr.consumer.RecordingFile;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -212,7 +216,7 @@ class WholeFileTest {
     @Test
     void aFolderOrADeviceIsNeverReplaced() {
         for (Path bad : List.of(folder, Path.of("/dev/null"))) {
-            assertThatThrownBy(() -> WholeFile.write(bad, NEW)).hasMessageContaining("no regular file");
+            assertThatThrownBy(() -> WholeFile.write(bad, NEW)).hasMessageContaining("expected a regular file");
         }
         assertThat(Files.isRegularFile(Path.of("/dev/null"))).isFalse();
     }
@@ -277,5 +281,51 @@ class WholeFileTest {
     private static void goOn(Process process) throws IOException {
         process.getOutputStream().write('\n');
         process.getOutputStream().flush();
+    }
+
+    /** Anybody can put it there in a folder such as /tmp, and nobody ever reads it. */
+    @Test
+    void aNamedPipeUnderTheNameOfAnAbandonedFileIsNotWaitedFor() throws Exception {
+        Owner mine = Owner.thisProcess();
+        Path pipe = folder.resolve(Abandoned.name(file, new Owner(mine.boot(), 999_999_999, 1)));
+        pipe(pipe);
+
+        WholeFile.write(file, NEW);
+
+        assertThat(file).hasBinaryContent(NEW);
+        assertThat(pipe).exists();
+    }
+
+    @Test
+    void aNamedPipeIsNeverReplaced() throws Exception {
+        pipe(file);
+        assertThatThrownBy(() -> WholeFile.write(file, NEW))
+                .hasMessage(file
+                        + ": could not be written and is as it was before: is a named pipe, expected a regular file");
+    }
+
+    private static void pipe(Path path) throws Exception {
+        assertThat(new ProcessBuilder("mkfifo", path.toString()).start().waitFor())
+                .isZero();
+    }
+
+    /** After a loss of power the file has its name only if the folder was forced to the disk too. */
+    @Test
+    void theFileIsForcedToTheDiskAndThenItsNameIs() throws Exception {
+        try (Recording recording = new Recording()) {
+            recording.enable("jdk.FileForce").withoutThreshold();
+            recording.start();
+            WholeFile.write(file, NEW);
+            recording.stop();
+            Path events = folder.resolve("events.jfr");
+            recording.dump(events);
+            List<String> forced = RecordingFile.readAllEvents(events).stream()
+                    .sorted(Comparator.comparing(RecordedEvent::getStartTime))
+                    .map(event -> event.getString("path"))
+                    .filter(path -> path.startsWith(folder.toString()))
+                    .toList();
+            assertThat(forced).hasSize(2).last().isEqualTo(folder.toString());
+            assertThat(forced.get(0)).contains(".results.bin.").endsWith(".tmp");
+        }
     }
 }

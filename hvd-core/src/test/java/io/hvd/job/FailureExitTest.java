@@ -6,6 +6,7 @@ import io.hvd.config.HvdConfig;
 import io.hvd.error.FailureRecord;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -158,7 +159,7 @@ class FailureExitTest {
     @Test
     void whatIsPrintedHasBeenRecordedBefore() {
         PrintStream before = System.err;
-        System.setErr(new PrintStream(before) {
+        System.setErr(new PrintStream(before, false, StandardCharsets.UTF_8) {
             @Override
             public void println(String line) {
                 order.add(line + FailureRecord.ranksIn(folder));

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -32,8 +33,8 @@ class CallDivergencesTest {
     void ofTwoRanksTheOneIsNamedThatDoesNotDoWhatBothDidBefore() {
         String leftOut = "then rank %d left out allreduce \"b\", which rank %d called at Trainer.step(Trainer.java:2)";
 
-        assertThat(verdict(STEP + "a:1 b:2!", STEP + "a:1 c:3!")).contains(String.format(leftOut, 1, 0));
-        assertThat(verdict(STEP + "a:1 c:3!", STEP + "a:1 b:2!")).contains(String.format(leftOut, 0, 1));
+        assertThat(verdict(STEP + "a:1 b:2!", STEP + "a:1 c:3!")).contains(String.format(Locale.ROOT, leftOut, 1, 0));
+        assertThat(verdict(STEP + "a:1 c:3!", STEP + "a:1 b:2!")).contains(String.format(Locale.ROOT, leftOut, 0, 1));
     }
 
     @Test

@@ -7,8 +7,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.LocalDateTime;
+import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -18,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 final class HangFileTest {
-    private static final DateTimeFormatter STAMP = DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss");
+    private static final DateTimeFormatter STAMP = DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss", Locale.ROOT);
 
     @TempDir
     Path folder;
@@ -43,7 +45,8 @@ final class HangFileTest {
         Path victim = Files.writeString(folder.resolve("victim"), "untouched");
         Path reports = Files.createDirectory(folder.resolve("reports"));
         for (int seconds = 0; seconds < 30; seconds++) {
-            String stamp = STAMP.format(LocalDateTime.now().plusSeconds(seconds));
+            String stamp =
+                    STAMP.format(LocalDateTime.now(ZoneId.systemDefault()).plusSeconds(seconds));
             Files.createSymbolicLink(reports.resolve("hvd-hang-" + stamp + "-2.txt"), victim);
         }
 

@@ -3,6 +3,7 @@ package io.hvd.tensor;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.Arrays;
+import java.util.Locale;
 import java.util.SplittableRandom;
 import java.util.function.IntFunction;
 import org.junit.jupiter.api.Test;
@@ -169,7 +170,8 @@ class HalfFloatTest {
         "0x1.006p0, 3c02",
     })
     void knownFloatsGiveKnownFloat16Bits(float value, String bits) {
-        assertThat(String.format("%04x", HalfFloat.toFloat16(value) & 0xffff)).isEqualTo(bits);
+        assertThat(String.format(Locale.ROOT, "%04x", HalfFloat.toFloat16(value) & 0xffff))
+                .isEqualTo(bits);
     }
 
     @ParameterizedTest
@@ -185,7 +187,8 @@ class HalfFloatTest {
         "-0.0, 8000",
     })
     void knownFloatsGiveKnownBfloat16Bits(float value, String bits) {
-        assertThat(String.format("%04x", HalfFloat.toBfloat16(value) & 0xffff)).isEqualTo(bits);
+        assertThat(String.format(Locale.ROOT, "%04x", HalfFloat.toBfloat16(value) & 0xffff))
+                .isEqualTo(bits);
     }
 
     @Test

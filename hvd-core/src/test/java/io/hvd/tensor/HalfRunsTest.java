@@ -6,6 +6,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
@@ -57,9 +58,9 @@ class HalfRunsTest {
         boolean nan = Float.isNaN(value);
         boolean same = nan ? Float.isNaN(one(type, found)) && (found ^ expected) >= 0 : found == expected;
         if (!same) {
-            assertThat(String.format("%04x", found & 0xffff))
+            assertThat(String.format(Locale.ROOT, "%04x", found & 0xffff))
                     .as("%s of %a, bits %08x", type, value, Float.floatToRawIntBits(value))
-                    .isEqualTo(String.format("%04x", expected & 0xffff));
+                    .isEqualTo(String.format(Locale.ROOT, "%04x", expected & 0xffff));
         }
     }
 

@@ -5,6 +5,7 @@ import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import java.util.Arrays;
+import java.util.Locale;
 import org.junit.platform.engine.TestExecutionResult;
 import org.junit.platform.launcher.LauncherDiscoveryRequest;
 import org.junit.platform.launcher.TestExecutionListener;
@@ -62,8 +63,13 @@ public final class InsideMpirun {
 
     private static void print(String backend, int ranks, Counter counter, String[] classNames) {
         System.out.printf(
+                Locale.ROOT,
                 "TESTS backend=%s ranks=%d passed=%d skipped=%d classes=%s%n",
-                backend, ranks, counter.passed, counter.skipped, Arrays.toString(classNames));
+                backend,
+                ranks,
+                counter.passed,
+                counter.skipped,
+                Arrays.toString(classNames));
     }
 
     private static final class Counter implements TestExecutionListener {

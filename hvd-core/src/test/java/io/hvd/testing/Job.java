@@ -120,6 +120,7 @@ public record Job(int exitCode, String output, double seconds, long endedMillis)
         String jarsFirst = ClassArchive.jarsFirst(classPath);
         List<String> command = new ArrayList<>(List.of(java, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
         command.addAll(ClassArchive.flags(java, jarsFirst));
+        command.addAll(LocaleOfTheClass.flags());
         if (Runtime.version().feature() >= 22) {
             command.add("--enable-native-access=ALL-UNNAMED");
         }

@@ -8,6 +8,7 @@ import java.lang.reflect.Array;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.List;
+import java.util.Locale;
 
 /**
  * Values at which a type overflows, and what a plain loop over the ranks makes of them, element by element. It has no
@@ -57,8 +58,14 @@ public final class PlainLoop {
         }
         for (int i = 0; i < bits.length; i++) {
             if (bits[i] != expected[i] && !(isNan(type, bits[i]) && isNan(type, expected[i]))) {
-                throw new AssertionError("%s, element %d of %d: found %s, expected %s"
-                        .formatted(what, i, bits.length, inWords(type, bits[i]), inWords(type, expected[i])));
+                throw new AssertionError(String.format(
+                        Locale.ROOT,
+                        "%s, element %d of %d: found %s, expected %s",
+                        what,
+                        i,
+                        bits.length,
+                        inWords(type, bits[i]),
+                        inWords(type, expected[i])));
             }
         }
     }

@@ -28,6 +28,7 @@ import java.io.IOException;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.DefaultParser;
 import org.apache.commons.cli.Options;
@@ -202,7 +203,7 @@ public final class Train {
             return;
         }
         System.out.println("examples:");
-        EXAMPLES.forEach(each -> System.out.printf("  %-16s %s%n", each.name(), each.summary()));
+        EXAMPLES.forEach(each -> System.out.printf(Locale.ROOT, "  %-16s %s%n", each.name(), each.summary()));
         HelpFormatter.builder()
                 .setShowSince(false)
                 .get()

@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -136,9 +137,9 @@ class SlurmIT {
         Job resumed = batch(List.of("interrupt", ": test loss"), List.of(), "srun", flags);
 
         long saved = savedAtSigterm(ended);
-        assertThat(checkpoints.resolve(String.format("step-%010d.safetensors", saved)))
+        assertThat(checkpoints.resolve(String.format(Locale.ROOT, "step-%010d.safetensors", saved)))
                 .exists();
-        assertThat(resumed.lines(String.format("going on from %s/step-%010d", checkpoints, saved)))
+        assertThat(resumed.lines(String.format(Locale.ROOT, "going on from %s/step-%010d", checkpoints, saved)))
                 .as(resumed.output())
                 .hasSize(1);
         assertThat(savedAtSigterm(resumed)).isGreaterThan(saved);

@@ -12,6 +12,7 @@ import java.util.Arrays;
 import java.util.BitSet;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Predicate;
@@ -309,7 +310,7 @@ final class WireRange {
                     steps,
                     maximum,
                     allOverflows,
-                    String.format("%.3f", 100 * stats().underflowShare()),
+                    String.format(Locale.ROOT, "%.3f", 100 * stats().underflowShare()),
                     set.ranks().get(0),
                     wide.cardinality());
         }

@@ -1,6 +1,7 @@
 package io.hvd.train;
 
 import io.hvd.error.HvdException;
+import io.hvd.file.RegularFile;
 import io.hvd.file.WholeFile;
 import io.hvd.tensor.Tensor;
 import java.io.IOException;
@@ -64,9 +65,11 @@ public record Checkpoint(SortedMap<String, Tensor> tensors, Map<String, String> 
 
     /**
      * Reads the file. One without a checksum, as other programs write them, is read too as long as its header fits its
-     * size; a warning then says that the file cannot be checked for damage.
+     * size; a warning then says that the file cannot be checked for damage. Tensors of types that hvd does not have, such as
+     * U32 and F8_E4M3, are left out, and a warning names them.
      *
-     * @throws HvdException if the file is damaged; the message says how, with what was found and what was expected
+     * @throws HvdException if the file is damaged or is something else, such as a pointer of Git LFS or what torch.save has
+     *     written; the message says how, with what was found and what was expected
      * @throws FileSystemException that names the file, if it cannot be read
      */
     public static Checkpoint read(Path file) throws IOException {
@@ -78,7 +81,7 @@ public record Checkpoint(SortedMap<String, Tensor> tensors, Map<String, String> 
      * @param longestBuffer bytes of a tensor that one buffer may hold; a multiple of 8
      */
     static Checkpoint read(Path file, int pieceBytes, int longestBuffer) throws IOException {
-        try (FileChannel channel = FileChannel.open(file)) {
+        try (FileChannel channel = FileChannel.open(RegularFile.at(file))) {
             return new CheckpointReader(file, channel, pieceBytes, longestBuffer).read();
         } catch (FileSystemException e) {
             throw e;

@@ -3,7 +3,6 @@ package io.hvd.train;
 import com.google.gson.stream.JsonWriter;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
-import io.hvd.tensor.DType;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.io.ByteArrayOutputStream;
@@ -38,9 +37,9 @@ record CheckpointHeader(List<Entry> entries, Map<String, String> words) {
      *
      * @param from byte at which it begins, counted from the end of the header
      */
-    record Entry(String name, DType type, Shape shape, long from) {
+    record Entry(String name, SafetensorsType type, Shape shape, long from) {
         long bytes() {
-            return shape.elements() * type.bytes();
+            return type.bytes(shape.elements()).orElseThrow();
         }
 
         long to() {
@@ -57,7 +56,7 @@ record CheckpointHeader(List<Entry> entries, Map<String, String> words) {
         long at = 0;
         for (Map.Entry<String, Tensor> named : sorted) {
             Tensor tensor = named.getValue();
-            entries.add(new Entry(named.getKey(), tensor.dtype(), tensor.shape(), at));
+            entries.add(new Entry(named.getKey(), SafetensorsType.of(tensor.dtype()), tensor.shape(), at));
             at = Math.addExact(at, tensor.bytes());
         }
         return new CheckpointHeader(entries, wordsOf(checkpoint));
@@ -130,7 +129,7 @@ record CheckpointHeader(List<Entry> entries, Map<String, String> words) {
             throw refused("a tensor cannot be called \"" + METADATA + "\", the format has the words there");
         }
         json.name(entry.name()).beginObject();
-        json.name("dtype").value(SafetensorsType.name(entry.type()));
+        json.name("dtype").value(entry.type().name());
         json.name("shape").beginArray();
         for (long dim : entry.shape().toArray()) {
             json.value(dim);

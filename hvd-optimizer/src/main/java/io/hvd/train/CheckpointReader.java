@@ -4,6 +4,7 @@ import io.hvd.buffer.BufferLedger;
 import io.hvd.buffer.BufferLedger.Owner;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.file.RegularFile;
 import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Scale;
@@ -29,6 +30,7 @@ final class CheckpointReader {
 
     private static final int LENGTH_BYTES = 8;
     private static final int SHORTEST_HEADER = 2;
+    private static final int MOST_NAMES = 10;
 
     /** A small tensor lies in an array: the collector has more work with a direct buffer than with an object. */
     private static final int SMALL_BYTES = 1 << 16;
@@ -59,12 +61,19 @@ final class CheckpointReader {
             CheckpointHeader header = HeaderParser.parse(json);
             requirePlaces(header, channel.position());
             boolean isSummed = FileChecksum.isIn(json, header.words());
-            checksum.addHeader(json);
+            if (isSummed) {
+                checksum.addHeader(json);
+            }
             SortedMap<String, Tensor> tensors = new TreeMap<>();
             for (CheckpointHeader.Entry entry : header.entries()) {
-                tensors.put(entry.name(), tensor(entry));
+                if (entry.type().dtype().isPresent()) {
+                    tensors.put(entry.name(), tensor(entry, entry.type().dtype().get()));
+                } else {
+                    passOver(entry);
+                }
             }
             verify(isSummed, header, channel.position());
+            sayWhatIsLeftOut(header);
             return new Checkpoint(tensors, wordsOfTheUser(header.words()));
         } catch (DamagedCheckpoint e) {
             throw new HvdException(ErrorId.BAD_CHECKPOINT, file + " is no whole checkpoint: " + e.getMessage(), e);
@@ -72,17 +81,27 @@ final class CheckpointReader {
     }
 
     private byte[] headerBytes() throws IOException, DamagedCheckpoint {
+        if (channel.size() < LENGTH_BYTES + SHORTEST_HEADER) {
+            throw somethingElse("it has " + channel.size() + " bytes, expected at least "
+                    + (LENGTH_BYTES + SHORTEST_HEADER) + ": eight for the length of its header, and {}");
+        }
         ByteBuffer length = ByteBuffer.allocate(LENGTH_BYTES).order(ByteOrder.LITTLE_ENDIAN);
         fill(length);
         long bytes = length.getLong(0);
         long most = Math.min(CheckpointHeader.MOST_BYTES, channel.size() - LENGTH_BYTES);
         if (bytes < SHORTEST_HEADER || bytes > most) {
-            throw new DamagedCheckpoint("its header claims " + bytes + " bytes, expected " + SHORTEST_HEADER + " to "
-                    + most + " in a file of " + channel.size());
+            throw somethingElse("its header claims " + bytes + " bytes, expected " + SHORTEST_HEADER + " to " + most
+                    + " in a file of " + channel.size());
         }
         byte[] header = new byte[(int) bytes];
         fill(ByteBuffer.wrap(header));
         return header;
+    }
+
+    /** What the first bytes tell about a file that cannot be in the format. */
+    private DamagedCheckpoint somethingElse(String otherwise) throws IOException {
+        return new DamagedCheckpoint(
+                RegularFile.recognise(channel).map(what -> "it " + what).orElse(otherwise));
     }
 
     /** Before anything is allocated: the tensors fill the file without gaps and without overlaps. */
@@ -112,8 +131,7 @@ final class CheckpointReader {
                 .orElse("");
     }
 
-    private Tensor tensor(CheckpointHeader.Entry entry) throws IOException, DamagedCheckpoint {
-        DType type = entry.type();
+    private Tensor tensor(CheckpointHeader.Entry entry, DType type) throws IOException, DamagedCheckpoint {
         long elements = entry.shape().elements();
         Tensor tensor = empty(type, entry.shape(), entry.bytes());
         int most = piece.capacity() / type.bytes();
@@ -127,6 +145,35 @@ final class CheckpointReader {
         }
         sums.end(entry.name());
         return tensor;
+    }
+
+    /** Its bytes count in the checksum. */
+    private void passOver(CheckpointHeader.Entry entry) throws IOException, DamagedCheckpoint {
+        sums.begin();
+        long bytes = entry.bytes();
+        for (long done = 0; done < bytes; done += piece.capacity()) {
+            fill(piece.clear().limit((int) Math.min(piece.capacity(), bytes - done)));
+            checksum.add(piece.flip());
+            sums.add(piece);
+        }
+        sums.end(entry.name());
+    }
+
+    private void sayWhatIsLeftOut(CheckpointHeader header) {
+        List<String> names = header.entries().stream()
+                .filter(entry -> entry.type().dtype().isEmpty())
+                .map(entry -> "\"" + entry.name() + "\" of " + entry.type() + entry.shape())
+                .toList();
+        if (!names.isEmpty()) {
+            LOG.warn(
+                    "{}: {} of {} tensors are left out, since hvd has no such type of elements: {}{}. Convert them before if"
+                            + " you need them",
+                    file,
+                    names.size(),
+                    header.entries().size(),
+                    String.join(", ", names.subList(0, Math.min(MOST_NAMES, names.size()))),
+                    names.size() > MOST_NAMES ? ", ..." : "");
+        }
     }
 
     private Tensor empty(DType type, Shape shape, long bytes) {

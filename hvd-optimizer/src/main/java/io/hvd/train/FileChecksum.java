@@ -4,6 +4,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.Locale;
 import java.util.Map;
 import java.util.zip.CRC32C;
 
@@ -59,7 +60,7 @@ final class FileChecksum {
     }
 
     String digits() {
-        return String.format("%08x", sum.getValue());
+        return String.format(Locale.ROOT, "%08x", sum.getValue());
     }
 
     /** Whether a file with this header has a checksum. */

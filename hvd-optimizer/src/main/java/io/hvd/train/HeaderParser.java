@@ -3,11 +3,11 @@ package io.hvd.train;
 import com.google.gson.Strictness;
 import com.google.gson.stream.JsonReader;
 import com.google.gson.stream.JsonToken;
-import io.hvd.tensor.DType;
 import io.hvd.tensor.Shape;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -20,8 +20,9 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * Reads a header strictly and in one pass: what is no JSON, what stands there twice and what the format does not know
- * is damage. A tensor costs as much as it has letters, however many there are.
+ * Reads a header strictly and in one pass: what is no JSON, what stands there twice and what breaks a rule of the format is damage.
+ * What the format's own reader passes over, fields of a tensor with other names, is passed over here too. A tensor costs as
+ * much as it has letters, however many there are.
  */
 final class HeaderParser {
     private static final Pattern DIGITS = Pattern.compile("[0-9]+");
@@ -38,8 +39,14 @@ final class HeaderParser {
     }
 
     static CheckpointHeader parse(byte[] header) throws DamagedCheckpoint {
+        if (header[0] != '{') {
+            throw new DamagedCheckpoint(
+                    "its header begins with the byte " + (header[0] & 0xff) + ", and the format has it begin with {");
+        }
         try {
             return new HeaderParser(header).parse();
+        } catch (CharacterCodingException e) {
+            throw new DamagedCheckpoint("its header is no text in UTF-8, which the format asks for");
         } catch (IOException | IllegalStateException e) {
             throw new DamagedCheckpoint("its header is no JSON of the format: "
                     + e.getMessage().lines().findFirst().orElse(""));
@@ -51,7 +58,8 @@ final class HeaderParser {
         while (json.hasNext()) {
             String name = json.nextName();
             if (!names.add(name)) {
-                throw new DamagedCheckpoint("its header has \"" + name + "\" twice");
+                throw new DamagedCheckpoint(
+                        "its header has \"" + name + "\" twice, and the format allows no name twice");
             }
             if (name.equals(CheckpointHeader.METADATA)) {
                 readWords();
@@ -69,10 +77,14 @@ final class HeaderParser {
     }
 
     private void readWords() throws IOException, DamagedCheckpoint {
+        if (json.peek() == JsonToken.NULL) {
+            json.nextNull(); // as good as left out to the format's own reader
+            return;
+        }
         json.beginObject();
         while (json.hasNext()) {
             String key = json.nextName();
-            if (words.put(key, text(key)) != null) {
+            if (words.put(key, text("the word \"" + key + "\"")) != null) {
                 throw new DamagedCheckpoint("its header has the word \"" + key + "\" twice");
             }
         }
@@ -87,10 +99,10 @@ final class HeaderParser {
         while (json.hasNext()) {
             String field = json.nextName();
             switch (field) {
-                case "dtype" -> type = once(name, field, type, text(name));
+                case "dtype" -> type = once(name, field, type, text("the dtype of tensor \"" + name + "\""));
                 case "shape" -> shape = once(name, field, shape, numbers(name));
                 case "data_offsets" -> offsets = once(name, field, offsets, numbers(name));
-                default -> throw damaged(name, "has an unknown \"" + field + "\"");
+                default -> json.skipValue();
             }
         }
         json.endObject();
@@ -102,20 +114,35 @@ final class HeaderParser {
 
     private static CheckpointHeader.Entry checked(String name, String type, long[] shape, long[] offsets)
             throws DamagedCheckpoint {
-        DType known = SafetensorsType.of(type).orElse(null);
-        if (known == null) {
-            throw damaged(name, "has the unknown type " + type);
-        }
+        SafetensorsType known = SafetensorsType.of(type)
+                .orElseThrow(() -> damaged(
+                        name,
+                        "has the type " + type + ", which is none of the format's: "
+                                + Arrays.toString(SafetensorsType.values())));
         if (offsets.length != 2 || offsets[1] < offsets[0]) {
-            throw damaged(name, "lies at bytes " + Arrays.toString(offsets));
+            throw damaged(name, "lies at bytes " + Arrays.toString(offsets) + ", expected its first byte and its end");
         }
-        long bytes = offsets[1] - offsets[0];
         Shape dims = shape(name, shape);
-        // The quotient cannot overflow, whatever the header claims.
-        if (bytes % known.bytes() != 0 || bytes / known.bytes() != dims.elements()) {
-            throw damaged(name, "of " + known + dims + " has " + bytes + " bytes");
+        long bytes = offsets[1] - offsets[0];
+        if (bytes != bytes(name, known, dims)) {
+            throw damaged(
+                    name,
+                    "of " + known + dims + " has " + bytes + " bytes, expected " + bytes(name, known, dims)
+                            + " by its type and shape");
         }
         return new CheckpointHeader.Entry(name, known, dims, offsets[0]);
+    }
+
+    private static long bytes(String name, SafetensorsType type, Shape shape) throws DamagedCheckpoint {
+        try {
+            return type.bytes(shape.elements())
+                    .orElseThrow(() -> damaged(
+                            name,
+                            "of " + type + shape
+                                    + " ends inside a byte: the format allows whole bytes per tensor only"));
+        } catch (ArithmeticException e) {
+            throw damaged(name, "of " + type + shape + " has more bytes than can be counted");
+        }
     }
 
     private static Shape shape(String name, long[] dims) throws DamagedCheckpoint {
@@ -133,9 +160,9 @@ final class HeaderParser {
         return found;
     }
 
-    private String text(String name) throws IOException, DamagedCheckpoint {
+    private String text(String what) throws IOException, DamagedCheckpoint {
         if (json.peek() != JsonToken.STRING) {
-            throw damaged(name, "has " + json.peek() + " where a text is expected");
+            throw new DamagedCheckpoint(what + " is " + json.peek() + ", and the format allows a text only");
         }
         return json.nextString();
     }

@@ -4,6 +4,9 @@ import io.hvd.data.StateWords;
 import io.hvd.data.Stateful;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.file.WholeFile;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 
@@ -60,6 +63,15 @@ public final class SaveCheckpoint implements Callback, Stateful {
     @Override
     public Place place() {
         return Place.CHECKPOINT;
+    }
+
+    /** A folder that is there and cannot be written shows before the first step; one that the content is to make does not. */
+    @Override
+    public void trainingBegins(Training training) throws IOException {
+        if (training.ranks().rank() == 0
+                && Files.isDirectory(file.toAbsolutePath().getParent())) {
+            WholeFile.requireWritable(file);
+        }
     }
 
     @Override

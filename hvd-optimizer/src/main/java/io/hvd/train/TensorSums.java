@@ -6,6 +6,7 @@ import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.zip.CRC32C;
@@ -33,7 +34,7 @@ final class TensorSums {
     }
 
     void end(String tensor) {
-        digits.put(tensor, String.format("%08x", sum.getValue()));
+        digits.put(tensor, String.format(Locale.ROOT, "%08x", sum.getValue()));
     }
 
     /** The words for these tensors. */

@@ -11,6 +11,7 @@ import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -484,13 +485,13 @@ class DistributedOptimizerTest {
     private static String logOf(Runnable action) {
         PrintStream before = System.err;
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        System.setErr(new PrintStream(bytes, true));
+        System.setErr(new PrintStream(bytes, true, StandardCharsets.UTF_8));
         try {
             action.run();
         } finally {
             System.setErr(before);
         }
-        return bytes.toString();
+        return bytes.toString(StandardCharsets.UTF_8);
     }
 
     /** The scope of a try statement may end after the optimizer; gradients of it then stay on the rank, as those of the rest. */

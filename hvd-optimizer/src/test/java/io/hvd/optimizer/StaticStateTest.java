@@ -28,10 +28,8 @@ class StaticStateTest {
             "io.hvd.optimizer.torch.TorchRuntime.memoryKept", "the C library's thresholds are a process's own");
 
     /** Collections that nobody writes into after the class was initialised. */
-    private static final Map<String, String> CONSTANT_COLLECTIONS = Map.of(
-            "io.hvd.optimizer.torch.Autocast.TYPES", "types that autocast takes",
-            "io.hvd.train.SafetensorsType.NAMES", "the format's name for each type",
-            "io.hvd.train.SafetensorsType.TYPES", "the type of each name");
+    private static final Map<String, String> CONSTANT_COLLECTIONS =
+            Map.of("io.hvd.optimizer.torch.Autocast.TYPES", "types that autocast takes");
 
     private static final Set<String> CONSTANT_ARRAYS = Set.of("io.hvd.train.FileChecksum.BEFORE");
 

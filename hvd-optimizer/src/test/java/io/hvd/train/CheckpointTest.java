@@ -30,6 +30,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Stream;
@@ -168,7 +169,9 @@ class CheckpointTest {
         CRC32C sum = new CRC32C();
         sum.update(bytes);
 
-        assertThat(digits).isEqualTo(String.format("%08x", sum.getValue())).isNotEqualTo("00000000");
+        assertThat(digits)
+                .isEqualTo(String.format(Locale.ROOT, "%08x", sum.getValue()))
+                .isNotEqualTo("00000000");
         JsonObject words = header(bytes).getAsJsonObject("__metadata__");
         assertThat(words.keySet()).containsExactly("hvd.crc32c", "epoch");
     }
@@ -192,7 +195,7 @@ class CheckpointTest {
         CRC32C sum = new CRC32C();
         sum.update(bytes);
 
-        assertDamaged(file, "CRC-32C is " + String.format("%08x", sum.getValue()), "expected " + expected);
+        assertDamaged(file, "CRC-32C is " + String.format(Locale.ROOT, "%08x", sum.getValue()), "expected " + expected);
     }
 
     @Test
@@ -305,7 +308,6 @@ class CheckpointTest {
                 "{\"w\": {\"dtype\": \"F32\", \"shape\": [1], \"data_offsets\": [0, 4, 8]}}",
                 "{\"w\": {\"dtype\": \"F32\", \"shape\": [1], \"data_offsets\": [4, 0]}}",
                 "{\"w\": {\"dtype\": \"F32\", \"shape\": [1.0], \"data_offsets\": [0, 4]}}",
-                "{\"w\": {\"dtype\": \"F32\", \"shape\": [1], \"data_offsets\": [0, 4], \"more\": 1}}",
                 "{\"w\": {\"dtype\": \"F32\", \"shape\": [1], \"shape\": [1], \"data_offsets\": [0, 4]}}",
                 "{\"w\": {\"dtype\": \"F32\", \"shape\": [4294967296, 4294967296], \"data_offsets\": [0, 4]}}",
                 "{\"w\": {\"dtype\": \"F32\", \"shape\": [1], \"data_offsets\": [0, 99999999999999999999]}}",
@@ -329,9 +331,9 @@ class CheckpointTest {
     void tensorsThatOverlapOrLeaveAGapAreNamedWithTheirPlace() throws IOException {
         String twice = "{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]},"
                 + "\"b\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[%d,%d]}}";
-        assertDamaged(fileWithHeader(String.format(twice, 0, 4), 8), "\"b\"", "byte 0", "expected 4");
-        assertDamaged(fileWithHeader(String.format(twice, 2, 6), 8), "\"b\"", "byte 2", "expected 4");
-        assertDamaged(fileWithHeader(String.format(twice, 5, 9), 8), "\"b\"", "byte 5", "expected 4");
+        assertDamaged(fileWithHeader(String.format(Locale.ROOT, twice, 0, 4), 8), "\"b\"", "byte 0", "expected 4");
+        assertDamaged(fileWithHeader(String.format(Locale.ROOT, twice, 2, 6), 8), "\"b\"", "byte 2", "expected 4");
+        assertDamaged(fileWithHeader(String.format(Locale.ROOT, twice, 5, 9), 8), "\"b\"", "byte 5", "expected 4");
         String same = "{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]},"
                 + "\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[4,8]}}";
         assertDamaged(fileWithHeader(same, 8), "\"a\" twice");
@@ -357,8 +359,8 @@ class CheckpointTest {
 
     @Test
     void aTypeThatIsNotKnownIsNamed() throws IOException {
-        Path file = fileWithHeader("{\"w\": {\"dtype\": \"F8_E4M3\", \"shape\": [4], \"data_offsets\": [0, 4]}}", 4);
-        assertDamaged(file, "\"w\"", "F8_E4M3");
+        Path file = fileWithHeader("{\"w\": {\"dtype\": \"U24\", \"shape\": [4], \"data_offsets\": [0, 4]}}", 4);
+        assertDamaged(file, "\"w\"", "U24");
     }
 
     @Test

@@ -141,11 +141,14 @@ public final class HvdCommand {
 
     private static String usage() {
         String programs = Arrays.stream(Subcommand.values())
-                .map(one -> String.format("  %-14s %s%n", one.word(), one.meaning))
+                .map(one -> String.format(Locale.ROOT, "  %-14s %s%n", one.word(), one.meaning))
                 .collect(Collectors.joining());
         String flags = options().getOptions().stream()
                 .map(flag -> String.format(
-                        "  %-14s %s%n", "-" + flag.getOpt() + ", --" + flag.getLongOpt(), flag.getDescription()))
+                        Locale.ROOT,
+                        "  %-14s %s%n",
+                        "-" + flag.getOpt() + ", --" + flag.getLongOpt(),
+                        flag.getDescription()))
                 .collect(Collectors.joining());
         return "usage: java -jar hvd-launch.jar SUBCOMMAND [flags]\n\n" + programs + flags
                 + "\nEach subcommand has a --help of its own.\n";

@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
@@ -63,7 +64,7 @@ final class DoctorOptions {
                 + "Looks for whatever keeps a job of hvd from starting or from running well.\n\n");
         for (Option option : options().getOptions()) {
             if (option.getDescription() != null) {
-                text.append(String.format("  %-34s %s%n", spelled(option), option.getDescription()));
+                text.append(String.format(Locale.ROOT, "  %-34s %s%n", spelled(option), option.getDescription()));
             }
         }
         return text.append("\nThe areas are ")

@@ -68,7 +68,7 @@ final class ReportText {
     }
 
     private void line(String item, String value) {
-        text.append(String.format("%s%-9s %s%n", INDENT, item, value));
+        text.append(String.format(Locale.ROOT, "%s%-9s %s%n", INDENT, item, value));
     }
 
     private static String mpi(Mpi mpi) {
@@ -121,8 +121,8 @@ final class ReportText {
         }
         int width = links.stream().mapToInt(link -> way(link).length()).max().orElse(0);
         text.append("between the hosts: there and back, bytes per second, the other clock\n");
-        links.forEach(
-                link -> text.append(String.format("%s%-" + width + "s  %s%n", INDENT, way(link), measured(link))));
+        links.forEach(link ->
+                text.append(String.format(Locale.ROOT, "%s%-" + width + "s  %s%n", INDENT, way(link), measured(link))));
         text.append('\n');
     }
 
@@ -143,6 +143,7 @@ final class ReportText {
 
     private void finding(Finding finding) {
         text.append(String.format(
+                Locale.ROOT,
                 "%s %s on %s: %s%n",
                 finding.diagnosis().id(),
                 finding.diagnosis().severity().word(),

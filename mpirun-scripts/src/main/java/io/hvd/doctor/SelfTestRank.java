@@ -4,6 +4,7 @@ import io.hvd.AllreduceOptions;
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import io.hvd.tensor.Tensor;
+import java.util.Locale;
 
 /** One of the two ranks of {@code --self-test}: sums a tensor that is larger than a stage buffer. */
 final class SelfTestRank {
@@ -28,7 +29,12 @@ final class SelfTestRank {
             check(sums, hvd.size());
             if (hvd.rank() == 0) {
                 System.out.printf(
-                        "%sallreduce of %d floats on %d ranks is right, %.1f ms%n", DONE, COUNT, hvd.size(), millis);
+                        Locale.ROOT,
+                        "%sallreduce of %d floats on %d ranks is right, %.1f ms%n",
+                        DONE,
+                        COUNT,
+                        hvd.size(),
+                        millis);
             }
         }
     }

@@ -1,5 +1,6 @@
 package io.hvd.launch;
 
+import io.hvd.file.RegularFile;
 import io.hvd.file.WholeFile;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -33,9 +34,7 @@ final class ArchiveFolder {
     static final int MOST_ARCHIVES = 8;
 
     private static final Duration UNUSED = Duration.ofDays(30);
-    private static final Duration ABANDONED = Duration.ofDays(1);
     private static final String FORM = "hvd class-data archive 1";
-    private static final String RECORDING = "recording-";
 
     /** Begin of the names of files that lead to archives. */
     private static final String LINK = "launcher-";
@@ -75,7 +74,7 @@ final class ArchiveFolder {
             if (!isMine() || Files.size(record) > MOST_RECORD_BYTES) {
                 return Optional.empty();
             }
-            return read(Files.readAllLines(record));
+            return read(Files.readAllLines(RegularFile.at(record)));
         } catch (IOException e) {
             return Optional.empty();
         }
@@ -95,7 +94,7 @@ final class ArchiveFolder {
         }
         Path file = folder.resolve(name);
         boolean inside = file.normalize().getParent().equals(folder);
-        return fits && inside && Files.isReadable(file)
+        return fits && inside && RegularFile.isAt(file) && Files.isReadable(file)
                 ? Optional.of(new Known(Optional.of(file), subcommands))
                 : Optional.empty();
     }
@@ -122,10 +121,17 @@ final class ArchiveFolder {
         try {
             var owner = PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
             Files.createDirectories(folder, owner);
-            return isMine() ? Optional.of(Files.createTempDirectory(folder, RECORDING, owner)) : Optional.empty();
+            return isMine()
+                    ? Optional.of(Files.createTempDirectory(folder, ClassLists.prefixOfMine(), owner))
+                    : Optional.empty();
         } catch (IOException | UnsupportedOperationException e) {
             return Optional.empty();
         }
+    }
+
+    /** Deletes lists of classes that killed jobs have left. */
+    void clearLists() {
+        ClassLists.clear(folder, clock);
     }
 
     /** A JVM maps what lies here as its own code, so nobody else may be able to write here. */
@@ -208,6 +214,7 @@ final class ArchiveFolder {
 
     /** Deletes all but the archives used last, what was not used for long, and what killed processes have left. */
     void clear() throws IOException {
+        clearLists();
         List<Path> records = files(".txt").stream()
                 .sorted(Comparator.comparing(ArchiveFolder::changed).reversed())
                 .toList();
@@ -230,9 +237,6 @@ final class ArchiveFolder {
         }
         for (Path file : files("")) {
             String name = file.getFileName().toString();
-            if (name.startsWith(RECORDING) && !isYounger(file, ABANDONED)) {
-                delete(file);
-            }
             if (name.startsWith(LINK) && !isYounger(file, UNUSED)) {
                 Files.deleteIfExists(file); // what it leads to has gone, or was not used for long
             }
@@ -240,7 +244,7 @@ final class ArchiveFolder {
     }
 
     private static String archiveOf(Path record) throws IOException {
-        try (Stream<String> lines = Files.lines(record)) {
+        try (Stream<String> lines = Files.lines(RegularFile.at(record))) {
             return lines.skip(1).findFirst().orElse("");
         }
     }

@@ -1,5 +1,6 @@
 package io.hvd.launch;
 
+import io.hvd.file.RegularFile;
 import java.io.File;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
@@ -52,8 +53,8 @@ final class ArchiveMaker {
 
     /** Makes the archive unless another process does, or has done it meanwhile. The recording is gone afterwards. */
     void make(Path recording, String subcommand) throws IOException, InterruptedException {
-        try (FileChannel channel =
-                        FileChannel.open(folder.lock(program), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+        try (FileChannel channel = FileChannel.open(
+                        RegularFile.at(folder.lock(program)), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
                 FileLock held = channel.tryLock()) {
             Optional<ArchiveFolder.Known> known = folder.known(program);
             if (held != null && known.filter(one -> one.has(subcommand)).isEmpty()) {
@@ -74,7 +75,7 @@ final class ArchiveMaker {
             classes.addAll(lines(folder.classes(program)));
         }
         classes.addAll(lines(longest(recording)));
-        Files.write(folder.classes(program), classes);
+        Files.write(RegularFile.at(folder.classes(program)), classes);
         Path archive = folder.newArchive(program);
         boolean made = dump(archive) && isAccepted(archive);
         if (made) {
@@ -108,7 +109,7 @@ final class ArchiveMaker {
         if (!Files.isRegularFile(list)) {
             return List.of();
         }
-        try (Stream<String> lines = Files.lines(list, StandardCharsets.UTF_8)) {
+        try (Stream<String> lines = Files.lines(RegularFile.at(list), StandardCharsets.UTF_8)) {
             return lines.filter(line -> !line.startsWith("#") && !line.contains(" source: "))
                     .map(line -> line.replaceFirst(" id: \\d*$", ""))
                     .toList();

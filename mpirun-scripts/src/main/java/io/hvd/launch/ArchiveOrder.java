@@ -2,7 +2,10 @@ package io.hvd.launch;
 
 import java.io.File;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -35,6 +38,8 @@ record ArchiveOrder(Path recording, String subcommand, ArchivedProgram program, 
                 ArchiveFolder.delete(recording);
                 return;
             }
+            Files.setLastModifiedTime(
+                    recording, FileTime.from(Instant.now())); // the process that takes it over has another number
             Process maker = new ProcessBuilder(command(classPath, environment))
                     .redirectInput(NOTHING)
                     .redirectErrorStream(true)

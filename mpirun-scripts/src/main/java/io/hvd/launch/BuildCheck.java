@@ -4,6 +4,7 @@ import io.hvd.backend.mpi.MpiProvider;
 import io.hvd.backend.nccl.GpuReport;
 import io.hvd.config.HvdConfig;
 import io.hvd.error.HvdException;
+import java.util.Locale;
 import java.util.Map;
 
 /**
@@ -82,6 +83,6 @@ record BuildCheck(String openMpi, String mpiJar, String mpiObstacle, GpuReport g
     }
 
     private static String line(String item, String value) {
-        return String.format("  %-9s %s", item, value);
+        return String.format(Locale.ROOT, "  %-9s %s", item, value);
     }
 }

@@ -53,6 +53,9 @@ record ClassArchive(
     }
 
     private static ClassArchive look(ArchivedProgram program, String subcommand, ArchiveFolder folder, boolean starts) {
+        if (starts) {
+            folder.clearLists();
+        }
         Optional<ArchiveFolder.Known> known = folder.known(program);
         Optional<Path> archive = known.flatMap(ArchiveFolder.Known::file);
         if (known.isPresent() && known.get().has(subcommand)) {

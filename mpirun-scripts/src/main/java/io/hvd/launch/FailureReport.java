@@ -4,6 +4,7 @@ import io.hvd.error.FailureRecord;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 
 /**
@@ -120,7 +121,8 @@ record FailureReport(List<FailureRecord> records, Optional<ObservedFailure> seen
         Instant start = isHead() ? cause().orElse(records.get(0)).time() : firstTime();
         double seconds = Duration.between(start, other.time()).toMillis() / 1000.0;
         String kind = other.consequence() ? "in consequence" : "also failed";
-        return String.format("  %s: %s, %+.2f s: %s%n", kind, where(other), seconds, firstLine(other.reason()));
+        return String.format(
+                Locale.ROOT, "  %s: %s, %+.2f s: %s%n", kind, where(other), seconds, firstLine(other.reason()));
     }
 
     /** The time at which a rank first noticed the failure that left no record. */

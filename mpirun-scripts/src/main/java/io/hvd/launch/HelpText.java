@@ -2,6 +2,7 @@ package io.hvd.launch;
 
 import io.hvd.config.HvdProgram;
 import java.util.LinkedHashMap;
+import java.util.Locale;
 import java.util.stream.Collectors;
 
 /** Makes the text of {@code --help}: a line for each flag, the keys of a config file, and the exit codes. */
@@ -13,7 +14,7 @@ final class HelpText {
         var text =
                 new StringBuilder("usage: " + HvdProgram.HOROVODRUN.line() + " -np N [flags] command [arguments]\n\n");
         for (Flag flag : Flag.values()) {
-            text.append(String.format("  %-42s %s%n", flag.spelling(), flag.meaning()));
+            text.append(String.format(Locale.ROOT, "  %-42s %s%n", flag.spelling(), flag.meaning()));
         }
         return text.append("\nThese are the keys of a config file, by section: ")
                 .append(keys())

@@ -1,5 +1,6 @@
 package io.hvd.launch;
 
+import io.hvd.file.RegularFile;
 import io.hvd.file.WholeFile;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -10,6 +11,7 @@ import java.time.Clock;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -29,7 +31,7 @@ final class HostCache {
     private static final Duration LIFETIME = Duration.ofMinutes(60);
     private static final Pattern INTERFACE = Pattern.compile("[\\w.:@-]+");
     private static final Pattern LINE =
-            Pattern.compile("(\\d{1,18})\t([^\\t\\v]+)\t((?:%1$s(?:,%1$s)*)?)".formatted(INTERFACE));
+            Pattern.compile(String.format(Locale.ROOT, "(\\d{1,18})\t([^\\t\\v]+)\t((?:%1$s(?:,%1$s)*)?)", INTERFACE));
     /** A cache of thousands of hosts is no longer than this; a longer file is not one of ours. */
     private static final long MOST_BYTES = 1 << 20;
 
@@ -101,7 +103,7 @@ final class HostCache {
         Map<String, Entry> entries = new LinkedHashMap<>();
         try {
             if (Files.size(file) <= MOST_BYTES) {
-                Files.readAllLines(file).forEach(line -> read(line, entries));
+                Files.readAllLines(RegularFile.at(file)).forEach(line -> read(line, entries));
             }
         } catch (IOException e) {
             return entries; // not there yet, or not for us, or no text

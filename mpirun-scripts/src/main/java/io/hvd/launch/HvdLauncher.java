@@ -183,7 +183,7 @@ public final class HvdLauncher {
         List<R> results = new ArrayList<>();
         for (int rank = 0; rank < ranks; rank++) {
             Path file = folder.resolve(LaunchedMain.RESULT + rank);
-            if (!Files.exists(file)) {
+            if (!Files.isRegularFile(file)) {
                 throw new JobFailedException("rank " + rank + " of " + ranks + " ended with 0 and without a result");
             }
             results.add(reader.codec().decode(Files.readAllBytes(file)));

@@ -8,6 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 
@@ -25,7 +26,7 @@ final class JobWatch implements Closeable {
      * that has ended has none, nor has a stranger with the same number. mpirun has ten seconds to end, as under
      * {@link MpiJob#end}. What is left is looked for until nothing is found: whoever is killed may just have begun a child.
      */
-    private static final String SCRIPT = """
+    private static final String SCRIPT = String.format(Locale.ROOT, """
             trap '' HUP INT QUIT TERM USR1 USR2
             mpirun=$1 folder=$2
             of_job() { grep -qszFx "%s=$folder" "/proc/$1/environ"; }
@@ -45,7 +46,7 @@ final class JobWatch implements Closeable {
             done
             rm -f -- "$folder"/*
             rmdir -- "$folder"
-            """.formatted(FailureRecord.DIRECTORY_VARIABLE, OVER);
+            """, FailureRecord.DIRECTORY_VARIABLE, OVER);
 
     private final OutputStream pipe;
 

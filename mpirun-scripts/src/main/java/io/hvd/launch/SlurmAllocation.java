@@ -2,6 +2,7 @@ package io.hvd.launch;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
@@ -111,7 +112,7 @@ record SlurmAllocation(String job, List<HostSlots> hosts) {
             int last = Integer.parseInt(range.group(2));
             requireFew(numbers.size() + (long) last - first, NODES, nodes);
             for (int i = first; i <= last; i++) {
-                numbers.add(String.format("%0" + width + "d", i));
+                numbers.add(String.format(Locale.ROOT, "%0" + width + "d", i));
             }
         }
         return numbers;

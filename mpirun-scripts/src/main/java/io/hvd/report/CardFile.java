@@ -2,6 +2,7 @@ package io.hvd.report;
 
 import com.google.gson.Gson;
 import com.google.gson.JsonParseException;
+import io.hvd.file.RegularFile;
 import java.io.IOException;
 import java.nio.charset.MalformedInputException;
 import java.nio.file.Files;
@@ -42,13 +43,13 @@ record CardFile(Path file) {
 
     private Card parsed() throws ReportException {
         try {
-            return new Gson().fromJson(Files.readString(file), Card.class);
+            return new Gson().fromJson(Files.readString(RegularFile.at(file)), Card.class);
         } catch (NoSuchFileException e) {
             throw new ReportException(file.getParent() + " holds no run: there is no " + file.getFileName() + " in it");
         } catch (MalformedInputException e) {
             throw new ReportException(file + " is no text in UTF-8");
         } catch (JsonParseException e) {
-            throw new ReportException(file + ": " + firstLine(e.getMessage()));
+            throw new ReportException(file + ": " + firstLine(e.getMessage()) + RegularFile.inWords(file));
         } catch (IOException e) {
             throw new ReportException(file + " cannot be read: " + e);
         }

@@ -7,6 +7,7 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Locale;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.DefaultParser;
 import org.apache.commons.cli.Option;
@@ -91,7 +92,11 @@ public final class HvdReport {
         for (Option option : options().getOptions()) {
             String value = option.hasArg() ? " " + option.getArgName() : "";
             text.append(String.format(
-                    "  -%s, --%-13s %s%n", option.getOpt(), option.getLongOpt() + value, option.getDescription()));
+                    Locale.ROOT,
+                    "  -%s, --%-13s %s%n",
+                    option.getOpt(),
+                    option.getLongOpt() + value,
+                    option.getDescription()));
         }
         return text.toString();
     }

@@ -3,6 +3,7 @@ package io.hvd.report;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParseException;
 import com.google.gson.JsonParser;
+import io.hvd.file.RegularFile;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -30,7 +31,7 @@ record ScalarFile(Path file) {
 
     private String text() throws ReportException {
         try {
-            return new String(Files.readAllBytes(file), StandardCharsets.UTF_8);
+            return new String(Files.readAllBytes(RegularFile.at(file)), StandardCharsets.UTF_8);
         } catch (IOException e) {
             throw new ReportException(file + " cannot be read: " + e);
         }
@@ -41,7 +42,8 @@ record ScalarFile(Path file) {
         try {
             scalar = JsonParser.parseString(line).getAsJsonObject();
         } catch (JsonParseException | IllegalStateException e) {
-            throw new ReportException(file + ", line " + number + ": expected an object of JSON, found " + line);
+            throw new ReportException(file + ", line " + number + ": expected an object of JSON, found " + line
+                    + (number == 1 ? RegularFile.inWords(file) : ""));
         }
         for (String field : List.of("step", "tag", "value")) {
             if (!scalar.has(field) || !scalar.get(field).isJsonPrimitive()) {

@@ -4,9 +4,11 @@ import io.hvd.config.HvdProgram;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.LocalDateTime;
+import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -116,8 +118,8 @@ public final class HvdMonitor {
     /** Closing it does not close the standard output. */
     private PrintStream csv(MonitorFlags flags) throws IOException {
         return flags.csv().isPresent()
-                ? new PrintStream(Files.newOutputStream(flags.csv().get()), true)
-                : new PrintStream(out, true) {
+                ? new PrintStream(Files.newOutputStream(flags.csv().get()), true, StandardCharsets.UTF_8)
+                : new PrintStream(out, true, StandardCharsets.UTF_8) {
                     @Override
                     public void close() {
                         flush();
@@ -151,7 +153,7 @@ public final class HvdMonitor {
         long begun = System.nanoTime();
         boolean seen = false;
         while (goesOn(flags, begun)) {
-            for (Reading one : ranks.look(LocalDateTime.now())) {
+            for (Reading one : ranks.look(LocalDateTime.now(ZoneId.systemDefault()))) {
                 keep(one, csv);
             }
             if (seen && !ranks.seesRanks()) {

@@ -6,6 +6,7 @@ import io.hvd.top.OpenPages.Sighting;
 import java.io.PrintStream;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Locale;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.DefaultParser;
 import org.apache.commons.cli.Option;
@@ -103,7 +104,8 @@ public final class HvdTop {
                         + "Shows what this user's ranks on this host are doing, once a second; root sees all users' ranks.\n\n");
         for (Option option : options().getOptions()) {
             String letter = option.getOpt() == null ? "    " : "-" + option.getOpt() + ", ";
-            text.append(String.format("  %s--%-8s %s%n", letter, option.getLongOpt(), option.getDescription()));
+            text.append(String.format(
+                    Locale.ROOT, "  %s--%-8s %s%n", letter, option.getLongOpt(), option.getDescription()));
         }
         return text.toString();
     }

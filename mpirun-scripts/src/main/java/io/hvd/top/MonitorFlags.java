@@ -2,6 +2,7 @@ package io.hvd.top;
 
 import io.hvd.config.HvdProgram;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.Optional;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.DefaultParser;
@@ -94,7 +95,8 @@ record MonitorFlags(
                 + "has seen are gone, after --seconds, or when it is interrupted.\n\n");
         for (Option option : options().getOptions()) {
             String letter = option.getOpt() == null ? "    " : "-" + option.getOpt() + ", ";
-            text.append(String.format("  %s--%-12s %s%n", letter, option.getLongOpt(), option.getDescription()));
+            text.append(String.format(
+                    Locale.ROOT, "  %s--%-12s %s%n", letter, option.getLongOpt(), option.getDescription()));
         }
         return text.toString();
     }

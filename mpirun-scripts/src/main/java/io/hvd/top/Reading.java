@@ -5,6 +5,7 @@ import java.time.LocalDateTime;
 import java.time.format.DateTimeFormatter;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 
 /**
@@ -30,7 +31,7 @@ record Reading(
             "timestamp,index,memory.total,memory.used,memory.free,utilization.gpu,utilization.memory";
     static final String RANK_COLUMNS =
             "timestamp,rank,memory.total,memory.used,memory.free,utilization.cpu,utilization.memory";
-    private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("yyyy/MM/dd HH:mm:ss.SSS");
+    private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("yyyy/MM/dd HH:mm:ss.SSS", Locale.ROOT);
     private static final int COLUMNS = 7;
     /** The value of a figure that a GPU does not tell. */
     private static final long UNKNOWN = -1;

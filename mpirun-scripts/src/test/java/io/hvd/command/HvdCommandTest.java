@@ -56,7 +56,10 @@ final class HvdCommandTest {
     }
 
     private int run(String... args) throws Exception {
-        return new HvdCommand(new PrintStream(out, true), new PrintStream(err, true)).run(args);
+        return new HvdCommand(
+                        new PrintStream(out, true, StandardCharsets.UTF_8),
+                        new PrintStream(err, true, StandardCharsets.UTF_8))
+                .run(args);
     }
 
     private static String text(ByteArrayOutputStream bytes) {

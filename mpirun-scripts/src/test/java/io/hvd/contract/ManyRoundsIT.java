@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.testing.InsideMpirun;
 import io.hvd.testing.Job;
+import java.util.Locale;
 import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -35,6 +36,7 @@ class ManyRoundsIT {
         Job job = Job.horovodrun(ranks, settings, InsideMpirun.class, ManyRoundsContractTest.class.getName());
         assertThat(job.exitCode()).as(job.output()).isZero();
         assertThat(job.output()).contains("TESTS backend=mpi ranks=" + ranks + " passed=" + TESTS);
-        System.out.printf("many rounds: ranks=%d stage=%s seconds=%.1f%n", ranks, stageBytes, job.seconds());
+        System.out.printf(
+                Locale.ROOT, "many rounds: ranks=%d stage=%s seconds=%.1f%n", ranks, stageBytes, job.seconds());
     }
 }

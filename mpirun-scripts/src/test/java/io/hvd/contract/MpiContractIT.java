@@ -7,6 +7,7 @@ import io.hvd.testing.Job;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -235,7 +236,7 @@ class MpiContractIT {
         }
         // A test that stopped half-way would show here.
         assertThat(passed + skipped).as(label).isEqualTo(testsOf(classes));
-        System.out.printf("%s %s seconds=%.1f%n", counts.group(), label, job.seconds());
+        System.out.printf(Locale.ROOT, "%s %s seconds=%.1f%n", counts.group(), label, job.seconds());
     }
 
     private static int testsOf(List<Class<? extends Contract>> classes) {

@@ -84,7 +84,11 @@ final class DoctorOptionsTest {
     void badUsageEndsWithTwoAndHelpWithNought() throws Exception {
         var err = new ByteArrayOutputStream();
         var out = new ByteArrayOutputStream();
-        var doctor = new HvdDoctor(Map.of(), Path.of("/"), new PrintStream(out), new PrintStream(err));
+        var doctor = new HvdDoctor(
+                Map.of(),
+                Path.of("/"),
+                new PrintStream(out, false, StandardCharsets.UTF_8),
+                new PrintStream(err, false, StandardCharsets.UTF_8));
 
         assertThat(doctor.run("--only", "disk")).isEqualTo(2);
         assertThat(err.toString(StandardCharsets.UTF_8)).startsWith("hvd-doctor: --only disk");

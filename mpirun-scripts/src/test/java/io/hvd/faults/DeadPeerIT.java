@@ -8,6 +8,7 @@ import io.hvd.testing.Mpirun;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.IntStream;
@@ -48,7 +49,8 @@ class DeadPeerIT {
 
         assertThat(notices(job))
                 .hasSize(ranks - 1)
-                .allSatisfy(notice -> assertThat(words(notice)).matches(WAITED_FOR.formatted(culprit)));
+                .allSatisfy(
+                        notice -> assertThat(words(notice)).matches(String.format(Locale.ROOT, WAITED_FOR, culprit)));
         assertNoticed(job, ranks, culprit);
     }
 
@@ -116,8 +118,12 @@ class DeadPeerIT {
                 .map(notice -> Long.parseLong(notice.split(" ")[2]) - killed)
                 .toList();
         System.out.printf(
+                Locale.ROOT,
                 "%d ranks, rank %d killed: noticed after %s ms, job over after %d ms%n",
-                ranks, culprit, after, job.endedMillis() - killed);
+                ranks,
+                culprit,
+                after,
+                job.endedMillis() - killed);
         assertThat(after).allMatch(millis -> millis < NOTICED_MILLIS);
 
         List<FailureRecord> left = FailureRecord.readAll(records);

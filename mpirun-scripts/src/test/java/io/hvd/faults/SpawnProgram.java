@@ -6,6 +6,7 @@ import io.hvd.HvdContext;
 import io.hvd.ProcessSet;
 import io.hvd.tensor.Tensor;
 import java.util.List;
+import java.util.Locale;
 import java.util.stream.IntStream;
 
 /** Ranks that are threads of several processes, in the ways that {@link SpawnIT} looks at. */
@@ -45,6 +46,7 @@ public final class SpawnProgram {
         float sum = hvd.allreduce("sum", Tensor.of((float) hvd.rank()), SUM).item();
         // One call for the line: other threads print theirs.
         System.out.println(String.format(
+                Locale.ROOT,
                 "PLACE process=%d rank=%d size=%d local=%d/%d cross=%d/%d sum=%.0f",
                 process(),
                 hvd.rank(),

@@ -18,6 +18,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
@@ -160,7 +161,12 @@ class StrangersIT {
         }
         Job job = running.get();
         System.out.printf(
-                "%s, %s: %d after %.1f s%n", launcher, whose, job.exitCode(), (System.nanoTime() - told) / 1e9);
+                Locale.ROOT,
+                "%s, %s: %d after %.1f s%n",
+                launcher,
+                whose,
+                job.exitCode(),
+                (System.nanoTime() - told) / 1e9);
         if (exitCode == 0) {
             assertThat(job.exitCode()).as(job.output()).isZero();
         } else {

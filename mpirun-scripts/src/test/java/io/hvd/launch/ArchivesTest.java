@@ -14,6 +14,7 @@ import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -52,7 +53,7 @@ final class ArchivesTest {
     @BeforeEach
     void makeTheJdkAndTheJars() throws IOException {
         Path java = home.resolve("jdk/bin/java");
-        write(java, JAVA.formatted(home));
+        write(java, String.format(Locale.ROOT, JAVA, home));
         Files.setPosixFilePermissions(java, PosixFilePermissions.fromString("rwxr-xr-x"));
         write(home.resolve("jdk/lib/server/libjvm.so"), "jvm");
         write(home.resolve("jdk/lib/modules"), "modules");
@@ -393,5 +394,41 @@ final class ArchivesTest {
     private static void write(Path file, String text) throws IOException {
         Files.createDirectories(file.getParent());
         Files.writeString(file, text);
+    }
+
+    /** A number that no process has: the kernel gives none so high. */
+    private static final long NOBODY = 999_999_999;
+
+    @Test
+    void aLaterStartDeletesTheListsOfAKilledJobAndNoOthers() throws Exception {
+        make(look("java -jar t.jar", true), "A\n");
+        Path archives = home.resolve("cache/hvd/classes");
+        Path living = look("java -jar t.jar other", true).recording().orElseThrow();
+        String boot = living.getFileName().toString().split("-")[1];
+        Path killed = lists(archives, "recording-" + boot + "-" + NOBODY + "-1");
+        Path killedLauncher = lists(archives, "recording-launcher-" + boot + "-" + NOBODY);
+        Path ofAnotherHost = lists(archives, "recording-00000000-" + NOBODY + "-1");
+        Path ofAnEarlierHvd = lists(archives, "recording-launcher-" + NOBODY);
+        Path beingMade = lists(archives, "recording-" + boot + "-" + NOBODY + "-2");
+        for (Path old : List.of(living, killed, killedLauncher, ofAnotherHost, ofAnEarlierHvd)) {
+            Files.setLastModifiedTime(old, FileTime.from(Instant.now().minus(Duration.ofHours(2))));
+        }
+
+        look("java -jar t.jar", true);
+
+        assertThat(killed).doesNotExist();
+        assertThat(killedLauncher).doesNotExist();
+        assertThat(List.of(living, ofAnotherHost, ofAnEarlierHvd, beingMade))
+                .allSatisfy(folder -> assertThat(folder).exists());
+        new ArchiveFolder(archives, Clock.offset(Clock.systemUTC(), Duration.ofDays(2))).clearLists();
+        assertThat(living).exists();
+        assertThat(List.of(ofAnotherHost, ofAnEarlierHvd, beingMade))
+                .allSatisfy(folder -> assertThat(folder).doesNotExist());
+    }
+
+    private static Path lists(Path archives, String name) throws IOException {
+        Path folder = Files.createDirectory(archives.resolve(name));
+        write(folder.resolve("1.txt"), "A");
+        return folder;
     }
 }

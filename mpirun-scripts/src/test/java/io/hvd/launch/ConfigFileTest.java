@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -144,7 +145,8 @@ final class ConfigFileTest {
     static Stream<Arguments> aFileThatIsMadeToKeepTheReaderBusyIsRefusedInOneSentence() {
         var bomb = new StringBuilder("params0: &a0 [x, x]\n");
         for (int level = 1; level < 25; level++) {
-            bomb.append("params%d: &a%d [*a%d, *a%d]\n".formatted(level, level, level - 1, level - 1));
+            bomb.append(
+                    String.format(Locale.ROOT, "params%d: &a%d [*a%d, *a%d]\n", level, level, level - 1, level - 1));
         }
         return Stream.of(
                 Arguments.of("alias", bomb + "timeline: *a24\n"),

@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
@@ -126,7 +127,7 @@ final class HorovodrunIT {
         assertThat(outcome.out()).contains("a 0", "a 10");
         assertThat(outcome.err().lines().filter("bad"::equals)).hasSize(11);
         for (int rank = 0; rank < 11; rank++) {
-            Path files = output.resolve(String.format("rank.%02d", rank));
+            Path files = output.resolve(String.format(Locale.ROOT, "rank.%02d", rank));
             assertThat(files.resolve("stdout")).hasContent("a " + rank + "\nno end");
             assertThat(files.resolve("stderr")).hasContent("bad");
             assertThat(Files.list(files)).hasSize(2);

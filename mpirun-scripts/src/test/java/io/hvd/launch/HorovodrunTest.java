@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -27,7 +28,8 @@ final class HorovodrunTest {
     void underAnOldOpenMpiNothingIsStartedAndTheReasonIsSaid() throws Exception {
         assertThat(under("3.1.3", "-np", "1", "true")).isEqualTo(2);
 
-        assertThat(err.toString()).contains("needs-open-mpi", "Open MPI 3.1.3", "hang on 3.1.3", "4.1 or 5.0");
+        assertThat(err.toString(StandardCharsets.UTF_8))
+                .contains("needs-open-mpi", "Open MPI 3.1.3", "hang on 3.1.3", "4.1 or 5.0");
         assertThat(folder.resolve("started")).doesNotExist();
     }
 
@@ -35,19 +37,20 @@ final class HorovodrunTest {
     void itsDryRunSaysThatNothingIsStarted() throws Exception {
         assertThat(under("3.1.3", "-np", "1", "--dry-run", "true")).isZero();
 
-        assertThat(out.toString()).contains("mpirun ", " -np 1 ");
-        assertThat(err.toString()).contains("nothing is started under Open MPI 3.1.3", "hang on 3.1.3");
+        assertThat(out.toString(StandardCharsets.UTF_8)).contains("mpirun ", " -np 1 ");
+        assertThat(err.toString(StandardCharsets.UTF_8))
+                .contains("nothing is started under Open MPI 3.1.3", "hang on 3.1.3");
     }
 
     @Test
     void underAnOpenMpiThatNobodyHasTriedTheJobRunsAndTheDoubtIsSaid() throws Exception {
         assertThat(under("4.0.7", "-np", "1", "true")).isZero();
-        assertThat(err.toString()).contains("not with Open MPI 4.0.7");
+        assertThat(err.toString(StandardCharsets.UTF_8)).contains("not with Open MPI 4.0.7");
         assertThat(folder.resolve("started")).exists();
 
         err.reset();
         assertThat(under("4.0.7", "-np", "1", "--dry-run", "true")).isZero();
-        assertThat(err.toString()).contains("not with Open MPI 4.0.7");
+        assertThat(err.toString(StandardCharsets.UTF_8)).contains("not with Open MPI 4.0.7");
     }
 
     @Test
@@ -55,7 +58,8 @@ final class HorovodrunTest {
         for (String also : new String[] {"--verbose", "--dry-run"}) {
             assertThat(under("4.1.4", "-np", "1000000", also, "true")).isEqualTo(2);
 
-            assertThat(err.toString()).contains("np-exceeds-slots", "1000000 ranks", "-H localhost:1000000");
+            assertThat(err.toString(StandardCharsets.UTF_8))
+                    .contains("np-exceeds-slots", "1000000 ranks", "-H localhost:1000000");
             assertThat(folder.resolve("started")).doesNotExist();
         }
     }
@@ -68,6 +72,10 @@ final class HorovodrunTest {
         Files.setPosixFilePermissions(mpirun, PosixFilePermissions.fromString("rwx------"));
         Map<String, String> environment =
                 Map.of("PATH", folder + ":" + System.getenv("PATH"), "HOME", folder.toString());
-        return new Horovodrun(environment, new PrintStream(out, true), new PrintStream(err, true)).run(args);
+        return new Horovodrun(
+                        environment,
+                        new PrintStream(out, true, StandardCharsets.UTF_8),
+                        new PrintStream(err, true, StandardCharsets.UTF_8))
+                .run(args);
     }
 }

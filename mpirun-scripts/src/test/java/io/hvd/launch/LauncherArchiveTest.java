@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.jar.JarEntry;
@@ -41,7 +42,7 @@ final class LauncherArchiveTest {
     @BeforeEach
     void makeTheJdkTheJarAndTheFolder() throws IOException {
         Path java = home.resolve("jdk/bin/java");
-        write(java, JAVA.formatted(home));
+        write(java, String.format(Locale.ROOT, JAVA, home));
         Files.setPosixFilePermissions(java, PosixFilePermissions.fromString("rwxr-xr-x"));
         write(home.resolve("jdk/lib/server/libjvm.so"), "jvm");
         write(home.resolve("jdk/lib/modules"), "modules");

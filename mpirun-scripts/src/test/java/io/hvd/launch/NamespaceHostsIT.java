@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -256,7 +257,7 @@ final class NamespaceHostsIT {
         hosts.mend("node-c");
 
         String err = Files.readString(folder.resolve("err"));
-        System.out.printf("the job ended %.1f s after the cut%n%s", seconds, err);
+        System.out.printf(Locale.ROOT, "the job ended %.1f s after the cut%n%s", seconds, err);
         assertThat(ended).as(err).isTrue();
         assertThat(seconds).isLessThan(10);
         assertThat(launcher.exitValue()).isNotZero();
@@ -291,7 +292,7 @@ final class NamespaceHostsIT {
         hosts.mend("node-c");
 
         String err = Files.readString(folder.resolve("plain-err"));
-        System.out.printf("plain mpirun ended %.1f s after the cut%n%s", seconds, err);
+        System.out.printf(Locale.ROOT, "plain mpirun ended %.1f s after the cut%n%s", seconds, err);
         assertThat(ended).as(err).isTrue();
         assertThat(launcher.exitValue()).isNotZero();
         assertThat(err).contains("host node-c with ranks [4, 5] has disappeared");

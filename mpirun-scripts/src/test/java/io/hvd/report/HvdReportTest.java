@@ -32,7 +32,10 @@ final class HvdReportTest {
         for (String run : runs) {
             words.add(folder.resolve(run).toString());
         }
-        return new HvdReport(new PrintStream(out, true), new PrintStream(err, true)).run(words.toArray(String[]::new));
+        return new HvdReport(
+                        new PrintStream(out, true, StandardCharsets.UTF_8),
+                        new PrintStream(err, true, StandardCharsets.UTF_8))
+                .run(words.toArray(String[]::new));
     }
 
     private Path page() {

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -23,7 +24,7 @@ class ReportBrowserIT {
                 .write()
                 .with("train.jar digits", "train.jar digits " + "--a-word-without-an-end".repeat(40));
         Path page = folder.resolve("page.html");
-        PrintStream out = new PrintStream(new ByteArrayOutputStream(), true);
+        PrintStream out = new PrintStream(new ByteArrayOutputStream(), true, StandardCharsets.UTF_8);
         int exit = new HvdReport(out, out)
                 .run(
                         folder.resolve("two").toString(),

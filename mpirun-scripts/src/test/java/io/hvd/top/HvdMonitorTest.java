@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.LocalDateTime;
+import java.time.ZoneId;
 import java.util.List;
 import java.util.Locale;
 import java.util.zip.CRC32;
@@ -42,7 +43,7 @@ final class HvdMonitorTest {
 
     /** A made-up nvidia-smi: it has two GPUs, and prints some lines for the query that hvd-monitor is to make. */
     private void makeUpNvidiaSmi(String lines) throws IOException {
-        Files.writeString(nvidiaSmi, """
+        Files.writeString(nvidiaSmi, String.format(Locale.ROOT, """
                 #!/bin/sh
                 # A made-up nvidia-smi with two GPUs.
                 if [ "$*" = -L ]; then echo 'GPU 0: made up (UUID: 0)'; echo 'GPU 1: made up (UUID: 1)'; exit 0; fi
@@ -51,7 +52,7 @@ final class HvdMonitorTest {
                 cat <<'EOF'
                 %s
                 EOF
-                """.formatted(Reading.GPU_COLUMNS, lines));
+                """, Reading.GPU_COLUMNS, lines));
         assertThat(nvidiaSmi.toFile().setExecutable(true)).isTrue();
     }
 
@@ -137,10 +138,12 @@ final class HvdMonitorTest {
         writePage(page, page(1).replace("h:7", "h:8"));
         RankReadings ranks = new RankReadings(new OpenPages(folder), folder, "");
 
-        ranks.look(LocalDateTime.now());
+        ranks.look(LocalDateTime.now(ZoneId.systemDefault()));
 
         assertThat(ranks.choice()).isEqualTo("watches job h:7, and leaves out [h:8], which --job names");
-        assertThat(ranks.look(LocalDateTime.now())).extracting(Reading::index).containsExactly(0);
+        assertThat(ranks.look(LocalDateTime.now(ZoneId.systemDefault())))
+                .extracting(Reading::index)
+                .containsExactly(0);
     }
 
     @Test
@@ -205,8 +208,10 @@ final class HvdMonitorTest {
     }
 
     private static String page(int rank) {
-        return "{'job':'h:7','program':'Train','rank':%d,'size':3,'host':'h','local':'0-2','nanos':1}"
-                .formatted(rank)
+        return String.format(
+                        Locale.ROOT,
+                        "{'job':'h:7','program':'Train','rank':%d,'size':3,'host':'h','local':'0-2','nanos':1}",
+                        rank)
                 .replace('\'', '"');
     }
 

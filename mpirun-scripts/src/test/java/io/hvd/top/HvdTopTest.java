@@ -37,15 +37,25 @@ final class HvdTopTest {
     private final ByteArrayOutputStream out = new ByteArrayOutputStream();
 
     private static String call(String name, long submittedAgo, long endedAgo) {
-        return "{'kind':'allreduce','name':'%s','set':0,'members':'','begun':0,'submittedAgo':%d,'endedAgo':%d}"
-                .formatted(name, submittedAgo, endedAgo);
+        return String.format(
+                Locale.ROOT,
+                "{'kind':'allreduce','name':'%s','set':0,'members':'','begun':0,'submittedAgo':%d,'endedAgo':%d}",
+                name,
+                submittedAgo,
+                endedAgo);
     }
 
     private static String json(int rank, long nanos, String pending, String last) {
-        return ("{'job':'h:7','program':'Train','rank':%d,'size':3,'host':'h','local':'0-1','nanos':%d,'steps':40,'calls':80,"
-                        + "'stepsPerSecond':2.500,'callsPerSecond':5.000,'heapUsed':1048576,'heapMost':4194304,"
-                        + "'phase':'','pendingCalls':%d,'pending':[%s]%s}")
-                .formatted(rank, nanos, pending.isEmpty() ? 0 : 1, pending, last.isEmpty() ? "" : ",'last':" + last)
+        return String.format(
+                        Locale.ROOT,
+                        "{'job':'h:7','program':'Train','rank':%d,'size':3,'host':'h','local':'0-1','nanos':%d,'steps':40,'calls':80,"
+                                + "'stepsPerSecond':2.500,'callsPerSecond':5.000,'heapUsed':1048576,'heapMost':4194304,"
+                                + "'phase':'','pendingCalls':%d,'pending':[%s]%s}",
+                        rank,
+                        nanos,
+                        pending.isEmpty() ? 0 : 1,
+                        pending,
+                        last.isEmpty() ? "" : ",'last':" + last)
                 .replace('\'', '"');
     }
 

@@ -1,5 +1,6 @@
 package io.hvd.backend.cuda;
 
+import io.hvd.file.RegularFile;
 import io.hvd.file.WholeFile;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -7,6 +8,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.Locale;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -62,7 +64,7 @@ public final class LibraryCache {
     private FileChannel lockFile(String name) {
         try {
             FileChannel channel = FileChannel.open(
-                    Files.createDirectories(root).resolve(name + ".lock"),
+                    RegularFile.at(Files.createDirectories(root).resolve(name + ".lock")),
                     StandardOpenOption.CREATE,
                     StandardOpenOption.WRITE);
             channel.lock();
@@ -75,14 +77,14 @@ public final class LibraryCache {
     private static void fill(Path folder, SortedMap<String, byte[]> files) throws IOException {
         for (Map.Entry<String, byte[]> file : files.entrySet()) {
             Path target = folder.resolve(file.getKey());
-            if (!Files.exists(target)) {
+            if (!RegularFile.isAt(target)) {
                 WholeFile.write(target, file.getValue());
             }
         }
     }
 
     private static boolean isComplete(Path folder, SortedMap<String, byte[]> files) {
-        return files.keySet().stream().allMatch(name -> Files.exists(folder.resolve(name)));
+        return files.keySet().stream().allMatch(name -> RegularFile.isAt(folder.resolve(name)));
     }
 
     private static Path privateFolder(String label, SortedMap<String, byte[]> files, IOException cause) {
@@ -103,7 +105,7 @@ public final class LibraryCache {
     private static String checksum(SortedMap<String, byte[]> files) {
         CRC32 crc = new CRC32();
         files.values().forEach(crc::update);
-        return String.format("%08x", crc.getValue());
+        return String.format(Locale.ROOT, "%08x", crc.getValue());
     }
 
     /** Work on files. */

@@ -66,7 +66,7 @@ public record GpuReport(int gpus, int nccl, String obstacle, List<Row> rows) {
     public String text() {
         int width = rows.stream().mapToInt(row -> row.item().length()).max().orElse(0);
         return rows.stream()
-                .map(row -> String.format("%-" + width + "s  %s%n", row.item(), row.value()))
+                .map(row -> String.format(Locale.ROOT, "%-" + width + "s  %s%n", row.item(), row.value()))
                 .collect(Collectors.joining());
     }
 

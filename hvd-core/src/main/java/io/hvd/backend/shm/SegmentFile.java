@@ -2,6 +2,7 @@ package io.hvd.backend.shm;
 
 import io.hvd.buffer.BufferLedger;
 import io.hvd.buffer.BufferLedger.Owner;
+import io.hvd.file.RegularFile;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.MappedByteBuffer;
@@ -67,7 +68,7 @@ final class SegmentFile {
 
     /** @param bytes the length that the file must have */
     static FileChannel open(Path file, int bytes) throws IOException {
-        FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE);
+        FileChannel channel = FileChannel.open(RegularFile.at(file), StandardOpenOption.READ, StandardOpenOption.WRITE);
         if (channel.size() != bytes) {
             String found = file + " has " + channel.size() + " bytes, expected " + bytes;
             channel.close();

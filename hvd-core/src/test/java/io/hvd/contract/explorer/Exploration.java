@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
@@ -80,7 +81,8 @@ final class Exploration {
     private void run() {
         long begun = System.nanoTime();
         long fresh = Long.getLong("hvd.explorer.fresh", System.currentTimeMillis() / 1_000);
-        System.out.printf("EXPLORER fresh seeds begin with block %d (-Dhvd.explorer.fresh=%d)%n", fresh, fresh);
+        System.out.printf(
+                Locale.ROOT, "EXPLORER fresh seeds begin with block %d (-Dhvd.explorer.fresh=%d)%n", fresh, fresh);
         ExecutorService lanes = Executors.newFixedThreadPool(1 + budget.slowLanes());
         try {
             List<Future<?>> all = new ArrayList<>();
@@ -146,8 +148,11 @@ final class Exploration {
             }
         }
         System.out.printf(
+                Locale.ROOT,
                 "EXPLORER not seen again in %d runs alone: %s %s%n",
-                SECOND_LOOKS, one.id(), one.outcome.findings().get(0));
+                SECOND_LOOKS,
+                one.id(),
+                one.outcome.findings().get(0));
         return false;
     }
 
@@ -162,8 +167,9 @@ final class Exploration {
             double seconds =
                     all.stream().mapToDouble(one -> one.outcome.seconds()).sum();
             System.out.printf(
+                    Locale.ROOT,
                     "EXPLORER composition=%s programs=%d operations=%d seconds=%.1f programs/s=%.2f longest_lag_ms=%d red=%d%n",
-                    team.toLowerCase().replace(" ", " pace="),
+                    team.toLowerCase(Locale.ROOT).replace(" ", " pace="),
                     all.size(),
                     all.stream()
                             .mapToInt(one -> one.outcome.program().operations())

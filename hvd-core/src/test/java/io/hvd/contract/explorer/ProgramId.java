@@ -2,6 +2,7 @@ package io.hvd.contract.explorer;
 
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.Locale;
 import java.util.Set;
 import java.util.StringJoiner;
 import java.util.TreeSet;
@@ -40,7 +41,7 @@ record ProgramId(Pace pace, long seed, Set<Integer> left) {
         Set<Integer> left = words.length < 3
                 ? Set.of()
                 : Arrays.stream(words[2].split(",")).flatMap(ProgramId::strands).collect(Collectors.toSet());
-        return new ProgramId(Pace.valueOf(words[0].toUpperCase()), Long.parseLong(words[1]), left);
+        return new ProgramId(Pace.valueOf(words[0].toUpperCase(Locale.ROOT)), Long.parseLong(words[1]), left);
     }
 
     ProgramId without(Collection<Integer> more) {
@@ -59,7 +60,7 @@ record ProgramId(Pace pace, long seed, Set<Integer> left) {
 
     @Override
     public String toString() {
-        String text = pace.toString().toLowerCase() + ":" + seed;
+        String text = pace.toString().toLowerCase(Locale.ROOT) + ":" + seed;
         return left.isEmpty() ? text : text + ":" + ranges();
     }
 

@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.LocalDate;
+import java.time.ZoneId;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -33,7 +34,7 @@ final class Machine {
 
     /** The line {@code MACHINE date=... cores=...}, in which each value is one word. */
     static String line() {
-        return "MACHINE date=" + LocalDate.now()
+        return "MACHINE date=" + LocalDate.now(ZoneId.systemDefault())
                 + " cores=" + cores()
                 + " cpu=" + field("/proc/cpuinfo", "model name\\s*:\\s*(.*)")
                 + " ram=" + memory()

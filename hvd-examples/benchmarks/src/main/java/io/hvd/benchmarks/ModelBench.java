@@ -10,6 +10,7 @@ import io.hvd.error.HvdException;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.time.LocalDate;
+import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -69,8 +70,8 @@ final class ModelBench implements Benchmark {
         List<Sample> all = times.measure();
         List<Sample> samples = all.stream().filter(times::isOfCalibration).toList();
         CalibrationHost host = new CalibrationHost(
-                InetAddress.getLocalHost().getHostName() + " on " + LocalDate.now() + " with Open MPI "
-                        + Machine.openMpi(),
+                InetAddress.getLocalHost().getHostName() + " on " + LocalDate.now(ZoneId.systemDefault())
+                        + " with Open MPI " + Machine.openMpi(),
                 Machine.cores(),
                 wanted.coresShared(),
                 times.gammaSecondsPerByte());

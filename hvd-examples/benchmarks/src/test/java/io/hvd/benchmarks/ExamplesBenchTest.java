@@ -13,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import org.apache.commons.cli.ParseException;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -39,13 +40,13 @@ class ExamplesBenchTest {
     }
 
     private void launcherDoes(String first) throws IOException {
-        Files.writeString(launcher, """
+        Files.writeString(launcher, String.format(Locale.ROOT, """
                 #!/bin/sh
                 # A made-up launcher: -np RANKS java -jar JAR [NAME] [FLAG ...]
                 %s
                 case "$*" in *hang-demo*) echo "hvd: HANG: made up"; exit 1 ;; esac
                 echo "RESULT example=made-up ranks=$2 loss=0.$2 accuracy=0.9$2 samples_per_second=10$2 data=drawn"
-                """.formatted(first));
+                """, first));
         assertThat(launcher.toFile().setExecutable(true)).isTrue();
     }
 

@@ -1,5 +1,6 @@
 package io.hvd.examples.data;
 
+import io.hvd.file.RegularFile;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -59,16 +60,16 @@ final class CifarBatches implements ColourImages {
     }
 
     private static byte[] read(Path file) throws IOException {
-        byte[] bytes = Files.readAllBytes(file);
+        byte[] bytes = Files.readAllBytes(RegularFile.at(file));
         if (bytes.length == 0 || bytes.length % RECORD_BYTES != 0) {
-            throw new IOException(
-                    file + ": found " + bytes.length + " bytes, expected a multiple of " + RECORD_BYTES + " above 0");
+            throw new IOException(file + ": found " + bytes.length + " bytes, expected a multiple of " + RECORD_BYTES
+                    + " above 0" + RegularFile.inWords(file));
         }
         for (int at = 0; at < bytes.length; at += RECORD_BYTES) {
             int label = bytes[at] & 0xff;
             if (label >= CLASSES.size()) {
                 throw new IOException(file + ": found label " + label + " in record " + at / RECORD_BYTES
-                        + ", expected 0.." + (CLASSES.size() - 1));
+                        + ", expected 0.." + (CLASSES.size() - 1) + RegularFile.inWords(file));
             }
         }
         return bytes;

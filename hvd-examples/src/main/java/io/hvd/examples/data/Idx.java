@@ -1,5 +1,6 @@
 package io.hvd.examples.data;
 
+import io.hvd.file.RegularFile;
 import java.io.BufferedInputStream;
 import java.io.DataInputStream;
 import java.io.EOFException;
@@ -8,6 +9,7 @@ import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Locale;
 import java.util.zip.GZIPInputStream;
 import java.util.zip.ZipException;
 
@@ -41,7 +43,7 @@ record Idx(Path file, int[] sizes, byte[] values) {
     }
 
     private static Idx read(Path file, int dimensions) throws IOException {
-        try (var in = new DataInputStream(unzipped(Files.newInputStream(file)))) {
+        try (var in = new DataInputStream(unzipped(Files.newInputStream(RegularFile.at(file))))) {
             checkMagic(file, in.readInt(), UNSIGNED_BYTES | dimensions);
             int[] sizes = new int[dimensions];
             for (int i = 0; i < dimensions; i++) {
@@ -49,7 +51,10 @@ record Idx(Path file, int[] sizes, byte[] values) {
             }
             return new Idx(file, sizes, values(file, in, length(file, sizes)));
         } catch (EOFException e) {
-            throw new IOException(file + ": the file ends early, inside its header or its gzip stream", e);
+            throw new IOException(
+                    file + ": the file ends early, inside its header or its gzip stream"
+                            + RegularFile.inWords(file, "gzip", "IDX"),
+                    e);
         } catch (ZipException e) {
             throw new IOException(file + ": the gzip stream is damaged: " + e.getMessage(), e);
         }
@@ -70,8 +75,13 @@ record Idx(Path file, int[] sizes, byte[] values) {
 
     private static void checkMagic(Path file, int found, int expected) throws IOException {
         if (found != expected) {
-            throw new IOException(
-                    String.format("%s: wrong magic number: found 0x%08x, expected 0x%08x", file, found, expected));
+            throw new IOException(String.format(
+                    Locale.ROOT,
+                    "%s: wrong magic number: found 0x%08x, expected 0x%08x%s",
+                    file,
+                    found,
+                    expected,
+                    RegularFile.inWords(file, "gzip", "IDX")));
         }
     }
 

@@ -1,5 +1,6 @@
 package io.hvd.examples.data;
 
+import io.hvd.file.RegularFile;
 import java.awt.Graphics2D;
 import java.awt.image.BufferedImage;
 import java.awt.image.Raster;
@@ -53,10 +54,11 @@ record JpegImage(int[] values, int bands, int rows, int columns) {
     }
 
     private static BufferedImage decode(Path file) throws IOException {
-        try (ImageInputStream in = ImageIO.createImageInputStream(file.toFile())) {
+        try (ImageInputStream in =
+                ImageIO.createImageInputStream(RegularFile.at(file).toFile())) {
             Iterator<ImageReader> readers = ImageIO.getImageReaders(in);
             if (!readers.hasNext()) {
-                throw new IOException("it is no image file of a kind that Java knows");
+                throw new IOException("it is no image file of a kind that Java knows" + RegularFile.inWords(file));
             }
             ImageReader reader = readers.next();
             try {

@@ -91,7 +91,10 @@ final class TrainingReport {
                     Arrays.toString(peaks),
                     totals.dataWait());
             System.out.printf(
-                    "evaluated %d distinct samples of the test set, on %d ranks%n", evaluation.distinct(), hvd.size());
+                    Locale.ROOT,
+                    "evaluated %d distinct samples of the test set, on %d ranks%n",
+                    evaluation.distinct(),
+                    hvd.size());
             System.out.println(
                     totals.result(example, data, hvd.size(), epochs, evaluation.loss(), evaluation.accuracy()));
         }
@@ -100,8 +103,10 @@ final class TrainingReport {
     private static void printSkippedSteps(AmpOptimizer scaled) {
         if (scaled.skippedSteps() > 0) {
             System.out.printf(
+                    Locale.ROOT,
                     "%d steps skipped because of overflows; the loss scale is %s%n",
-                    scaled.skippedSteps(), scaled.scaler().scale());
+                    scaled.skippedSteps(),
+                    scaled.scaler().scale());
         }
     }
 }

@@ -17,6 +17,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.Properties;
 
@@ -94,8 +95,12 @@ final class TrainingSeries implements TrainingCourse {
             step = found.step();
             if (hvd.rank() == 0) {
                 System.out.printf(
+                        Locale.ROOT,
                         "going on after step %d, at sample %d of %d of epoch %d%n",
-                        step, sampler.position(), sampler.datasetSize(), found.epoch() + 1);
+                        step,
+                        sampler.position(),
+                        sampler.datasetSize(),
+                        found.epoch() + 1);
             }
         });
         return manifest.map(Manifest::epoch).orElse(0);
@@ -146,7 +151,7 @@ final class TrainingSeries implements TrainingCourse {
         if (terminated) {
             checkpoints.saveAndWait(step, epoch);
             if (hvd.rank() == 0) {
-                System.out.printf("SIGTERM: ending after step %d, whose checkpoint is written%n", step);
+                System.out.printf(Locale.ROOT, "SIGTERM: ending after step %d, whose checkpoint is written%n", step);
             }
         } else if (step % flags.every() == 0 && !isLastOfEpoch) {
             checkpoints.save(step, epoch);

@@ -1,5 +1,6 @@
 package io.hvd.examples.text;
 
+import io.hvd.file.RegularFile;
 import java.io.IOException;
 import java.nio.charset.CharacterCodingException;
 import java.nio.file.Files;
@@ -40,7 +41,7 @@ final class LabelledSentences {
         try {
             return Files.readAllLines(file);
         } catch (CharacterCodingException e) {
-            throw new ParseException(flag + " is not a text in UTF-8: " + e);
+            throw new ParseException(flag + " is not a text in UTF-8: " + e + RegularFile.inWords(file));
         } catch (IOException e) {
             throw new ParseException(flag + " cannot be read: " + e);
         }

@@ -1,6 +1,7 @@
 package io.hvd.examples.text;
 
 import io.hvd.HvdContext;
+import io.hvd.file.RegularFile;
 import java.io.IOException;
 import java.nio.charset.CharacterCodingException;
 import java.nio.file.Files;
@@ -31,10 +32,14 @@ record TextSource(Optional<Path> file, long seed) {
             return Text.of(SumsInWords.of(WRITTEN_CHARACTERS, seed));
         }
         String flag = "--data-file " + file.get();
+        Optional<String> pointer = RegularFile.recognise(file.get()).filter(what -> what.startsWith("is a pointer"));
+        if (pointer.isPresent()) {
+            throw new ParseException(flag + " " + pointer.get());
+        }
         try {
             return Text.of(Files.readString(file.get()));
         } catch (CharacterCodingException e) {
-            throw new ParseException(flag + " is not a text in UTF-8: " + e);
+            throw new ParseException(flag + " is not a text in UTF-8: " + e + RegularFile.inWords(file.get()));
         } catch (IOException e) {
             throw new ParseException(flag + " cannot be read: " + e);
         }

@@ -1,6 +1,7 @@
 package io.hvd.examples.text;
 
 import io.hvd.config.Numerals;
+import io.hvd.file.RegularFile;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.charset.CharacterCodingException;
@@ -23,20 +24,20 @@ record WordVectors(int dimensions, Map<String, float[]> vectors) {
     static WordVectors of(Path file, List<String> wanted) throws ParseException {
         String flag = "--vectors " + file;
         try (BufferedReader lines = Files.newBufferedReader(file)) {
-            return read(flag, lines, wanted);
+            return read(flag, file, lines, wanted);
         } catch (CharacterCodingException e) {
-            throw new ParseException(flag + " is not a text in UTF-8: " + e);
+            throw new ParseException(flag + " is not a text in UTF-8: " + e + RegularFile.inWords(file));
         } catch (IOException e) {
             throw new ParseException(flag + " cannot be read: " + e);
         }
     }
 
-    private static WordVectors read(String flag, BufferedReader lines, List<String> wanted)
+    private static WordVectors read(String flag, Path file, BufferedReader lines, List<String> wanted)
             throws IOException, ParseException {
         String header = String.valueOf(lines.readLine());
         if (!header.strip().matches("[1-9]\\d{0,8} [1-9]\\d{0,5}")) {
-            throw new ParseException(
-                    flag + ", line 1: found \"" + header + "\", expected the numbers of words and of dimensions");
+            throw new ParseException(flag + ", line 1: found \"" + header
+                    + "\", expected the numbers of words and of dimensions" + RegularFile.inWords(file));
         }
         long words = Long.parseLong(header.strip().split(" ")[0]);
         int dimensions = Integer.parseInt(header.strip().split(" ")[1]);

@@ -3,6 +3,7 @@ package io.hvd.examples.training;
 import io.hvd.HvdContext;
 import io.hvd.tensor.Tensor;
 import java.util.Arrays;
+import java.util.Locale;
 import java.util.zip.CRC32;
 import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.PointerScope;
@@ -40,7 +41,7 @@ public record WeightCheck(long[] checksums) {
     @Override
     public String toString() {
         return areEqual()
-                ? String.format("weights of all ranks are equal, crc32 %08x", checksums[0])
+                ? String.format(Locale.ROOT, "weights of all ranks are equal, crc32 %08x", checksums[0])
                 : "the weights differ, crc32 by rank: "
                         + Arrays.stream(checksums).mapToObj(Long::toHexString).toList();
     }

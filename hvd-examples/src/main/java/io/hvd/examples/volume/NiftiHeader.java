@@ -1,5 +1,6 @@
 package io.hvd.examples.volume;
 
+import io.hvd.file.RegularFile;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -87,7 +88,12 @@ record NiftiHeader(
             }
         }
         int size = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN).getInt(0);
-        throw wrong(file, "sizeof_hdr", 0, String.valueOf(size), "348 in either byte order: this is no NIfTI-1 file");
+        throw wrong(
+                file,
+                "sizeof_hdr",
+                0,
+                String.valueOf(size),
+                "348 in either byte order: this is no NIfTI-1 file" + RegularFile.inWords(file, "gzip", "NIfTI"));
     }
 
     private static void requireMagic(Path file, ByteBuffer header) throws IOException {

@@ -1,5 +1,6 @@
 package io.hvd.examples.volume;
 
+import io.hvd.file.RegularFile;
 import java.io.BufferedInputStream;
 import java.io.EOFException;
 import java.io.IOException;
@@ -28,7 +29,7 @@ final class NiftiInput implements AutoCloseable {
     }
 
     static NiftiInput open(Path file) throws IOException {
-        InputStream raw = new BufferedInputStream(Files.newInputStream(file), PIECE);
+        InputStream raw = new BufferedInputStream(Files.newInputStream(RegularFile.at(file)), PIECE);
         try {
             raw.mark(2);
             boolean packed = (raw.read() << 8 | raw.read()) == GZIP_MAGIC;
@@ -75,7 +76,10 @@ final class NiftiInput implements AutoCloseable {
 
     private static IOException endsEarly(Path file, long found, String what) {
         return new FileSystemException(
-                file.toString(), null, "the file ends after " + found + " bytes (decompressed), expected " + what);
+                file.toString(),
+                null,
+                "the file ends after " + found + " bytes (decompressed), expected " + what
+                        + RegularFile.inWords(file, "gzip", "NIfTI"));
     }
 
     private static IOException named(Path file, long at, IOException e) {

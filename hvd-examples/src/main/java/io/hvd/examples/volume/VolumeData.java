@@ -6,6 +6,7 @@ import io.hvd.examples.training.LocalRootFirst;
 import io.hvd.examples.training.RankMistakes;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -68,7 +69,11 @@ record VolumeData(VolumeSet train, VolumeSet eval, boolean drawn, String origin)
             int missing = SyntheticVolumes.missing(folder, choice.drawnInAll());
             if (hvd.rank() == 0 && missing > 0) {
                 System.out.printf(
-                        "drawing %d volumes of %2$dx%2$dx%2$d voxels into %3$s%n", missing, choice.size(), folder);
+                        Locale.ROOT,
+                        "drawing %d volumes of %2$dx%2$dx%2$d voxels into %3$s%n",
+                        missing,
+                        choice.size(),
+                        folder);
             }
             SyntheticVolumes.generate(folder, choice.drawnInAll(), choice.size(), choice.seed());
         } else {

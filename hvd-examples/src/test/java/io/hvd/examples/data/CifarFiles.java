@@ -9,6 +9,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.Random;
 import javax.imageio.ImageIO;
 
@@ -72,7 +73,7 @@ public final class CifarFiles {
         for (int label = 0; label < classes.length; label++) {
             Path classFolder = Files.createDirectories(folder.resolve(classes[label]));
             for (int i = 0; i < perClass; i++) {
-                writeNoisy(classFolder.resolve(String.format("%03d.jpg", i)), 8 * label, random);
+                writeNoisy(classFolder.resolve(String.format(Locale.ROOT, "%03d.jpg", i)), 8 * label, random);
             }
         }
     }

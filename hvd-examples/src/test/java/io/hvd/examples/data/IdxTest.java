@@ -100,4 +100,19 @@ class IdxTest {
     private Path file(byte[] content) throws IOException {
         return Files.write(Files.createTempFile(directory, "some", "-ubyte"), content);
     }
+
+    @Test
+    void aPointerAPageAndAPipeInItsPlaceAreSaidToBeThat() throws Exception {
+        Path file = directory.resolve("train-images-idx3-ubyte.gz");
+        Files.writeString(file, "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9912422\n");
+        assertThatThrownBy(() -> Idx.images(file)).hasMessageContainingAll(file.toString(), "Git LFS", "git lfs pull");
+        Files.writeString(file, "<html><body>404</body></html>");
+        assertThatThrownBy(() -> Idx.images(file)).hasMessageContaining("an HTML page");
+        Files.write(file, new byte[0]);
+        assertThatThrownBy(() -> Idx.images(file)).hasMessageContaining("is empty");
+        Files.delete(file);
+        assertThat(new ProcessBuilder("mkfifo", file.toString()).start().waitFor())
+                .isZero();
+        assertThatThrownBy(() -> Idx.images(file)).hasMessageContaining("is a named pipe");
+    }
 }

@@ -15,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -138,7 +139,7 @@ class HorovodMnistFlagsTest {
         assertThat(plain.lines()).noneMatch(each -> each.startsWith("rank "));
         for (int rank = 0; rank < 2; rank++) {
             for (int samples : new int[] {0, 16, 32}) {
-                String wanted = String.format(losses, rank, samples);
+                String wanted = String.format(Locale.ROOT, losses, rank, samples);
                 assertThat(flagged.lines())
                         .filteredOn(each -> each.matches(wanted))
                         .hasSize(1);

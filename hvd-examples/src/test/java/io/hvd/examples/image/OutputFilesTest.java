@@ -49,7 +49,7 @@ class OutputFilesTest {
     @Test
     void aDeviceTakesATextAndNoCheckpoint() {
         Path device = Path.of("/dev/null");
-        assertThat(onTwoRanks(device)).allSatisfy(said -> assertThat(said).contains("no regular file"));
+        assertThat(onTwoRanks(device)).allSatisfy(said -> assertThat(said).contains("expected a regular file"));
         assertThat(onTwoRanks(new OutputFiles().withText("predict-out", Optional.of(device))))
                 .containsOnly("nothing");
         assertThat(onTwoRanks(new OutputFiles().withText("predict-out", Optional.of(Path.of("/proc/rows")))))

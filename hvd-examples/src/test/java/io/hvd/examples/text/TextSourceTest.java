@@ -1,9 +1,11 @@
 package io.hvd.examples.text;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -60,5 +62,17 @@ class TextSourceTest {
         } catch (ParseException e) {
             return e.getMessage();
         }
+    }
+
+    @Test
+    void aPointerOfGitLfsIsNoText() throws IOException {
+        Path file = Files.writeString(
+                folder.resolve("corpus.txt"),
+                "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9912422\n");
+        Hvd.spawn(1, hvd -> {
+            assertThatThrownBy(() -> new TextSource(Optional.of(file), 1).read(hvd))
+                    .hasMessageContainingAll("--data-file " + file, "Git LFS", "9912422 bytes");
+            return null;
+        });
     }
 }

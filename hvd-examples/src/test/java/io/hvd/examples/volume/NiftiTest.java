@@ -189,4 +189,13 @@ class NiftiTest {
         }
         return packed.toByteArray();
     }
+
+    @Test
+    void whatIsNoVolumeIsSaidToBeWhatItIs() throws IOException {
+        Path file = folder.resolve("img0.nii.gz");
+        Files.writeString(file, "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9912422\n");
+        assertThatThrownBy(() -> Nifti.read(file)).hasMessageContaining("Git LFS");
+        Files.writeString(file, "<!DOCTYPE html>" + " ".repeat(400));
+        assertThatThrownBy(() -> Nifti.read(file)).hasMessageContaining("an HTML page");
+    }
 }

@@ -4,6 +4,7 @@ import io.hvd.HvdContext;
 import io.hvd.data.Dataset;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.file.RegularFile;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -77,7 +78,7 @@ public final class MappedDataset implements Dataset<ByteBuffer> {
 
     /** @param segmentBytes a multiple of 8 */
     static MappedDataset map(Path file, long segmentBytes) throws IOException {
-        try (FileChannel channel = FileChannel.open(file)) {
+        try (FileChannel channel = FileChannel.open(RegularFile.at(file))) {
             RecordHeader header = RecordHeader.read(channel);
             MappedBytes records =
                     new MappedBytes(channel, RecordHeader.BYTES, header.bytes(), segmentBytes, header.longest());

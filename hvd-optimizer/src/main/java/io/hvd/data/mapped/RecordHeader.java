@@ -1,5 +1,6 @@
 package io.hvd.data.mapped;
 
+import io.hvd.file.RegularFile;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -60,7 +61,8 @@ record RecordHeader(String version, int count, long bytes, int shortest, int lon
             // goes on until the page is full or the file ends
         }
         if (page.hasRemaining() || page.getLong(0) != MAGIC || page.getInt(SUM_AT) != sumOf(page)) {
-            throw new IOException("its first " + BYTES + " bytes are not the header of a file of records");
+            throw new IOException("its first " + BYTES + " bytes are not the header of a file of records"
+                    + RegularFile.recognise(channel).map(what -> "; it " + what).orElse(""));
         }
         RecordHeader header = decode(page);
         if (channel.size() != header.fileBytes()) {

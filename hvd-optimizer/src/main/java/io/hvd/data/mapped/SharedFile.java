@@ -7,6 +7,7 @@ import io.hvd.buffer.BufferLedger;
 import io.hvd.buffer.BufferLedger.Owner;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.file.RegularFile;
 import io.hvd.file.WholeFile;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -16,6 +17,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.zip.CRC32C;
 import org.slf4j.Logger;
@@ -70,7 +72,7 @@ final class SharedFile {
         if (!Files.exists(file)) {
             return false;
         }
-        try (FileChannel channel = FileChannel.open(file)) {
+        try (FileChannel channel = FileChannel.open(RegularFile.at(file))) {
             RecordHeader header = RecordHeader.read(channel);
             if (!header.version().equals(version)) {
                 LOG.info("{} is of version \"{}\" and is built anew as \"{}\"", file, header.version(), version);
@@ -93,8 +95,10 @@ final class SharedFile {
         }
         if ((int) sum.getValue() != header.sum()) {
             throw new IOException(String.format(
+                    Locale.ROOT,
                     "its records have the CRC-32C %08x, expected %08x as its header says",
-                    sum.getValue(), header.sum()));
+                    sum.getValue(),
+                    header.sum()));
         }
     }
 

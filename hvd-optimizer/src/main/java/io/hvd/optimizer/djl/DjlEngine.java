@@ -7,6 +7,7 @@ import io.hvd.config.HvdConfig;
 import io.hvd.config.Processors;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.file.RegularFile;
 import io.hvd.optimizer.LoadedTorch;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
@@ -54,8 +55,8 @@ public final class DjlEngine {
 
     /** Ranks that are threads find the engine loaded when the first of them is ready. */
     private static synchronized Engine load(Path cache) throws IOException {
-        try (FileChannel file =
-                        FileChannel.open(cache.resolve(LOCK), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+        try (FileChannel file = FileChannel.open(
+                        RegularFile.at(cache.resolve(LOCK)), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
                 FileLock lock = file.lock()) {
             return Engine.getInstance();
         } catch (RuntimeException | LinkageError e) {

@@ -1,5 +1,6 @@
 package io.hvd.optimizer.torch;
 
+import io.hvd.file.RegularFile;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -50,7 +51,7 @@ final class ElfLibrary {
 
     /** The names under which the library asks for others, such as {@code libc.so.6}, in its own order. */
     static List<String> needs(Path path) throws IOException {
-        try (FileChannel file = FileChannel.open(path)) {
+        try (FileChannel file = FileChannel.open(RegularFile.at(path))) {
             return new ElfLibrary(file, path).needs();
         }
     }

@@ -1,5 +1,6 @@
 package io.hvd.optimizer.torch;
 
+import io.hvd.file.RegularFile;
 import io.hvd.file.WholeFile;
 import java.io.File;
 import java.io.IOException;
@@ -62,7 +63,7 @@ record PreparationNote(List<String> conditions, List<String> search) {
         List<String> lines;
         try {
             Path file = file(cache, process);
-            lines = Files.exists(file) ? Files.readAllLines(file) : List.of();
+            lines = Files.exists(file) ? Files.readAllLines(RegularFile.at(file)) : List.of();
         } catch (IOException e) {
             return Optional.empty();
         }

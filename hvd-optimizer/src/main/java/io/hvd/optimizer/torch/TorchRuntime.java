@@ -6,6 +6,7 @@ import io.hvd.config.HvdConfig;
 import io.hvd.config.Processors;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.file.RegularFile;
 import io.hvd.optimizer.LoadedTorch;
 import java.io.File;
 import java.io.IOException;
@@ -155,8 +156,8 @@ public final class TorchRuntime {
     }
 
     private static Set<Path> unpackAlone(Path cache) {
-        try (FileChannel file =
-                        FileChannel.open(cache.resolve(LOCK), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+        try (FileChannel file = FileChannel.open(
+                        RegularFile.at(cache.resolve(LOCK)), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
                 FileLock lock = file.lock()) {
             return unpack(cache);
         } catch (IOException e) {

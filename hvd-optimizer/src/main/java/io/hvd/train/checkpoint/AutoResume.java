@@ -91,6 +91,9 @@ public final class AutoResume implements Callback {
         Optional<Manifest> found = checkpoints.resumeLatest();
         found.ifPresent(manifest -> training.resumeAt(manifest.epoch(), sampler.done(), manifest.step()));
         stepsBefore = training.steps();
+        if (training.epoch() < training.epochs()) {
+            checkpoints.requireWritable();
+        }
     }
 
     @Override

@@ -5,6 +5,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.OptionalLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -15,7 +16,7 @@ record CheckpointFolder(Path folder) {
     private static final Pattern NAME = Pattern.compile("step-([0-9]{10,18})\\.safetensors");
 
     Path file(long step) {
-        return folder.resolve(String.format("step-%010d.safetensors", step));
+        return folder.resolve(String.format(Locale.ROOT, "step-%010d.safetensors", step));
     }
 
     /** The steps of which there is a file, the last one first. */

@@ -103,6 +103,18 @@ public final class Checkpoints implements AutoCloseable {
         }
     }
 
+    /**
+     * Has all ranks fail before the first step where the first one cannot write into the folder, which it makes. A collective, for
+     * a run that is going to save; one that only evaluates may resume from a folder that it cannot write.
+     */
+    void requireWritable() {
+        String why = ranks.broadcastObject(
+                "checkpoints.writable", isWriter() ? files.whyNotWritable() : null, ObjectCodec.utf8(), root());
+        if (!why.isEmpty()) {
+            throw new HvdException(ErrorId.CHECKPOINT_NOT_WRITTEN, why + "; this shows before the first step");
+        }
+    }
+
     private String whyNotSavable() {
         try {
             parts.optimizer().saveState();

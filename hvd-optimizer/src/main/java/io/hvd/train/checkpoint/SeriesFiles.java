@@ -2,9 +2,11 @@ package io.hvd.train.checkpoint;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.file.WholeFile;
 import io.hvd.tensor.Tensor;
 import io.hvd.train.Checkpoint;
 import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -74,9 +76,40 @@ final class SeriesFiles {
         });
     }
 
+    /** Finds out by trying, and makes the folder. Empty if a checkpoint could be written. */
+    String whyNotWritable() {
+        try {
+            makeFolder();
+            WholeFile.requireWritable(folder.file(0));
+            return "";
+        } catch (IOException e) {
+            return "checkpoints cannot be written to " + folder.folder() + ": " + words(e)
+                    + ". Let this user write there, or name another folder";
+        }
+    }
+
+    private void makeFolder() throws IOException {
+        Path path = folder.folder();
+        if (!Files.isDirectory(path)) {
+            Files.createDirectories(path);
+            WholeFile.forceNames(path.toAbsolutePath().getParent());
+        }
+    }
+
+    private static String words(IOException e) {
+        return e instanceof FileSystemException in && in.getReason() != null
+                ? in.getReason()
+                : e.getClass().getSimpleName() + ": " + e.getMessage();
+    }
+
     /** Later files of a run that is not resumed would be taken for the newest ones by the next. */
     void requireOwnFolder(long step) throws IOException {
-        Files.createDirectories(folder.folder());
+        if (!Files.isDirectory(folder.folder())) {
+            String why = whyNotWritable();
+            if (!why.isEmpty()) {
+                throw new HvdException(ErrorId.CHECKPOINT_NOT_WRITTEN, why);
+            }
+        }
         if (looked) {
             return;
         }
@@ -106,7 +139,7 @@ final class SeriesFiles {
         long bytes =
                 checkpoint.tensors().values().stream().mapToLong(Tensor::bytes).sum();
         return "the checkpoint " + file + " of " + bytes + " bytes could not be written, " + room() + ": "
-                + e.getMessage() + ". "
+                + words(e) + ". "
                 + (lastWhole < 0 ? "There is none before it" : folder.file(lastWhole) + " stays and can be resumed");
     }
 

@@ -1,5 +1,6 @@
 package io.hvd.train.log;
 
+import io.hvd.file.RegularFile;
 import io.hvd.file.WholeFile;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -40,13 +41,15 @@ final class LineFile implements ScalarSink {
     }
 
     private static String upTo(long lastStep, Path file, LineFormat format) throws IOException {
-        String text = Files.readString(file);
+        String text = Files.readString(RegularFile.at(file));
         StringBuilder kept = new StringBuilder(titles(format));
+        // Not lines(): a tag may have a carriage return, which ends no line of the file.
         List<String> lines =
-                text.substring(0, text.lastIndexOf('\n') + 1).lines().toList();
+                List.of(text.substring(0, text.lastIndexOf('\n') + 1).split("(?<=\n)"));
         for (int i = format.titles().isEmpty() ? 0 : 1; i < lines.size(); i++) {
-            if (step(lines.get(i), i + 1, file, format) <= lastStep) {
-                kept.append(lines.get(i)).append('\n');
+            String line = lines.get(i).replaceFirst("\n$", "");
+            if (!lines.get(i).isEmpty() && step(line, i + 1, file, format) <= lastStep) {
+                kept.append(line).append('\n');
             }
         }
         return kept.toString();

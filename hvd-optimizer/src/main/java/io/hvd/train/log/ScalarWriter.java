@@ -115,7 +115,7 @@ public final class ScalarWriter implements AutoCloseable {
      *
      * @param tag name of the curve; TensorBoard groups curves by what stands before the first slash
      * @param step number of batches that are done
-     * @throws HvdException if the tag is empty or has a line break
+     * @throws HvdException if the tag is empty, has nothing but blanks, or has a line feed
      */
     public void addScalar(String tag, double value, long step) {
         requireTag(tag);
@@ -126,7 +126,7 @@ public final class ScalarWriter implements AutoCloseable {
      * Holds a value of this rank back until {@link #writeMeans}, without a message to other ranks. A second value for the same
      * tag and step replaces the first.
      *
-     * @throws HvdException if the tag is empty or has a line break
+     * @throws HvdException if the tag is empty, has nothing but blanks, or has a line feed
      */
     public void addMean(String tag, double value, long step) {
         requireTag(tag);
@@ -163,9 +163,15 @@ public final class ScalarWriter implements AutoCloseable {
 
     private static void requireTag(String tag) {
         Objects.requireNonNull(tag, "tag");
-        if (tag.isBlank() || tag.contains("\n")) {
+        if (tag.chars().allMatch(one -> one == ' ')) {
             throw new HvdException(
-                    ErrorId.BAD_ARGUMENT, "the tag \"" + tag + "\" of a scalar is empty or has a line break");
+                    ErrorId.BAD_ARGUMENT, "the tag \"" + tag + "\" of a scalar is empty or has nothing but blanks");
+        }
+        if (tag.contains("\n")) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT,
+                    "the tag \"" + tag.replace("\n", "\\n") + "\" of a scalar has a line feed (U+000A), which ends the"
+                            + " line that a scalar is in its file");
         }
     }
 

@@ -7,6 +7,7 @@ import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Locale;
 
 /**
  * Reads every byte of a mapped data set on each rank, then says what of it lies in the rank's memory: {@code MAPPED rank=1
@@ -31,14 +32,15 @@ public final class MappedMemory {
             });
             long sum = sum(mapped);
             hvd.barrier(); // everybody has read all of it, and keeps it until everybody has looked
-            String line = "rank=%d builds=%d sum=%d %s%nPROCESS rank=%d %s"
-                    .formatted(
-                            hvd.rank(),
-                            builds[0],
-                            sum,
-                            figures(ofFile(file)),
-                            hvd.rank(),
-                            figures(Files.readAllLines(Path.of("/proc/self/smaps_rollup"))));
+            String line = String.format(
+                    Locale.ROOT,
+                    "rank=%d builds=%d sum=%d %s%nPROCESS rank=%d %s",
+                    hvd.rank(),
+                    builds[0],
+                    sum,
+                    figures(ofFile(file)),
+                    hvd.rank(),
+                    figures(Files.readAllLines(Path.of("/proc/self/smaps_rollup"))));
             hvd.barrier();
             System.out.println("MAPPED " + line);
             hvd.barrier();
@@ -75,11 +77,12 @@ public final class MappedMemory {
     }
 
     private static String figures(List<String> lines) {
-        return "rss_kb=%d pss_kb=%d private_kb=%d"
-                .formatted(
-                        kilobytes(lines, "Rss:"),
-                        kilobytes(lines, "Pss:"),
-                        kilobytes(lines, "Private_Clean:") + kilobytes(lines, "Private_Dirty:"));
+        return String.format(
+                Locale.ROOT,
+                "rss_kb=%d pss_kb=%d private_kb=%d",
+                kilobytes(lines, "Rss:"),
+                kilobytes(lines, "Pss:"),
+                kilobytes(lines, "Private_Clean:") + kilobytes(lines, "Private_Dirty:"));
     }
 
     private static long kilobytes(List<String> lines, String name) {

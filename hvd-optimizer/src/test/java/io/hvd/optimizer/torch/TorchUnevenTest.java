@@ -13,6 +13,7 @@ import io.hvd.optimizer.DistributedOptimizerBuilder;
 import io.hvd.optimizer.Parameter;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.SGD;
@@ -243,12 +244,12 @@ class TorchUnevenTest {
     private static String logOf(Runnable action) {
         PrintStream before = System.err;
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        System.setErr(new PrintStream(bytes, true));
+        System.setErr(new PrintStream(bytes, true, StandardCharsets.UTF_8));
         try {
             action.run();
         } finally {
             System.setErr(before);
         }
-        return bytes.toString();
+        return bytes.toString(StandardCharsets.UTF_8);
     }
 }

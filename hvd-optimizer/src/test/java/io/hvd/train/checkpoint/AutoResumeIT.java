@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -60,7 +61,7 @@ class AutoResumeIT {
 
         assertThat(resumed.exitCode()).as(resumed.output()).isZero();
         assertThat(resumed.output())
-                .contains(String.format("step-%010d.safetensors, which 4 ranks have written", saved));
+                .contains(String.format(Locale.ROOT, "step-%010d.safetensors, which 4 ranks have written", saved));
         assertThat(resumed.lines("ENDED terminated=false"))
                 .hasSize(1)
                 .first()

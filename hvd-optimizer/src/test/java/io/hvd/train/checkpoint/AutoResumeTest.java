@@ -21,6 +21,7 @@ import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -447,5 +448,16 @@ class AutoResumeTest {
         Class<?> signal = Class.forName("sun.misc.Signal");
         return signal.getMethod("handle", signal, Class.forName("sun.misc.SignalHandler"))
                 .invoke(null, signal.getConstructor(String.class).newInstance("TERM"), handler);
+    }
+
+    /** /proc lets nobody make a folder, root neither. */
+    @Test
+    void aFolderThatCannotBeWrittenShowsBeforeTheFirstStep() {
+        List<Long> steps = Collections.synchronizedList(new ArrayList<>());
+        assertThatThrownBy(() ->
+                        run(2, Path.of("/proc/hvd-checkpoints"), fit -> {}, training -> steps.add(training.steps())))
+                .hasStackTraceContaining("HVD-502")
+                .hasStackTraceContaining("cannot be written to /proc/hvd-checkpoints");
+        assertThat(steps).isEmpty();
     }
 }

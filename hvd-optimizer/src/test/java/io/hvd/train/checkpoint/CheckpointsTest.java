@@ -2,6 +2,7 @@ package io.hvd.train.checkpoint;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
@@ -30,6 +31,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -38,6 +40,8 @@ import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** On ranks that are threads of this JVM. */
 @Timeout(60)
@@ -502,5 +506,62 @@ class CheckpointsTest {
         assertThat(freshStop.saveState()).isEqualTo(stop.saveState()).containsEntry("best", "NaN");
         assertThatThrownBy(() -> new EarlyStop(Goal.smallest("error"), 5).loadState(stop.saveState()))
                 .hasMessageContainingAll("EarlyStop", "\"metric\" is \"loss\", expected error");
+    }
+
+    /** Languages with digits of their own, and those in which letters change their case in another way. */
+    @ParameterizedTest
+    @ValueSource(strings = {"ar-EG", "fa-IR", "mr-IN", "my-MM", "ne-NP", "tr-TR", "lt-LT", "th-TH-u-nu-thai"})
+    void aSeriesIsFoundAgainInEveryLanguage(String tag) {
+        Locale before = Locale.getDefault();
+        Locale.setDefault(Locale.forLanguageTag(tag));
+        try {
+            save(2, 7, 1200);
+            assertThat(resume(2).map(Manifest::step)).contains(1200L);
+        } finally {
+            Locale.setDefault(before);
+        }
+        assertThat(folder.resolve("step-0000001200.safetensors")).isRegularFile();
+        assertThat(resume(1).map(Manifest::step)).contains(1200L);
+    }
+
+    @Test
+    void aNamedPipeAndAFolderUnderTheNameOfACheckpointArePassedOver() throws Exception {
+        save(1, 10);
+        assertThat(new ProcessBuilder("mkfifo", file(99).toString()).start().waitFor())
+                .isZero();
+        Files.createDirectory(file(98));
+
+        String said = StandardError.during(
+                () -> assertThat(resume(2).map(Manifest::step)).contains(10L));
+
+        assertThat(said).contains(file(99) + ": is a named pipe", file(98) + ": is a folder");
+    }
+
+    /** /proc lets nobody make a folder, root neither. */
+    @Test
+    void aFolderThatCannotBeWrittenIsSaidByAllRanksWithWhatToDo() {
+        Path nobodys = Path.of("/proc/hvd-checkpoints");
+        List<String> said = Hvd.spawn(2, hvd -> {
+            try (Model model = new Model(hvd, nobodys, builder -> builder)) {
+                return catchThrowableOfType(HvdException.class, model.checkpoints::requireWritable)
+                        .getMessage();
+            }
+        });
+        assertThat(said)
+                .hasSize(2)
+                .allSatisfy(one -> assertThat(one)
+                        .contains(
+                                "HVD-502",
+                                "cannot be written to " + nobodys,
+                                "name another folder",
+                                "before the first step"));
+        Hvd.spawn(1, hvd -> {
+            try (Model model = new Model(hvd, nobodys, builder -> builder)) {
+                assertThatThrownBy(() -> model.checkpoints.save(1, 0))
+                        .isInstanceOf(HvdException.class)
+                        .hasMessageContainingAll("HVD-502", nobodys.toString(), "name another folder");
+            }
+            return null;
+        });
     }
 }

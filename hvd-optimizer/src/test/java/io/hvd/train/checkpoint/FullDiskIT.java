@@ -8,6 +8,7 @@ import io.hvd.testing.Job;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -47,7 +48,7 @@ class FullDiskIT {
                     .as(job.output())
                     .singleElement()
                     .asString()
-                    .endsWith(String.format(" step=%d first=-%d.0 last=-%d.0", whole, whole, whole));
+                    .endsWith(String.format(Locale.ROOT, " step=%d first=-%d.0 last=-%d.0", whole, whole, whole));
         }
         assertThat(job.output()
                         .substring(job.output().lastIndexOf("EXIT 0") + 6)

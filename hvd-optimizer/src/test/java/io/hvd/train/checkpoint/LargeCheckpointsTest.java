@@ -12,6 +12,7 @@ import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -68,9 +69,13 @@ class LargeCheckpointsTest {
         double writing = (System.nanoTime() - start) / 1e9 - pause;
         if (hvd.rank() == 0) {
             System.out.printf(
+                    Locale.ROOT,
                     "checkpoint %d of 3 GiB: training waited %.2f s, then made %d steps in the %.1f s until the file was"
                             + " there%n",
-                    number, pause, steps, writing);
+                    number,
+                    pause,
+                    steps,
+                    writing);
         }
         assertThat(steps).isPositive();
         assertThat(Files.size(new CheckpointFolder(folder).file(number))).isGreaterThan(3L << 30);

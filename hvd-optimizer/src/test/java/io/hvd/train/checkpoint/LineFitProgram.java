@@ -44,8 +44,8 @@ final class LineFitProgram {
                     signal("TERM"); // to every rank, as Slurm's may come late or once more
                 }
                 if (hvd.rank() == 0) {
-                    System.out.print(String.format( // written at once, and so not mixed with the log
-                            Locale.ROOT,
+                    System.out.print(String.format(
+                            Locale.ROOT, // written at once, and so not mixed with the log
                             "ENDED terminated=%s steps=%d epoch=%d losses=%s%n",
                             fit.autoResume.wasTerminated(),
                             training.steps(),

@@ -3,6 +3,7 @@ package io.hvd.train.log;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.google.gson.JsonParser;
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import io.hvd.InitOptions;
@@ -10,12 +11,14 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.train.log.EventFileReader.Event;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -167,5 +170,69 @@ class ScalarWriterTest {
             assertThatThrownBy(() -> writer.addScalar(tag, 1, 1)).hasMessageContaining("HVD-202");
             assertThatThrownBy(() -> writer.addMean(tag, 1, 1)).hasMessageContaining("HVD-202");
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "",
+                " ",
+                "\t",
+                "a\tb",
+                "a\rb",
+                "a\nb",
+                "\u0000",
+                "a\u0085b",
+                "a\u2028b",
+                "a\u2029b",
+                "\u001b[0m",
+                "\ud800",
+                "plain",
+                "a,b",
+                "q\"q",
+                "=1+1",
+                "a\u202eb",
+                "\ud83d\ude00",
+                "\u00a0",
+                "loss,\"x\"/\u0660"
+            })
+    void everyTagIsRefusedWithItsReasonOrCanBeGoneOnWith(String tag) throws IOException {
+        try (HvdContext hvd = alone()) {
+            try (ScalarWriter writer = ScalarWriter.open(hvd, folder)) {
+                if (tag.matches(" *+|(?s).*\n.*")) {
+                    assertThatThrownBy(() -> writer.addScalar(tag, 1.5, 1))
+                            .hasMessageContainingAll("HVD-202", tag.isBlank() ? "nothing but blanks" : "(U+000A)");
+                    return;
+                }
+                writer.addScalar(tag, 1.5, 1);
+                writer.addScalar("after", 2.5, 2);
+            }
+            try (ScalarWriter writer = ScalarWriter.resume(hvd, folder, 2)) {
+                writer.addScalar("more", 3, 3);
+            }
+        }
+        assertThat(Files.readString(folder.resolve("scalars.csv")).split("\n")).hasSize(4);
+        List<String> tags = Stream.of(
+                        Files.readString(folder.resolve("scalars.jsonl")).split("\n"))
+                .map(line -> JsonParser.parseString(line)
+                        .getAsJsonObject()
+                        .get("tag")
+                        .getAsString())
+                .toList();
+        String inUtf8 = new String(tag.getBytes(StandardCharsets.UTF_8), StandardCharsets.UTF_8);
+        assertThat(tags).containsExactly(inUtf8, "after", "more");
+    }
+
+    @Test
+    void aCarriageReturnInATagEndsNoLineOfARecord() throws IOException {
+        Files.writeString(folder.resolve("scalars.csv"), "time,step,tag,value\n1.0,1,\"a\rb\",1.5\n2.0,9,x,1\n");
+        try (HvdContext hvd = alone();
+                ScalarWriter writer = ScalarWriter.resume(hvd, folder, 2)) {
+            writer.addScalar("more", 3, 3);
+        }
+        assertThat(Files.readString(folder.resolve("scalars.csv")))
+                .startsWith("time,step,tag,value\n1.0,1,\"a\rb\",1.5\n")
+                .contains(",3,more,3.0\n")
+                .doesNotContain(",9,x,");
     }
 }

@@ -3,6 +3,7 @@ package io.hvd.launch.setup;
 import io.hvd.config.HvdProgram;
 import io.hvd.launch.UsageException;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.Optional;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.DefaultParser;
@@ -36,7 +37,7 @@ record SetupOptions(boolean install, Optional<Path> repository, boolean help) {
                 + "Makes mpi.jar, Open MPI's Java bindings, for the Open MPI of this machine: the one that"
                 + " HVD_OPENMPI_HOME names,\nor else the mpirun on PATH. What is there already is left as it is.\n\n");
         for (Option option : options().getOptions()) {
-            text.append(String.format("  %-22s %s%n", spelled(option), option.getDescription()));
+            text.append(String.format(Locale.ROOT, "  %-22s %s%n", spelled(option), option.getDescription()));
         }
         return text.append(
                         "\nThe exit code is 0 if mpi.jar is there, 1 if something is missing that the message names,")

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -28,14 +29,14 @@ final class PackagesTest {
         assertThat(Files.readAllLines(folder.resolve("asked")))
                 .containsExactly(
                         "update", "install -y --no-install-recommends -o DPkg::Lock::Timeout=120 openmpi-bin xz-utils");
-        assertThat(err.toString()).isEqualTo("setup: installing openmpi-bin xz-utils\n");
+        assertThat(err.toString(StandardCharsets.UTF_8)).isEqualTo("setup: installing openmpi-bin xz-utils\n");
     }
 
     @Test
     void listsThatCannotBeUpdatedAreNoReasonToStop() throws Exception {
         packages(true, "[ $1 != update ]").require(List.of("xz-utils"));
 
-        assertThat(err.toString()).contains("going on although apt-get update failed");
+        assertThat(err.toString(StandardCharsets.UTF_8)).contains("going on although apt-get update failed");
     }
 
     @Test
@@ -45,7 +46,7 @@ final class PackagesTest {
         assertThatThrownBy(() -> packages.require(List.of("xz-utils")))
                 .isInstanceOf(SetupException.class)
                 .hasMessageContaining("apt-get could not install");
-        assertThat(err.toString()).contains("no room left");
+        assertThat(err.toString(StandardCharsets.UTF_8)).contains("no room left");
     }
 
     @Test
@@ -62,7 +63,7 @@ final class PackagesTest {
         Path apt = Files.writeString(
                 folder.resolve("apt-get"), "#!/bin/sh\necho \"$*\" >>" + folder + "/asked\n" + end + "\n");
         assertThat(apt.toFile().setExecutable(true)).isTrue();
-        var tools = new Tools(Map.of("PATH", folder.toString()), new PrintStream(err, true));
+        var tools = new Tools(Map.of("PATH", folder.toString()), new PrintStream(err, true, StandardCharsets.UTF_8));
         return new Packages(tools, mayInstall);
     }
 }

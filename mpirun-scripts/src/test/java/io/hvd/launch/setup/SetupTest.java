@@ -169,7 +169,11 @@ final class SetupTest {
         String[] words = more.length > 0
                 ? more
                 : new String[] {"--repository", repository().toString()};
-        return new Setup(environment, new PrintStream(out, true), new PrintStream(err, true)).run(words);
+        return new Setup(
+                        environment,
+                        new PrintStream(out, true, StandardCharsets.UTF_8),
+                        new PrintStream(err, true, StandardCharsets.UTF_8))
+                .run(words);
     }
 
     private Path repository() {

@@ -3,6 +3,7 @@ package io.hvd.examples.djl;
 import ai.djl.training.Trainer;
 import ai.djl.training.TrainingResult;
 import ai.djl.training.listener.TrainingListenerAdapter;
+import java.util.Locale;
 
 /** Prints a line at the end of each epoch, of what all ranks have measured. It stands behind the listener that measures. */
 final class EpochLines extends TrainingListenerAdapter {
@@ -20,7 +21,7 @@ final class EpochLines extends TrainingListenerAdapter {
         TrainingResult result = trainer.getTrainingResult();
         if (speaks) {
             System.out.printf(
-                    java.util.Locale.ROOT,
+                    Locale.ROOT,
                     "epoch %d loss %.5f test loss %.5f test accuracy %.4f%n",
                     before + result.getEpoch(),
                     result.getTrainLoss(),

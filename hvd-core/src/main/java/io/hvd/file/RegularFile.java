@@ -1,0 +1,105 @@
+package io.hvd.file;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Optional;
+
+/**
+ * Looks at a file before it is opened, and at its first bytes where it turns out not to be what was expected.
+ *
+ * <p>Opening a named pipe waits for somebody at its other end, perhaps for ever. hvd opens whatever it finds by listing a folder
+ * or under a name that others can predict, such as a checkpoint, a note in a cache or a temporary file, only through {@link #at}. A
+ * file whose name the user has given for the data of a program may well be a pipe, as in {@code --data <(zcat numbers.gz)}, and
+ * is opened as it is.
+ */
+public final class RegularFile {
+    private static final int TYPE_BITS = 0xf000;
+    private static final int FIRST_BYTES = 512;
+
+    private RegularFile() {}
+
+    /**
+     * Gives the path back if there is a regular file, directly or behind a symbolic link, or nothing at all, so that opening it
+     * does not wait.
+     *
+     * @throws FileSystemException that says what it is if it is a folder, a named pipe, a socket or a device
+     */
+    public static Path at(Path file, LinkOption... options) throws IOException {
+        String kind = kind(file, options);
+        if (!kind.isEmpty()) {
+            throw new FileSystemException(file.toString(), null, "is " + kind + ", expected a regular file");
+        }
+        return file;
+    }
+
+    /** Whether a regular file is there, which can be opened without waiting. */
+    public static boolean isAt(Path file, LinkOption... options) {
+        return Files.isRegularFile(file, options);
+    }
+
+    /** What it is instead of a regular file; empty if it is one, or is not there. */
+    private static String kind(Path file, LinkOption... options) throws IOException {
+        if (Files.isRegularFile(file, options)) {
+            return "";
+        }
+        int mode;
+        try {
+            mode = (int) Files.getAttribute(file, "unix:mode", options);
+        } catch (NoSuchFileException e) {
+            return "";
+        } catch (UnsupportedOperationException | IllegalArgumentException e) {
+            return Files.isDirectory(file) ? "a folder" : "something else"; // a file system that is not Unix's
+        }
+        return switch (mode & TYPE_BITS) {
+            case 0x1000 -> "a named pipe";
+            case 0x2000, 0x6000 -> "a device";
+            case 0x4000 -> "a folder";
+            case 0xa000 -> "a symbolic link";
+            case 0xc000 -> "a socket";
+            default -> "something else";
+        };
+    }
+
+    /**
+     * What a regular file really is, by its first bytes, with what to do about it: "is a pointer of Git LFS, ...". Empty if nothing
+     * is known about it, and if it cannot be read. It is for messages, once a reader has refused the file.
+     */
+    public static Optional<String> recognise(Path file) {
+        if (!Files.isRegularFile(file)) {
+            return Optional.empty();
+        }
+        try (FileChannel channel = FileChannel.open(file)) {
+            return recognise(channel);
+        } catch (IOException e) {
+            return Optional.empty(); // the reader's own words are all there is
+        }
+    }
+
+    /** What a file that is open for reading really is; its position does not change. */
+    public static Optional<String> recognise(FileChannel channel) throws IOException {
+        ByteBuffer first = ByteBuffer.allocate(FIRST_BYTES);
+        while (first.hasRemaining() && channel.read(first, first.position()) > 0) {
+            // the rest of them
+        }
+        return ForeignFormat.of(first.flip());
+    }
+
+    /**
+     * The end of a reader's message: "; it is ..." if the file is recognised, and nothing otherwise.
+     *
+     * @param taken words for the formats that this reader takes itself, such as gzip
+     */
+    public static String inWords(Path file, String... taken) {
+        return recognise(file)
+                .filter(what -> Arrays.stream(taken).noneMatch(what::contains))
+                .map(what -> "; it " + what)
+                .orElse("");
+    }
+}
