@@ -17,7 +17,7 @@ final class JpegFolder implements ColourImages {
 
     private JpegFolder(ClassFolders listed) throws IOException {
         this.listed = listed;
-        JpegImage first = JpegImage.read(listed.files().get(0));
+        JpegImage first = JpegImage.readAsColours(listed.files().get(0));
         this.rows = first.rows();
         this.columns = first.columns();
     }
@@ -56,7 +56,7 @@ final class JpegFolder implements ColourImages {
     @Override
     public ImageSample get(int index) throws IOException {
         Path file = listed.files().get(index);
-        JpegImage image = JpegImage.read(file);
+        JpegImage image = JpegImage.readAsColours(file);
         if (image.rows() != rows || image.columns() != columns) {
             throw new IOException(file + ": found " + image.columns() + "x" + image.rows() + " pixels, expected "
                     + columns + "x" + rows + " as in " + listed.files().get(0));
