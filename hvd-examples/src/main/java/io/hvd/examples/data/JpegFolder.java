@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * A folder of JPEG files for every class. The classes are numbered by the order of their names, and a file is decoded
+ * A folder of JPEG and PNG files for every class. The classes are numbered by the order of their names, and a file is decoded
  * each time its sample is read, on the thread that reads it.
  */
 final class JpegFolder implements ColourImages {
@@ -29,8 +29,12 @@ final class JpegFolder implements ColourImages {
         if (!Files.isDirectory(folder)) {
             return Optional.empty();
         }
-        ClassFolders listed = ClassFolders.list(folder, "jpe?g");
+        ClassFolders listed = ClassFolders.list(folder);
         return listed.files().isEmpty() ? Optional.empty() : Optional.of(new JpegFolder(listed));
+    }
+
+    ClassFolders listed() {
+        return listed;
     }
 
     @Override

@@ -30,6 +30,9 @@ record JpegImage(int[] values, int bands, int rows, int columns) {
     /** Decodes a JPEG or PNG file, whatever the ending of its name; several threads may call it at once. */
     static JpegImage readAsColours(Path file) throws IOException {
         try {
+            if (Files.exists(file) && !Files.isRegularFile(file)) {
+                throw new IOException("it is no regular file");
+            }
             byte[] bytes = Files.readAllBytes(file);
             if (PlainJpeg.isJpeg(bytes)) {
                 return ofJpeg(PlainJpeg.of(bytes));

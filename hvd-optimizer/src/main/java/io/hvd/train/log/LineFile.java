@@ -1,5 +1,6 @@
 package io.hvd.train.log;
 
+import io.hvd.file.TextFile;
 import io.hvd.file.WholeFile;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -40,7 +41,7 @@ final class LineFile implements ScalarSink {
     }
 
     private static String upTo(long lastStep, Path file, LineFormat format) throws IOException {
-        String text = Files.readString(file);
+        String text = TextFile.read(file);
         StringBuilder kept = new StringBuilder(titles(format));
         List<String> lines =
                 text.substring(0, text.lastIndexOf('\n') + 1).lines().toList();

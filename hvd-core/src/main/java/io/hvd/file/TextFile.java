@@ -1,0 +1,148 @@
+package io.hvd.file;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PushbackInputStream;
+import java.nio.ByteBuffer;
+import java.nio.CharBuffer;
+import java.nio.charset.CharsetDecoder;
+import java.nio.charset.CoderResult;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.text.Normalizer;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.regex.Pattern;
+
+/**
+ * Reads texts that people write: UTF-8, with or without the byte order mark that some editors put in front. What is in another
+ * encoding is refused, with the place of the first byte that is wrong. {@link #clean} takes out of a line what its reader
+ * cannot see. Any thread may call it.
+ */
+public final class TextFile {
+    private static final char BYTE_ORDER_MARK = '\ufeff';
+
+    private static final byte[] MARK_IN_UTF8 = {(byte) 0xef, (byte) 0xbb, (byte) 0xbf};
+
+    private static final Pattern BLANKS_OF_ANY_WIDTH = Pattern.compile("\\p{Zs}");
+    private static final Pattern BREAKS_AND_CONTROLS = Pattern.compile("[\\p{Zl}\\p{Zp}\\p{Cc}]");
+
+    /** Zero-width blanks, soft hyphens, byte order marks and directions, which stand for nothing inside a word. */
+    private static final Pattern UNSEEN =
+            Pattern.compile("[\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]");
+
+    /** The joiners of Arabic and Indic scripts and of emoji mean something between two letters only. */
+    private static final Pattern ENDS = Pattern.compile("^[ \u200c\u200d]+|[ \u200c\u200d]+$");
+
+    private TextFile() {}
+
+    /**
+     * The whole text as it is, but for a byte order mark.
+     *
+     * @throws FileSystemException that names the file, and what is wrong in it, if it is no text in UTF-8
+     * @throws IOException if it cannot be read
+     */
+    public static String read(Path file) throws IOException {
+        return decode(file, Files.readAllBytes(file));
+    }
+
+    /** As {@link #read(Path)} for a file whose bytes are there already. */
+    public static String decode(Path file, byte[] bytes) throws FileSystemException {
+        requireNoWideText(file, bytes, bytes.length);
+        CharsetDecoder decoder = StandardCharsets.UTF_8.newDecoder();
+        ByteBuffer in = ByteBuffer.wrap(bytes);
+        CharBuffer out = CharBuffer.allocate(bytes.length);
+        CoderResult result = decoder.decode(in, out, true);
+        if (result.isError()) {
+            throw notUtf8(file, bytes, in.position());
+        }
+        String text = out.flip().toString();
+        return text.isEmpty() || text.charAt(0) != BYTE_ORDER_MARK ? text : text.substring(1);
+    }
+
+    /** The lines, which end in LF, CR or both. @throws IOException as {@link #read(Path)} does */
+    public static List<String> lines(Path file) throws IOException {
+        return read(file).lines().toList();
+    }
+
+    /**
+     * Opens a text that may be too large for memory, behind a byte order mark. A byte that is no UTF-8 shows later, as a
+     * {@link java.nio.charset.CharacterCodingException}.
+     *
+     * @throws IOException as {@link #read(Path)} does
+     */
+    public static BufferedReader open(Path file) throws IOException {
+        PushbackInputStream in = new PushbackInputStream(Files.newInputStream(file), 3);
+        try {
+            byte[] first = in.readNBytes(3);
+            requireNoWideText(file, first, first.length);
+            if (!Arrays.equals(first, MARK_IN_UTF8)) {
+                in.unread(first);
+            }
+            return new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8.newDecoder()));
+        } catch (IOException | RuntimeException e) {
+            in.close();
+            throw e;
+        }
+    }
+
+    /** The text without zero-width characters, and with ordinary blanks in place of those of other widths; tabs and line ends stay. */
+    public static String visible(String text) {
+        return BLANKS_OF_ANY_WIDTH.matcher(UNSEEN.matcher(text).replaceAll("")).replaceAll(" ");
+    }
+
+    /**
+     * A word or a line without what cannot be seen: as {@link #visible}, with nothing blank at its ends and ordinary blanks for
+     * tabs and control characters. Letters with accents have one form (Unicode's NFC), however they were typed.
+     */
+    public static String clean(String line) {
+        String plain = BREAKS_AND_CONTROLS.matcher(visible(line)).replaceAll(" ");
+        return Normalizer.normalize(ENDS.matcher(plain).replaceAll(""), Normalizer.Form.NFC);
+    }
+
+    /** A text for a message, in which what cannot be seen is written as in Java, such as {@code \u200b}. */
+    public static String shown(String text) {
+        StringBuilder shown = new StringBuilder();
+        text.chars().forEach(c -> {
+            boolean unseen = c != ' '
+                    && (Character.isISOControl(c) || Character.isSpaceChar(c) || Character.getType(c) == Character.FORMAT);
+            shown.append(unseen ? String.format(Locale.ROOT, "\\u%04x", c) : String.valueOf((char) c));
+        });
+        return shown.toString();
+    }
+
+    /** UTF-16 and UTF-32 begin with a mark of their own, or have zeros beside the letters that they share with ASCII. */
+    private static void requireNoWideText(Path file, byte[] bytes, int length) throws FileSystemException {
+        boolean marked = length >= 2
+                && ((bytes[0] == (byte) 0xff && bytes[1] == (byte) 0xfe)
+                        || (bytes[0] == (byte) 0xfe && bytes[1] == (byte) 0xff));
+        boolean zero = length >= 2 && (bytes[0] == 0 || bytes[1] == 0);
+        if (marked || zero) {
+            throw new FileSystemException(
+                    file.toString(),
+                    null,
+                    (marked ? "it is a text in UTF-16" : "there is a zero among its first two bytes, as in UTF-16")
+                            + ", expected UTF-8: iconv -f UTF-16 -t UTF-8 converts it");
+        }
+    }
+
+    private static FileSystemException notUtf8(Path file, byte[] bytes, int at) {
+        int line = 1;
+        for (int i = 0; i < at; i++) {
+            line += bytes[i] == '\n' ? 1 : 0;
+        }
+        return new FileSystemException(
+                file.toString(),
+                null,
+                String.format(
+                        Locale.ROOT,
+                        "it is not a text in UTF-8: found byte 0x%02x in line %d; if it is ISO-8859-1 or Windows-1252, "
+                                + "iconv -f WINDOWS-1252 -t UTF-8 converts it",
+                        bytes[at] & 0xff,
+                        line));
+    }
+}
