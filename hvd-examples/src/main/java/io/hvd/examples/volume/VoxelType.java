@@ -68,7 +68,8 @@ public enum VoxelType {
 
     /** Whether a voxel of this type can have the value; a whole number in range, unless the type is a float's. */
     boolean holds(float value) {
-        return !whole || (value == Math.rint(value) && value >= least && value <= most);
+        double exact = value; // as a float, the greatest int would be one more than it is
+        return !whole || (exact == Math.rint(exact) && exact >= least && exact < most + 1.0);
     }
 
     /** Writes a voxel that {@link #holds} says yes to. */
