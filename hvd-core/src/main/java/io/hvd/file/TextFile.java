@@ -109,7 +109,9 @@ public final class TextFile {
         StringBuilder shown = new StringBuilder();
         text.chars().forEach(c -> {
             boolean unseen = c != ' '
-                    && (Character.isISOControl(c) || Character.isSpaceChar(c) || Character.getType(c) == Character.FORMAT);
+                    && (Character.isISOControl(c)
+                            || Character.isSpaceChar(c)
+                            || Character.getType(c) == Character.FORMAT);
             shown.append(unseen ? String.format(Locale.ROOT, "\\u%04x", c) : String.valueOf((char) c));
         });
         return shown.toString();

@@ -85,9 +85,13 @@ class TextFileTest {
 
     @Test
     void whatCannotBeSeenGoesFromAWord() {
-        for (String unseen : new String[] {"\ufeff", "\u200b", " ", "\u00a0", "\t", "\r", "\u2003", "\u3000", "\u2060",
-            "\u200e", "\u0000", "\u200d", "\u202f", "\u0085"}) {
-            assertThat(TextFile.clean(unseen + "spam" + unseen)).as(TextFile.shown(unseen)).isEqualTo("spam");
+        for (String unseen : new String[] {
+            "\ufeff", "\u200b", " ", "\u00a0", "\t", "\r", "\u2003", "\u3000", "\u2060", "\u200e", "\u0000", "\u200d",
+            "\u202f", "\u0085"
+        }) {
+            assertThat(TextFile.clean(unseen + "spam" + unseen))
+                    .as(TextFile.shown(unseen))
+                    .isEqualTo("spam");
             assertThat(TextFile.clean(unseen)).isEmpty();
         }
         assertThat(TextFile.clean("sp\u200ba\ufeffm\u00a0x")).isEqualTo("spam x");

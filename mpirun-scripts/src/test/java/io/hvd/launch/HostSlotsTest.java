@@ -44,8 +44,8 @@ class HostSlotsTest {
         assertThatThrownBy(() -> HostSlots.readFile(hostfile("node1 slots=2\n", StandardCharsets.UTF_16)))
                 .isInstanceOf(UsageException.class)
                 .hasMessageContainingAll("hostfile-unreadable", "UTF-16", "expected UTF-8");
-        assertThatThrownBy(() -> HostSlots.readFile(
-                        hostfile("node1 slots=2\n# caf\u00e9\n", StandardCharsets.ISO_8859_1)))
+        assertThatThrownBy(
+                        () -> HostSlots.readFile(hostfile("node1 slots=2\n# caf\u00e9\n", StandardCharsets.ISO_8859_1)))
                 .hasMessageContainingAll("hostfile-unreadable", "0xe9", "line 2");
     }
 

@@ -84,7 +84,8 @@ public final class Cifar {
                 folder.toString(),
                 null,
                 "no " + (train ? "training" : "test") + " images: looked for "
-                        + (train ? "data_batch_1.bin" : "test_batch.bin") + " and for class folders of JPEG or PNG files in "
+                        + (train ? "data_batch_1.bin" : "test_batch.bin")
+                        + " and for class folders of JPEG or PNG files in "
                         + (train ? "train" : "test") + "/"
                         + (other ? "; a train fraction splits the images that are there" : ""));
     }

@@ -36,8 +36,9 @@ record ClassFolders(List<String> classes, List<Path> files, int[] labels) {
         for (Path classFolder : classes.values()) {
             for (Path file : entries(classFolder, file -> !Files.isDirectory(file))) {
                 if (hasName(file, OTHER_IMAGE)) {
-                    throw new IOException(file + ": expected images that end in .jpg, .jpeg or .png; convert it, or move"
-                            + " it out of the folder");
+                    throw new IOException(
+                            file + ": expected images that end in .jpg, .jpeg or .png; convert it, or move"
+                                    + " it out of the folder");
                 }
                 if (hasName(file, IMAGE)) {
                     files.add(file);
@@ -70,7 +71,8 @@ record ClassFolders(List<String> classes, List<Path> files, int[] labels) {
     }
 
     private static boolean hasName(Path file, Pattern pattern) {
-        return pattern.matcher(file.getFileName().toString().toLowerCase(Locale.ROOT)).matches();
+        return pattern.matcher(file.getFileName().toString().toLowerCase(Locale.ROOT))
+                .matches();
     }
 
     private static List<Path> entries(Path folder, Predicate<Path> wanted) throws IOException {

@@ -45,10 +45,7 @@ record PlainJpeg(byte[] bytes, Colours colours) {
     }
 
     static boolean isJpeg(byte[] file) {
-        return file.length > 2
-                && (file[0] & 0xff) == MARKER
-                && (file[1] & 0xff) == START
-                && (file[2] & 0xff) == MARKER;
+        return file.length > 2 && (file[0] & 0xff) == MARKER && (file[1] & 0xff) == START && (file[2] & 0xff) == MARKER;
     }
 
     /** @throws IOException that says what is wrong, without the file's name */
@@ -143,8 +140,7 @@ record PlainJpeg(byte[] bytes, Colours colours) {
     }
 
     private static boolean begins(byte[] segment, byte[] name) {
-        return segment.length >= name.length
-                && Arrays.equals(segment, 0, name.length, name, 0, name.length);
+        return segment.length >= name.length && Arrays.equals(segment, 0, name.length, name, 0, name.length);
     }
 
     /** Start of frame, of which 0xc4, 0xc8 and 0xcc are tables and an extension. */

@@ -49,8 +49,8 @@ final class LabelledSentences {
         List<String> words = tab < 0 ? List.of() : words(line.substring(tab + 1));
         String label = tab < 0 ? "" : TextFile.clean(line.substring(0, tab));
         if (label.isEmpty() || words.isEmpty()) {
-            throw new ParseException(flag + ", line " + number + ": found \"" + TextFile.shown(line)
-                    + "\", expected LABEL TAB TEXT");
+            throw new ParseException(
+                    flag + ", line " + number + ": found \"" + TextFile.shown(line) + "\", expected LABEL TAB TEXT");
         }
         return new Corpus.Sentence(label, words);
     }

@@ -73,8 +73,8 @@ record WordVectors(int dimensions, Map<String, float[]> vectors) {
             try {
                 vector[i] = (float) Numerals.decimal(parts[i + 1]);
             } catch (NumberFormatException e) {
-                throw new ParseException(
-                        flag + ", line " + line + ": found \"" + TextFile.shown(parts[i + 1]) + "\", expected a number");
+                throw new ParseException(flag + ", line " + line + ": found \"" + TextFile.shown(parts[i + 1])
+                        + "\", expected a number");
             }
         }
         return vector;

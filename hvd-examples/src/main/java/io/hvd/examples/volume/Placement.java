@@ -83,7 +83,10 @@ record Placement(double[][] map, boolean known) {
         double most = SHARE_OF_A_VOXEL * Math.min(distance(0), Math.min(distance(1), distance(2)));
         for (int corner = 0; corner < 8; corner++) {
             double[] at = {
-                (corner & 1) == 0 ? 0 : width - 1, (corner & 2) == 0 ? 0 : height - 1, (corner & 4) == 0 ? 0 : depth - 1, 1
+                (corner & 1) == 0 ? 0 : width - 1,
+                (corner & 2) == 0 ? 0 : height - 1,
+                (corner & 4) == 0 ? 0 : depth - 1,
+                1
             };
             for (int axis = 0; axis < 3; axis++) {
                 double apart = 0;
@@ -116,15 +119,16 @@ record Placement(double[][] map, boolean known) {
 
     /** Orientation and distances, for those who compare volumes: {@code RAS with voxels of 1x1x2.5 mm}. */
     String shape() {
-        return (known ? axes() : "no orientation") + " with voxels of " + number(distance(0)) + "x" + number(distance(1)) + "x"
-                + number(distance(2)) + " mm";
+        return (known ? axes() : "no orientation") + " with voxels of " + number(distance(0)) + "x"
+                + number(distance(1)) + "x" + number(distance(2)) + " mm";
     }
 
     /** As {@link #shape}, with the place of the first voxel. */
     String inWords() {
         return shape()
                 + (known
-                        ? ", the first at (" + number(map[0][3]) + ", " + number(map[1][3]) + ", " + number(map[2][3]) + ")"
+                        ? ", the first at (" + number(map[0][3]) + ", " + number(map[1][3]) + ", " + number(map[2][3])
+                                + ")"
                         : "");
     }
 

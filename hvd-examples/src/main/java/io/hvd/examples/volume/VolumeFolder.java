@@ -121,9 +121,10 @@ record VolumeFolder(List<Path> images) implements Dataset<LabelledVolume> {
                 ? found.isThatOf(wanted, header.width(), header.height(), header.depth())
                 : found.hasDistancesOf(wanted);
         if (!fits) {
-            throw new IOException(label(image) + " lies elsewhere than its image by its affine (sform, qform or pixdim): found "
-                    + found.inWords() + ", expected " + wanted.inWords() + " as " + image.getFileName()
-                    + "; resample the mask onto its image");
+            throw new IOException(
+                    label(image) + " lies elsewhere than its image by its affine (sform, qform or pixdim): found "
+                            + found.inWords() + ", expected " + wanted.inWords() + " as " + image.getFileName()
+                            + "; resample the mask onto its image");
         }
         return comparable;
     }
@@ -131,14 +132,17 @@ record VolumeFolder(List<Path> images) implements Dataset<LabelledVolume> {
     private static List<String> remarks(Map<String, List<Path>> shapes, List<Path> unknown) {
         List<String> remarks = new ArrayList<>();
         if (shapes.size() > 1) {
-            StringJoiner all = new StringJoiner("; ", "the images lie differently, and are taken as they are stored: ", "");
-            shapes.forEach((shape, files) -> all.add(files.size() + " as " + shape + ", such as "
-                    + files.get(0).getFileName()));
+            StringJoiner all =
+                    new StringJoiner("; ", "the images lie differently, and are taken as they are stored: ", "");
+            shapes.forEach((shape, files) -> all.add(
+                    files.size() + " as " + shape + ", such as " + files.get(0).getFileName()));
             remarks.add(all.toString());
         }
         if (!unknown.isEmpty()) {
-            remarks.add(unknown.size() + " masks are taken to lie over their images voxel by voxel, though only one of both"
-                    + " files has an sform or qform code, such as " + unknown.get(0).getFileName());
+            remarks.add(
+                    unknown.size() + " masks are taken to lie over their images voxel by voxel, though only one of both"
+                            + " files has an sform or qform code, such as "
+                            + unknown.get(0).getFileName());
         }
         return remarks;
     }

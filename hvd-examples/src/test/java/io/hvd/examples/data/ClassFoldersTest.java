@@ -24,8 +24,19 @@ class ClassFoldersTest {
     @Test
     void whatSystemsAndToolsLeaveBehindIsNoClassAndNoImage() throws Exception {
         for (String left : new String[] {
-            ".git/a.jpg", ".ipynb_checkpoints/a.png", "lost+found/a.jpg", "__MACOSX/a.jpg", "@eaDir/a.jpg", ".DS_Store",
-            "Thumbs.db", "ant/.DS_Store", "ant/Thumbs.db", "ant/._a.jpg", "ant/desktop.ini", "ant/notes.txt", "ant/@eaDir/a.jpg"
+            ".git/a.jpg",
+            ".ipynb_checkpoints/a.png",
+            "lost+found/a.jpg",
+            "__MACOSX/a.jpg",
+            "@eaDir/a.jpg",
+            ".DS_Store",
+            "Thumbs.db",
+            "ant/.DS_Store",
+            "ant/Thumbs.db",
+            "ant/._a.jpg",
+            "ant/desktop.ini",
+            "ant/notes.txt",
+            "ant/@eaDir/a.jpg"
         }) {
             file(left);
         }
@@ -57,7 +68,8 @@ class ClassFoldersTest {
         file("ant/a.jpg");
         Path other = file("ant/b." + ending);
 
-        assertThatThrownBy(() -> ClassFolders.list(folder)).hasMessageContainingAll(other.toString(), ".jpg, .jpeg or .png");
+        assertThatThrownBy(() -> ClassFolders.list(folder))
+                .hasMessageContainingAll(other.toString(), ".jpg, .jpeg or .png");
     }
 
     @Test

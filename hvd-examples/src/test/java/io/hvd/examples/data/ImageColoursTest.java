@@ -56,12 +56,20 @@ class ImageColoursTest {
             int found = image.values()[image.bands() == 1 ? i / 3 : i];
             furthest = Math.max(furthest, Math.abs(found - (wanted[i] & 0xff)));
         }
-        assertThat(furthest).as("levels of %s between hvd and Pillow", words[0]).isLessThanOrEqualTo(exact ? 0 : JPEG_LEVELS);
+        assertThat(furthest)
+                .as("levels of %s between hvd and Pillow", words[0])
+                .isLessThanOrEqualTo(exact ? 0 : JPEG_LEVELS);
     }
 
     @ParameterizedTest
     @CsvSource({
-        "rgb.jpg, 60", "progressive.jpg, 60", "cmyk.jpg, 60", "rgb.jpg, 640", "rgb8.png, 60", "palette8.png, 300", "rgb.jpg, 893"
+        "rgb.jpg, 60",
+        "progressive.jpg, 60",
+        "cmyk.jpg, 60",
+        "rgb.jpg, 640",
+        "rgb8.png, 60",
+        "palette8.png, 300",
+        "rgb.jpg, 893"
     })
     void aFileThatEndsEarlyIsRefusedWithItsName(String name, int bytes) throws Exception {
         Path file = folder.resolve(name);
@@ -73,7 +81,14 @@ class ImageColoursTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"GIF89a, a GIF", "BM6, a BMP", "RIFF...WEBPVP8, a WebP", "<html>, a text", "'', empty", "....., no image file"})
+    @CsvSource({
+        "GIF89a, a GIF",
+        "BM6, a BMP",
+        "RIFF...WEBPVP8, a WebP",
+        "<html>, a text",
+        "'', empty",
+        "....., no image file"
+    })
     void aFileOfAnotherKindIsRefusedByWhatItHoldsWhateverItsName(String content, String kind) throws Exception {
         Path file = Files.writeString(folder.resolve("a.jpg"), content);
 
@@ -91,6 +106,7 @@ class ImageColoursTest {
 
         JpegImage image = JpegImage.readAsColours(Files.write(folder.resolve("filled.jpg"), filled));
 
-        assertThat(image.values()).isEqualTo(JpegImage.readAsColours(copy("rgb.jpg")).values());
+        assertThat(image.values())
+                .isEqualTo(JpegImage.readAsColours(copy("rgb.jpg")).values());
     }
 }

@@ -139,8 +139,7 @@ class TextCnnTest {
     @Test
     void aFileOfVectorsMayHaveAMarkTabsAndBlanksAtTheEnd() throws Exception {
         Path file = Files.writeString(
-                folder.resolve("vectors"),
-                "\ufeff4 2 \r\nred\t1 2 \r\ncafe\u0301 3 4\t\nred\u200b 5 6\n\u00a0 7 8\n");
+                folder.resolve("vectors"), "\ufeff4 2 \r\nred\t1 2 \r\ncafe\u0301 3 4\t\nred\u200b 5 6\n\u00a0 7 8\n");
 
         WordVectors vectors = WordVectors.of(file, List.of("red", "caf\u00e9", "grey"));
 

@@ -60,7 +60,8 @@ class TextSourceTest {
         String text = " to\u00a0be\u200b\r\n\ufeffor e\u0301\t \n";
         Path file = Files.writeString(folder.resolve("text"), "\ufeff" + text);
 
-        Text read = Hvd.spawn(1, hvd -> new TextSource(Optional.of(file), 1).read(hvd)).get(0);
+        Text read = Hvd.spawn(1, hvd -> new TextSource(Optional.of(file), 1).read(hvd))
+                .get(0);
 
         assertThat(read.decode(read.places())).isEqualTo(text);
     }

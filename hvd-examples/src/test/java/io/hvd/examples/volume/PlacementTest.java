@@ -23,8 +23,7 @@ class PlacementTest {
     Path folder;
 
     private static VoxelSpace sform(float... rows) {
-        return new VoxelSpace(
-                new float[] {1, 1, 1, 1, 1, 1, 1, 1}, (byte) 2, (short) 0, (short) 1, new float[6], rows);
+        return new VoxelSpace(new float[] {1, 1, 1, 1, 1, 1, 1, 1}, (byte) 2, (short) 0, (short) 1, new float[6], rows);
     }
 
     private static VoxelSpace qform(float sign, float... rotation) {
@@ -56,7 +55,8 @@ class PlacementTest {
     /** The matrix is that of nibabel 5.0. */
     @Test
     void aRotationGivesTheAffineOfNibabel() {
-        double[][] map = Placement.of(qform(-1, 0.1f, -0.3f, 0.7f, -10, 20, 30.5f)).map();
+        double[][] map =
+                Placement.of(qform(-1, 0.1f, -0.3f, 0.7f, -10, 20, 30.5f)).map();
 
         double[][] wanted = {
             {-0.23999997, -1.91287478, 0.61046869, -10},
@@ -87,7 +87,8 @@ class PlacementTest {
         "NaN, 0, 0, 0",
     })
     void aMaskThatIsShiftedScaledOrTurnedIsRefused(float a, float b, float c, float d) {
-        VoxelSpace other = a == 0 ? sform(0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0) : sform(a, b, c, d, 0, 1, 0, 0, 0, 0, 1, 0);
+        VoxelSpace other =
+                a == 0 ? sform(0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0) : sform(a, b, c, d, 0, 1, 0, 0, 0, 0, 1, 0);
 
         assertThatThrownBy(() -> remarks(STRAIGHT, other)).hasMessageContaining("lies elsewhere");
     }
@@ -97,7 +98,12 @@ class PlacementTest {
         VoxelSpace turned = qform(1, 0, 0, 1, 3, 4, 5); // half a turn about z
         VoxelSpace affine = sform(-1.5f, 0, 0, 3, 0, -2, 0, 4, 0, 0, 2.5f, 5.00001f);
         VoxelSpace metres = new VoxelSpace(
-                affine.pixdim(), (byte) 1, (short) 0, (short) 2, new float[6], scaled(affine.affine(), row -> row / 1000));
+                affine.pixdim(),
+                (byte) 1,
+                (short) 0,
+                (short) 2,
+                new float[6],
+                scaled(affine.affine(), row -> row / 1000));
 
         assertThat(remarks(turned, affine)).isEmpty();
         assertThat(remarks(affine, metres)).isEmpty();
@@ -133,7 +139,11 @@ class PlacementTest {
         assertThat(remarks(STRAIGHT, STRAIGHT))
                 .singleElement()
                 .asString()
-                .contains("lie differently", "2 as RAS with voxels of 1x1x1 mm, such as img0.nii", "1 as LAS", "img1.nii");
+                .contains(
+                        "lie differently",
+                        "2 as RAS with voxels of 1x1x1 mm, such as img0.nii",
+                        "1 as LAS",
+                        "img1.nii");
     }
 
     @Test
@@ -142,7 +152,8 @@ class PlacementTest {
         Files.copy(folder.resolve("img0.nii"), folder.resolve("img0.nii.gz"));
         Files.copy(folder.resolve("seg0.nii"), folder.resolve("seg0.nii.gz"));
 
-        assertThatThrownBy(() -> VolumeFolder.of(folder)).hasMessageContainingAll("img0.nii", "img0.nii.gz", "same volume");
+        assertThatThrownBy(() -> VolumeFolder.of(folder))
+                .hasMessageContainingAll("img0.nii", "img0.nii.gz", "same volume");
     }
 
     @ParameterizedTest
@@ -178,8 +189,15 @@ class PlacementTest {
 
     @ParameterizedTest
     @CsvSource({
-        "INT32, 2147483520", "INT32, -2147483648", "UINT32, 4294967040", "INT64, -9223372036854775808", "INT16, -32768",
-        "UINT16, 65535", "INT8, 127", "INT8, -128", "UINT8, 255"
+        "INT32, 2147483520",
+        "INT32, -2147483648",
+        "UINT32, 4294967040",
+        "INT64, -9223372036854775808",
+        "INT16, -32768",
+        "UINT16, 65535",
+        "INT8, 127",
+        "INT8, -128",
+        "UINT8, 255"
     })
     void aVoxelJustInsideOfATypeIsKept(VoxelType type, float voxel) throws Exception {
         Path file = folder.resolve("edge.nii");
