@@ -140,7 +140,7 @@ class FloorsTest {
                     "org.apache.commons.cli.*",
                     "com.google.gson.*"),
             // the live view
-            floor("io.hvd.top", "io.hvd.launch", CONFIG, "org.apache.commons.cli.*", "com.google.gson.*"),
+            floor("io.hvd.top", "io.hvd.launch", CONFIG, FILE, "org.apache.commons.cli.*", "com.google.gson.*"),
             // pages of runs
             floor("io.hvd.report", "io.hvd.launch", CONFIG, FILE, "org.apache.commons.cli.*", "com.google.gson.*"),
             // the main class that names the programs

@@ -13,7 +13,6 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.text.Normalizer;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.regex.Pattern;
@@ -25,8 +24,6 @@ import java.util.regex.Pattern;
  */
 public final class TextFile {
     private static final char BYTE_ORDER_MARK = '\ufeff';
-
-    private static final byte[] MARK_IN_UTF8 = {(byte) 0xef, (byte) 0xbb, (byte) 0xbf};
 
     private static final Pattern BLANKS_OF_ANY_WIDTH = Pattern.compile("\\p{Zs}");
     private static final Pattern BREAKS_AND_CONTROLS = Pattern.compile("[\\p{Zl}\\p{Zp}\\p{Cc}]");
@@ -80,7 +77,7 @@ public final class TextFile {
         try {
             byte[] first = in.readNBytes(3);
             requireNoWideText(file, first, first.length);
-            if (!Arrays.equals(first, MARK_IN_UTF8)) {
+            if (!new String(first, StandardCharsets.UTF_8).equals(String.valueOf(BYTE_ORDER_MARK))) {
                 in.unread(first);
             }
             return new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8.newDecoder()));

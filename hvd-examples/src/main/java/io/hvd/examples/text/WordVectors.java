@@ -17,7 +17,7 @@ import org.apache.commons.cli.ParseException;
  * Vectors of words in word2vec's text format: a first line with the numbers of words and of dimensions, then a line per word with
  * its dimensions, all between blanks.
  *
- * @param vectors of the words that were asked for and found
+ * @param vectors of the words that were asked for and found; of words that look alike, the first one's
  */
 record WordVectors(int dimensions, Map<String, float[]> vectors) {
     /** Blanks of other kinds may be words of a file, and stay. */
@@ -55,7 +55,7 @@ record WordVectors(int dimensions, Map<String, float[]> vectors) {
                         + " numbers behind the word \"" + TextFile.shown(parts[0]) + "\", expected " + dimensions);
             }
             String word = TextFile.clean(parts[0]);
-            if (all.containsKey(word) && all.get(word) == null) { // of two that look alike, the more frequent one
+            if (all.containsKey(word) && all.get(word) == null) {
                 all.put(word, vector(flag, number + 1, parts));
             }
         }
