@@ -175,8 +175,18 @@ class PlacementTest {
 
     @ParameterizedTest
     @CsvSource({
-        "INT32, 2147483648", "INT32, -2147483904", "UINT32, 4294967296", "UINT32, -1", "INT64, 9223372036854775807",
-        "INT16, 32768", "UINT16, 65536", "INT8, 128", "INT8, -129", "UINT8, 256"
+        "INT32, 2147483648",
+        "INT32, -2147483904",
+        "UINT32, 4294967296",
+        "UINT32, -1",
+        "INT64, 9223372036854775807",
+        "INT16, 32768",
+        "UINT16, 65536",
+        "INT8, 128",
+        "INT8, -129",
+        "UINT8, 256",
+        "UINT64, 18446744073709551616",
+        "UINT64, -1"
     })
     void aVoxelJustOutsideOfATypeIsRefused(VoxelType type, float voxel) {
         Path file = folder.resolve("edge.nii");
@@ -197,7 +207,9 @@ class PlacementTest {
         "UINT16, 65535",
         "INT8, 127",
         "INT8, -128",
-        "UINT8, 255"
+        "UINT8, 255",
+        "UINT64, 18446742974197923840",
+        "UINT64, 9223372036854775808"
     })
     void aVoxelJustInsideOfATypeIsKept(VoxelType type, float voxel) throws Exception {
         Path file = folder.resolve("edge.nii");
