@@ -33,7 +33,7 @@ public final class TextFile {
             Pattern.compile("[\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]");
 
     /** The joiners of Arabic and Indic scripts and of emoji mean something between two letters only. */
-    private static final Pattern ENDS = Pattern.compile("^[ \u200c\u200d]+|[ \u200c\u200d]+$");
+    private static final String NOTHING_AT_AN_END = " \u200c\u200d";
 
     private TextFile() {}
 
@@ -98,7 +98,15 @@ public final class TextFile {
      */
     public static String clean(String line) {
         String plain = BREAKS_AND_CONTROLS.matcher(visible(line)).replaceAll(" ");
-        return Normalizer.normalize(ENDS.matcher(plain).replaceAll(""), Normalizer.Form.NFC);
+        int from = 0;
+        int to = plain.length();
+        while (from < to && NOTHING_AT_AN_END.indexOf(plain.charAt(from)) >= 0) {
+            from++;
+        }
+        while (from < to && NOTHING_AT_AN_END.indexOf(plain.charAt(to - 1)) >= 0) {
+            to--;
+        }
+        return Normalizer.normalize(plain.substring(from, to), Normalizer.Form.NFC);
     }
 
     /** A text for a message, in which what cannot be seen is written as in Java, such as {@code \u200b}. */

@@ -10,6 +10,7 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -103,6 +104,14 @@ class TextFileTest {
         assertThat(TextFile.clean(persian)).isEqualTo(persian);
         assertThat(TextFile.clean("a  b")).isEqualTo("a  b");
         assertThat(TextFile.clean("caf\u0065\u0301")).isEqualTo("caf\u00e9");
+    }
+
+    @Test
+    @Timeout(20)
+    void manyBlanksWithinALineCostNoMoreThanItsLength() {
+        String line = "a" + " ".repeat(2_000_000) + "b";
+
+        assertThat(TextFile.clean(line)).isEqualTo(line);
     }
 
     @Test

@@ -10,7 +10,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.regex.Pattern;
+import java.util.StringTokenizer;
 import org.apache.commons.cli.ParseException;
 
 /**
@@ -20,9 +20,6 @@ import org.apache.commons.cli.ParseException;
  * @param vectors of the words that were asked for and found; of words that look alike, the first one's
  */
 record WordVectors(int dimensions, Map<String, float[]> vectors) {
-    /** Blanks of other kinds may be words of a file, and stay. */
-    private static final Pattern ENDS = Pattern.compile("^[ \\t]+|[ \\t\\r]+$");
-
     /** @throws ParseException that names the file and the line that is wrong */
     static WordVectors of(Path file, List<String> wanted) throws ParseException {
         String flag = "--vectors " + file;
@@ -48,7 +45,7 @@ record WordVectors(int dimensions, Map<String, float[]> vectors) {
         wanted.forEach(word -> all.put(word, null));
         long number = 0;
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-            String[] parts = ENDS.matcher(line).replaceAll("").split("[ \t]+");
+            String[] parts = parts(line);
             number++;
             if (parts.length != dimensions + 1) {
                 throw new ParseException(flag + ", line " + (number + 1) + ": found " + (parts.length - 1)
@@ -65,6 +62,17 @@ record WordVectors(int dimensions, Map<String, float[]> vectors) {
         }
         all.values().removeIf(vector -> vector == null);
         return new WordVectors(dimensions, all);
+    }
+
+    /** Blanks of other kinds than these may be words of a file. */
+    private static String[] parts(String line) {
+        StringTokenizer parts = new StringTokenizer(line, " \t\r");
+        String[] all = new String[Math.max(1, parts.countTokens())];
+        all[0] = "";
+        for (int i = 0; parts.hasMoreTokens(); i++) {
+            all[i] = parts.nextToken();
+        }
+        return all;
     }
 
     private static float[] vector(String flag, long line, String[] parts) throws ParseException {

@@ -24,6 +24,7 @@ import java.util.stream.Stream;
  */
 record VolumeFolder(List<Path> images) implements Dataset<LabelledVolume> {
     private static final Pattern IMAGE = Pattern.compile("img(.*)\\.nii(\\.gz)?");
+    private static final Pattern MASK = Pattern.compile("seg(.*)\\.nii(\\.gz)?");
 
     /** Finds the volumes. @throws IOException if there is none, a mask is missing, or two have one name */
     static VolumeFolder of(Path folder) throws IOException {
@@ -56,7 +57,7 @@ record VolumeFolder(List<Path> images) implements Dataset<LabelledVolume> {
     }
 
     private static boolean isImage(Path file) {
-        return IMAGE.matcher(file.getFileName().toString()).matches();
+        return IMAGE.matcher(file.getFileName().toString()).matches() && !Files.isDirectory(file);
     }
 
     /** The number in a name, so that img10 stands behind img9; names without one come last. */
@@ -87,7 +88,7 @@ record VolumeFolder(List<Path> images) implements Dataset<LabelledVolume> {
      * Checks by their headers that masks have their images' sizes and lie in their places, and that images are large enough.
      *
      * @param roi voxels of the side of a crop
-     * @return what is allowed but worth knowing, a line each: images that lie differently, masks that do not say where they lie
+     * @return what is allowed but worth knowing, a line each: images that lie differently, masks that do not say where they lie, masks without an image
      * @throws IOException that names the first file that is not so
      */
     List<String> requireFitting(int roi) throws IOException {
@@ -110,7 +111,19 @@ record VolumeFolder(List<Path> images) implements Dataset<LabelledVolume> {
             }
             shapes.computeIfAbsent(place.shape(), shape -> new ArrayList<>()).add(image);
         }
-        return remarks(shapes, unknown);
+        return remarks(shapes, unknown, masksAlone());
+    }
+
+    /** Masks whose image is missing. */
+    private List<Path> masksAlone() throws IOException {
+        try (Stream<Path> files = Files.list(images.get(0).toAbsolutePath().getParent())) {
+            return files.filter(
+                            file -> MASK.matcher(file.getFileName().toString()).matches())
+                    .filter(file -> !Files.exists(file.resolveSibling(
+                            "img" + file.getFileName().toString().substring("seg".length()))))
+                    .sorted()
+                    .toList();
+        }
     }
 
     /** @return whether both files say where they lie, or neither does */
@@ -129,7 +142,7 @@ record VolumeFolder(List<Path> images) implements Dataset<LabelledVolume> {
         return comparable;
     }
 
-    private static List<String> remarks(Map<String, List<Path>> shapes, List<Path> unknown) {
+    private static List<String> remarks(Map<String, List<Path>> shapes, List<Path> unknown, List<Path> alone) {
         List<String> remarks = new ArrayList<>();
         if (shapes.size() > 1) {
             StringJoiner all =
@@ -140,11 +153,17 @@ record VolumeFolder(List<Path> images) implements Dataset<LabelledVolume> {
         }
         if (!unknown.isEmpty()) {
             remarks.add(
-                    unknown.size() + " masks are taken to lie over their images voxel by voxel, though only one of both"
-                            + " files has an sform or qform code, such as "
-                            + unknown.get(0).getFileName());
+                    "masks that are taken to lie over their images voxel by voxel, because only one of both files has an"
+                            + " sform or qform code: " + counted(unknown));
+        }
+        if (!alone.isEmpty()) {
+            remarks.add("masks without an image, which are left out: " + counted(alone));
         }
         return remarks;
+    }
+
+    private static String counted(List<Path> files) {
+        return files.size() + ", such as " + files.get(0).getFileName();
     }
 
     @Override

@@ -123,7 +123,7 @@ class PlacementTest {
         assertThat(remarks(MIRRORED, distances(1, 1, 1)))
                 .singleElement()
                 .asString()
-                .contains("1 masks are taken to lie over their images", "sform or qform code", "seg0.nii");
+                .contains("taken to lie over their images", "sform or qform code: 1, such as seg0.nii");
         assertThatThrownBy(() -> remarks(MIRRORED, distances(1, 1, 2)))
                 .hasMessageContainingAll("found no orientation with voxels of 1x1x2 mm", "expected LAS");
         assertThat(remarks(distances(1, 1, 2), distances(1, 1, 2))).isEmpty();
@@ -141,9 +141,17 @@ class PlacementTest {
                 .asString()
                 .contains(
                         "lie differently",
-                        "2 as RAS with voxels of 1x1x1 mm, such as img0.nii",
-                        "1 as LAS",
-                        "img1.nii");
+                        "RAS with voxels of 1x1x1 mm: 2, such as img0.nii",
+                        "LAS with voxels of 1x1x1 mm: 1, such as img1.nii");
+    }
+
+    @Test
+    void aMaskWithoutAnImageIsTold() throws Exception {
+        write("seg7", STRAIGHT);
+        Files.createDirectories(folder.resolve("img9.nii"));
+
+        assertThat(remarks(STRAIGHT, STRAIGHT))
+                .containsExactly("masks without an image, which are left out: 1, such as seg7.nii");
     }
 
     @Test
