@@ -147,8 +147,7 @@ record VolumeFolder(List<Path> images) implements Dataset<LabelledVolume> {
         if (shapes.size() > 1) {
             StringJoiner all =
                     new StringJoiner("; ", "the images lie differently, and are taken as they are stored: ", "");
-            shapes.forEach((shape, files) -> all.add(
-                    files.size() + " as " + shape + ", such as " + files.get(0).getFileName()));
+            shapes.forEach((shape, files) -> all.add(shape + ": " + counted(files)));
             remarks.add(all.toString());
         }
         if (!unknown.isEmpty()) {
