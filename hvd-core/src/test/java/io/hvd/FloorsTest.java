@@ -55,7 +55,7 @@ class FloorsTest {
             // tensors over memory of CUDA's, for programs that bring it
             floor(TENSOR + ".cuda", TENSOR, ERROR, "jcuda.*", "org.bytedeco.javacpp.*"),
             floor(CONFIG, NET, ERROR),
-            // files that are there as a whole or not at all, and JSON for them
+            // files that are there as a whole or not at all, JSON for them, and texts that people write
             floor(FILE, LOG),
             // floor 1
             floor(SPI, TENSOR, ERROR, CONFIG),

@@ -25,12 +25,15 @@ import java.util.regex.Pattern;
 public final class TextFile {
     private static final char BYTE_ORDER_MARK = '\ufeff';
 
-    private static final Pattern BLANKS_OF_ANY_WIDTH = Pattern.compile("\\p{Zs}");
+    /** Blanks of Unicode, and letters that look like one: the Hangul fillers and Braille without a dot. */
+    private static final Pattern BLANKS_OF_ANY_WIDTH = Pattern.compile("[\\p{Zs}\\u115f\\u1160\\u2800\\u3164\\uffa0]");
+
     private static final Pattern BREAKS_AND_CONTROLS = Pattern.compile("[\\p{Zl}\\p{Zp}\\p{Cc}]");
 
-    /** Zero-width blanks, soft hyphens, byte order marks and directions, which stand for nothing inside a word. */
+    /** Zero-width blanks, soft hyphens, byte order marks, directions, tags and choices of emoji's look: nothing inside a word. */
     private static final Pattern UNSEEN =
-            Pattern.compile("[\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]");
+            Pattern.compile("[\\u00ad\\u034f\\u061c\\u180e\\u200b\\u200e\\u200f\\u202a-\\u202e"
+                    + "\\u2060-\\u2064\\u2066-\\u206f\\ufe0e\\ufe0f\\ufeff\\ufff9-\\ufffb\\x{e0000}-\\x{e007f}]");
 
     /** The joiners of Arabic and Indic scripts and of emoji mean something between two letters only. */
     private static final String NOTHING_AT_AN_END = " \u200c\u200d";
@@ -49,7 +52,7 @@ public final class TextFile {
 
     /** As {@link #read(Path)} for a file whose bytes are there already. */
     public static String decode(Path file, byte[] bytes) throws FileSystemException {
-        requireNoWideText(file, bytes, bytes.length);
+        requireNoWideText(file, bytes);
         CharsetDecoder decoder = StandardCharsets.UTF_8.newDecoder();
         ByteBuffer in = ByteBuffer.wrap(bytes);
         CharBuffer out = CharBuffer.allocate(bytes.length);
@@ -76,7 +79,7 @@ public final class TextFile {
         PushbackInputStream in = new PushbackInputStream(Files.newInputStream(file), 3);
         try {
             byte[] first = in.readNBytes(3);
-            requireNoWideText(file, first, first.length);
+            requireNoWideText(file, first);
             if (!new String(first, StandardCharsets.UTF_8).equals(String.valueOf(BYTE_ORDER_MARK))) {
                 in.unread(first);
             }
@@ -112,22 +115,22 @@ public final class TextFile {
     /** A text for a message, in which what cannot be seen is written as in Java, such as {@code \u200b}. */
     public static String shown(String text) {
         StringBuilder shown = new StringBuilder();
-        text.chars().forEach(c -> {
-            boolean unseen = c != ' '
-                    && (Character.isISOControl(c)
-                            || Character.isSpaceChar(c)
-                            || Character.getType(c) == Character.FORMAT);
-            shown.append(unseen ? String.format(Locale.ROOT, "\\u%04x", c) : String.valueOf((char) c));
+        text.codePoints().forEach(c -> {
+            String one = Character.toString(c);
+            boolean unseen = Character.isISOControl(c)
+                    || Character.getType(c) == Character.FORMAT
+                    || !visible(one).equals(one);
+            shown.append(unseen ? String.format(Locale.ROOT, "\\u%04x", c) : one);
         });
         return shown.toString();
     }
 
     /** UTF-16 and UTF-32 begin with a mark of their own, or have zeros beside the letters that they share with ASCII. */
-    private static void requireNoWideText(Path file, byte[] bytes, int length) throws FileSystemException {
-        boolean marked = length >= 2
+    private static void requireNoWideText(Path file, byte[] bytes) throws FileSystemException {
+        boolean marked = bytes.length >= 2
                 && ((bytes[0] == (byte) 0xff && bytes[1] == (byte) 0xfe)
                         || (bytes[0] == (byte) 0xfe && bytes[1] == (byte) 0xff));
-        boolean zero = length >= 2 && (bytes[0] == 0 || bytes[1] == 0);
+        boolean zero = bytes.length >= 2 && (bytes[0] == 0 || bytes[1] == 0);
         if (marked || zero) {
             throw new FileSystemException(
                     file.toString(),

@@ -87,8 +87,24 @@ class TextFileTest {
     @Test
     void whatCannotBeSeenGoesFromAWord() {
         for (String unseen : new String[] {
-            "\ufeff", "\u200b", " ", "\u00a0", "\t", "\r", "\u2003", "\u3000", "\u2060", "\u200e", "\u0000", "\u200d",
-            "\u202f", "\u0085"
+            "\ufeff",
+            "\u200b",
+            " ",
+            "\u00a0",
+            "\t",
+            "\r",
+            "\u2003",
+            "\u3000",
+            "\u2060",
+            "\u200e",
+            "\u0000",
+            "\u200d",
+            "\u202f",
+            "\u3164",
+            "\u2800",
+            "\ufe0f",
+            "\udb40\udc41",
+            "\u0085"
         }) {
             assertThat(TextFile.clean(unseen + "spam" + unseen))
                     .as(TextFile.shown(unseen))
