@@ -65,6 +65,7 @@ MpiContractIT        the contract with 8 ranks and with more settings, and all o
 NamespaceHostsIT     horovodrun between hosts (root)
 NibabelIT            NIfTI files that Python's nibabel reads and writes
 NoHangIT             known long work of one of two ranks, settled and negotiating, and beside a transfer by MPI
+NumpyReferenceTest   reductions, metrics, reducers and 16-bit floats beside numpy, of values that Python has made
 OverflowIT           an overflow on one of four ranks
 PageCommandsIT       the training under plain mpirun that the pages show
 ProgramGeneratorTest the ends of 500 random programs of each kind instead of 30
@@ -89,6 +90,7 @@ TextCnnIT            the preset of textcnn to nine of ten topics, on 1, 2 and 4 
 ThreadsIT            digits with threads of two processes
 ThreadsOnGpusTest    kernels of two ranks beside one that allocates
 TorchColdCacheIT     rank threads that find LibTorch prepared
+TorchReferenceTest   optimizers, clipping, schedules, samplers and batch norms beside torch, of values that Python has made
 TorchTensorsTest     LibTorch's tensors beyond 2^31 bytes
 UNetIT               the 3-D UNet on 1, 2 and 4 ranks, with a mean Dice of 0.8, and its evaluation on 3
 EOF

@@ -55,7 +55,7 @@ class FloorsTest {
             // tensors over memory of CUDA's, for programs that bring it
             floor(TENSOR + ".cuda", TENSOR, ERROR, "jcuda.*", "org.bytedeco.javacpp.*"),
             floor(CONFIG, NET, ERROR),
-            // files that are there as a whole or not at all, and JSON for them
+            // files that are there as a whole or not at all, JSON for them, and texts that people write
             floor(FILE, LOG),
             // floor 1
             floor(SPI, TENSOR, ERROR, CONFIG),
@@ -140,7 +140,7 @@ class FloorsTest {
                     "org.apache.commons.cli.*",
                     "com.google.gson.*"),
             // the live view
-            floor("io.hvd.top", "io.hvd.launch", CONFIG, "org.apache.commons.cli.*", "com.google.gson.*"),
+            floor("io.hvd.top", "io.hvd.launch", CONFIG, FILE, "org.apache.commons.cli.*", "com.google.gson.*"),
             // pages of runs
             floor("io.hvd.report", "io.hvd.launch", CONFIG, FILE, "org.apache.commons.cli.*", "com.google.gson.*"),
             // the main class that names the programs

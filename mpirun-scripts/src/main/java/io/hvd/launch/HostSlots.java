@@ -1,7 +1,7 @@
 package io.hvd.launch;
 
+import io.hvd.file.TextFile;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -26,10 +26,10 @@ public record HostSlots(String host, int slots) {
     public static List<HostSlots> parse(String hosts) {
         List<HostSlots> found = new ArrayList<>();
         for (String token : hosts.split(",", -1)) {
-            found.add(match(TOKEN, token.strip())
+            found.add(match(TOKEN, TextFile.clean(token))
                     .orElseThrow(() -> new UsageException(
                             "host-format",
-                            "-H " + hosts + ": \"" + token.strip()
+                            "-H " + hosts + ": \"" + TextFile.shown(token.strip())
                                     + "\" is not of the form host:slots with at least one slot, as in node1:4")));
         }
         return merge(found);
@@ -40,13 +40,13 @@ public record HostSlots(String host, int slots) {
         List<HostSlots> found = new ArrayList<>();
         List<String> lines = lines(file);
         for (int i = 0; i < lines.size(); i++) {
-            String line = lines.get(i).replaceFirst("#.*", "").strip();
+            String line = TextFile.clean(lines.get(i).replaceFirst("#.*", ""));
             int number = i + 1;
             if (!line.isEmpty()) {
                 found.add(match(LINE, line)
                         .orElseThrow(() -> new UsageException(
                                 "hostfile-format",
-                                file + " line " + number + ": \"" + line
+                                file + " line " + number + ": \"" + TextFile.shown(line)
                                         + "\" is not of the form: host slots=N with at least one slot")));
             }
         }
@@ -72,7 +72,7 @@ public record HostSlots(String host, int slots) {
 
     private static List<String> lines(Path file) {
         try {
-            return Files.readAllLines(file);
+            return TextFile.lines(file);
         } catch (IOException e) {
             throw new UsageException("hostfile-unreadable", "hostfile " + file + " cannot be read: " + e);
         }

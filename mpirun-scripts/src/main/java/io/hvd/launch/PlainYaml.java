@@ -1,10 +1,8 @@
 package io.hvd.launch;
 
+import io.hvd.file.TextFile;
 import java.io.IOException;
 import java.io.InputStream;
-import java.nio.ByteBuffer;
-import java.nio.charset.CharacterCodingException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.snakeyaml.engine.v2.api.Load;
@@ -69,12 +67,7 @@ final class PlainYaml {
                 throw refused("has more than " + MOST_BYTES
                         + " bytes, and no config file needs so many; is it the right file?");
             }
-            return StandardCharsets.UTF_8
-                    .newDecoder()
-                    .decode(ByteBuffer.wrap(bytes))
-                    .toString();
-        } catch (CharacterCodingException e) {
-            throw new UsageException("config-unreadable", "--config-file " + file + " is not text in UTF-8");
+            return TextFile.visible(TextFile.decode(file, bytes));
         } catch (IOException e) {
             throw new UsageException("config-unreadable", "--config-file " + file + " cannot be read: " + e);
         }

@@ -3,9 +3,8 @@ package io.hvd.report;
 import com.google.gson.Gson;
 import com.google.gson.JsonParseException;
 import io.hvd.file.RegularFile;
+import io.hvd.file.TextFile;
 import java.io.IOException;
-import java.nio.charset.MalformedInputException;
-import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
@@ -43,11 +42,9 @@ record CardFile(Path file) {
 
     private Card parsed() throws ReportException {
         try {
-            return new Gson().fromJson(Files.readString(RegularFile.at(file)), Card.class);
+            return new Gson().fromJson(TextFile.read(RegularFile.at(file)), Card.class);
         } catch (NoSuchFileException e) {
             throw new ReportException(file.getParent() + " holds no run: there is no " + file.getFileName() + " in it");
-        } catch (MalformedInputException e) {
-            throw new ReportException(file + " is no text in UTF-8");
         } catch (JsonParseException e) {
             throw new ReportException(file + ": " + firstLine(e.getMessage()) + RegularFile.inWords(file));
         } catch (IOException e) {

@@ -4,9 +4,8 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParseException;
 import com.google.gson.JsonParser;
 import io.hvd.file.RegularFile;
+import io.hvd.file.TextFile;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -31,7 +30,7 @@ record ScalarFile(Path file) {
 
     private String text() throws ReportException {
         try {
-            return new String(Files.readAllBytes(RegularFile.at(file)), StandardCharsets.UTF_8);
+            return TextFile.read(RegularFile.at(file));
         } catch (IOException e) {
             throw new ReportException(file + " cannot be read: " + e);
         }

@@ -1,6 +1,7 @@
 package io.hvd.top;
 
 import io.hvd.config.HvdProgram;
+import io.hvd.file.TextFile;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;
@@ -90,7 +91,7 @@ public final class HvdMonitor {
     }
 
     private int plotOf(Path csv, MonitorFlags flags) throws IOException {
-        List<String> lines = Files.readAllLines(csv);
+        List<String> lines = TextFile.lines(csv);
         lines.stream().map(Reading::parse).flatMap(Optional::stream).forEach(readings::add);
         if (readings.isEmpty()) {
             err.println("hvd-monitor: none of the " + lines.size() + " lines of " + csv + " has the columns "

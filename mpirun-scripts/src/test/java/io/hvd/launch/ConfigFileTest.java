@@ -19,6 +19,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 final class ConfigFileTest {
 
@@ -171,12 +172,22 @@ final class ConfigFileTest {
                 .hasMessageContainingAll("/dev/zero", "65536 bytes");
     }
 
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "\ufeffparams:\r\n  cycle_time_ms:\u00a07\u200b\r\n",
+                "params:\n\u00a0\u00a0cycle_time_ms: 7\u00a0\n",
+            })
+    void whatCannotBeSeenIsNoPartOfAKeyOrAValue(String yaml) throws IOException {
+        assertThat(variables(with(yaml))).containsEntry("HOROVOD_CYCLE_TIME", "7");
+    }
+
     @Test
     void whatIsNoTextIsRefused() throws IOException {
         Path file = Files.write(folder.resolve("job.yaml"), new byte[] {'a', ':', ' ', (byte) 0xff, (byte) 0xfe});
 
         assertThatThrownBy(() -> parse(List.of("-np", "1", "--config-file", file.toString(), "true")))
-                .hasMessageContainingAll("config-unreadable", "UTF-8");
+                .hasMessageContainingAll("config-unreadable", "not a text in UTF-8", "0xff", "line 1");
     }
 
     private org.assertj.core.api.AbstractThrowableAssert<?, ?> refused(String yaml) {

@@ -123,6 +123,22 @@ final class HvdReportTest {
     }
 
     @Test
+    void filesThatAnEditorHasSavedInItsOwnWayAreReadAndOtherEncodingsNamed() throws IOException {
+        run("a", 1);
+        Path card = folder.resolve("a/run.json");
+        Path scalars = folder.resolve("a/scalars.jsonl");
+        String plain = html("a");
+        for (Path file : List.of(card, scalars)) {
+            Files.writeString(file, "\ufeff" + Files.readString(file).replace("\n", "\r\n"));
+        }
+        assertThat(html("a")).isEqualTo(plain);
+
+        Files.writeString(scalars, Files.readString(scalars), StandardCharsets.UTF_16);
+        assertThat(report("a")).isEqualTo(1);
+        assertThat(err.toString(StandardCharsets.UTF_8)).contains(scalars.toString(), "UTF-16", "expected UTF-8");
+    }
+
+    @Test
     void withoutScalarsTheCardHasThoseOfTheEpochs() throws IOException {
         run("a", 1);
         Files.delete(folder.resolve("a/scalars.jsonl"));

@@ -163,7 +163,7 @@ final class HvdMonitorTest {
         assertThat(run("--read", csv.toString(), "--plot", plot.toString())).isZero();
         assertThat(Files.readString(plot)).contains("Load and memory of each GPU", "<polyline");
 
-        Files.write(csv, List.of(Reading.RANK_COLUMNS, FIRST));
+        Files.write(csv, List.of("\ufeff" + Reading.RANK_COLUMNS + "\r", FIRST + "\r"));
         assertThat(run("--read", csv.toString(), "--plot", plot.toString())).isZero();
         assertThat(Files.readString(plot)).contains("Load and memory of each rank");
 

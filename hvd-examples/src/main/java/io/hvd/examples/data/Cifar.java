@@ -11,7 +11,7 @@ import java.util.OptionalDouble;
 
 /**
  * CIFAR-10, or colour images laid out like it, from a folder that holds either its binary files ({@code
- * data_batch_1.bin} and so on, {@code test_batch.bin}) or a folder of JPEG files for every class below {@code train}
+ * data_batch_1.bin} and so on, {@code test_batch.bin}) or a folder of JPEG or PNG files for every class below {@code train}
  * and {@code test}. Channels are normalised with mean (0.4915, 0.4823, 0.4468) and deviation (0.2470, 0.2435, 0.2616).
  *
  * <p>A. Krizhevsky, "Learning Multiple Layers of Features from Tiny Images", Technical Report, University of Toronto,
@@ -19,13 +19,14 @@ import java.util.OptionalDouble;
  */
 public final class Cifar {
     private static final String TRAIN_FILES = "data_batch_\\d+\\.bin";
+    private static final String TRAIN = "train";
     private static final String TEST_FILES = "test_batch\\.bin";
     private static final long SPLIT_SEED = 10;
 
     private Cifar() {}
 
     /**
-     * Opens the folder. Binary files are read at once, JPEG files when their samples are read.
+     * Opens the folder. Binary files are read at once, others when their samples are read.
      *
      * @param trainFraction the share of the images to train on if one of the two parts is missing; the other part is
      *     then split at random, in the same way each time. If it is empty, a missing part is an error
@@ -37,7 +38,7 @@ public final class Cifar {
         if (!Files.isDirectory(folder)) {
             throw new NoSuchFileException(folder.toString(), null, "there is no such folder");
         }
-        Optional<ColourImages> train = part(folder, TRAIN_FILES, "train");
+        Optional<ColourImages> train = part(folder, TRAIN_FILES, TRAIN);
         Optional<ColourImages> test = part(folder, TEST_FILES, "test");
         if (train.isPresent() && test.isPresent()) {
             requireAlike(folder, train.get(), test.get());
@@ -56,7 +57,11 @@ public final class Cifar {
         if (!batches.isEmpty()) {
             return Optional.of(CifarBatches.read(batches));
         }
-        return JpegFolder.open(folder.resolve(subfolder)).map(ColourImages.class::cast);
+        Optional<JpegFolder> images = JpegFolder.open(folder.resolve(subfolder));
+        if (images.isPresent() && subfolder.equals(TRAIN)) {
+            images.get().listed().requireImagesOfEveryClass(folder.resolve(subfolder));
+        }
+        return images.map(ColourImages.class::cast);
     }
 
     private static void requireAlike(Path folder, ColourImages train, ColourImages test) throws IOException {
@@ -79,7 +84,8 @@ public final class Cifar {
                 folder.toString(),
                 null,
                 "no " + (train ? "training" : "test") + " images: looked for "
-                        + (train ? "data_batch_1.bin" : "test_batch.bin") + " and for class folders of JPEG files in "
+                        + (train ? "data_batch_1.bin" : "test_batch.bin")
+                        + " and for class folders of JPEG or PNG files in "
                         + (train ? "train" : "test") + "/"
                         + (other ? "; a train fraction splits the images that are there" : ""));
     }

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * A folder of JPEG files for every class. The classes are numbered by the order of their names, and a file is decoded
+ * A folder of JPEG and PNG files for every class. The classes are numbered by the order of their names, and a file is decoded
  * each time its sample is read, on the thread that reads it.
  */
 final class JpegFolder implements ColourImages {
@@ -17,7 +17,7 @@ final class JpegFolder implements ColourImages {
 
     private JpegFolder(ClassFolders listed) throws IOException {
         this.listed = listed;
-        JpegImage first = JpegImage.read(listed.files().get(0));
+        JpegImage first = JpegImage.readAsColours(listed.files().get(0));
         this.rows = first.rows();
         this.columns = first.columns();
     }
@@ -29,8 +29,12 @@ final class JpegFolder implements ColourImages {
         if (!Files.isDirectory(folder)) {
             return Optional.empty();
         }
-        ClassFolders listed = ClassFolders.list(folder, "jpe?g");
+        ClassFolders listed = ClassFolders.list(folder);
         return listed.files().isEmpty() ? Optional.empty() : Optional.of(new JpegFolder(listed));
+    }
+
+    ClassFolders listed() {
+        return listed;
     }
 
     @Override
@@ -56,7 +60,7 @@ final class JpegFolder implements ColourImages {
     @Override
     public ImageSample get(int index) throws IOException {
         Path file = listed.files().get(index);
-        JpegImage image = JpegImage.read(file);
+        JpegImage image = JpegImage.readAsColours(file);
         if (image.rows() != rows || image.columns() != columns) {
             throw new IOException(file + ": found " + image.columns() + "x" + image.rows() + " pixels, expected "
                     + columns + "x" + rows + " as in " + listed.files().get(0));

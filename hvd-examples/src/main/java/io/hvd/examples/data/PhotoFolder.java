@@ -15,7 +15,7 @@ record PhotoFolder(ClassFolders listed) implements Photos {
         if (!Files.isDirectory(folder)) {
             throw new NoSuchFileException(folder.toString(), null, "there is no such folder");
         }
-        ClassFolders listed = ClassFolders.list(folder, "jpe?g|png");
+        ClassFolders listed = ClassFolders.list(folder);
         if (listed.files().isEmpty()) {
             throw new NoSuchFileException(
                     folder.toString(), null, "no images: looked for CLASS/*.jpg, *.jpeg and *.png in it");

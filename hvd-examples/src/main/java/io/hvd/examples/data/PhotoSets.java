@@ -23,10 +23,11 @@ public final class PhotoSets {
      * Lists the JPEG and PNG files of both folders, each of which has a folder for every class.
      *
      * @throws java.nio.file.NoSuchFileException if a folder is missing, or has no images
-     * @throws IOException if the folders have different classes
+     * @throws IOException if the folders have different classes, or one to train on is without images
      */
     public static PhotoSets open(Path trainFolder, Path validationFolder) throws IOException {
         PhotoFolder train = PhotoFolder.open(trainFolder);
+        train.listed().requireImagesOfEveryClass(trainFolder);
         PhotoFolder validation = PhotoFolder.open(validationFolder);
         if (!train.classNames().equals(validation.classNames())) {
             throw new IOException(trainFolder + " has the classes " + train.classNames() + ", " + validationFolder

@@ -1,9 +1,7 @@
 package io.hvd.examples.text;
 
-import io.hvd.file.RegularFile;
+import io.hvd.file.TextFile;
 import java.io.IOException;
-import java.nio.charset.CharacterCodingException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -12,9 +10,10 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.apache.commons.cli.ParseException;
 
-/** Reads sentences with a label each from a text file: a line is the label, a tab, and the text. */
+/** Reads sentences with a label each from a text file: a line is the label, a tab, and the text. What cannot be seen counts in neither. */
 final class LabelledSentences {
-    private static final Pattern BETWEEN_WORDS = Pattern.compile("[^\\p{L}\\p{N}']+");
+    private static final Pattern BETWEEN_WORDS = Pattern.compile("[^\\p{L}\\p{M}\\p{N}'\u200c\u200d]+");
+    private static final Pattern MARKS_ALONE = Pattern.compile("[\\p{M}\u200c\u200d]*");
     private static final int LEAST = 20;
 
     private LabelledSentences() {}
@@ -25,7 +24,7 @@ final class LabelledSentences {
         List<Corpus.Sentence> sentences = new ArrayList<>();
         List<String> lines = lines(flag, file);
         for (int i = 0; i < lines.size(); i++) {
-            if (!lines.get(i).isBlank()) {
+            if (!TextFile.clean(lines.get(i)).isEmpty()) {
                 sentences.add(sentence(flag, i + 1, lines.get(i)));
             }
         }
@@ -39,9 +38,7 @@ final class LabelledSentences {
 
     private static List<String> lines(String flag, Path file) throws ParseException {
         try {
-            return Files.readAllLines(file);
-        } catch (CharacterCodingException e) {
-            throw new ParseException(flag + " is not a text in UTF-8: " + e + RegularFile.inWords(file));
+            return TextFile.lines(file);
         } catch (IOException e) {
             throw new ParseException(flag + " cannot be read: " + e);
         }
@@ -50,15 +47,17 @@ final class LabelledSentences {
     private static Corpus.Sentence sentence(String flag, int number, String line) throws ParseException {
         int tab = line.indexOf('\t');
         List<String> words = tab < 0 ? List.of() : words(line.substring(tab + 1));
-        if (tab < 1 || words.isEmpty()) {
-            throw new ParseException(flag + ", line " + number + ": found \"" + line + "\", expected LABEL TAB TEXT");
+        String label = tab < 0 ? "" : TextFile.clean(line.substring(0, tab));
+        if (label.isEmpty() || words.isEmpty()) {
+            throw new ParseException(
+                    flag + ", line " + number + ": found \"" + TextFile.shown(line) + "\", expected LABEL TAB TEXT");
         }
-        return new Corpus.Sentence(line.substring(0, tab), words);
+        return new Corpus.Sentence(label, words);
     }
 
     static List<String> words(String text) {
-        return Stream.of(BETWEEN_WORDS.split(text.toLowerCase(Locale.ROOT)))
-                .filter(word -> !word.isEmpty())
+        return Stream.of(BETWEEN_WORDS.split(TextFile.clean(text).toLowerCase(Locale.ROOT)))
+                .filter(word -> !MARKS_ALONE.matcher(word).matches())
                 .toList();
     }
 }

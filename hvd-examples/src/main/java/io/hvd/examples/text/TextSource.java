@@ -2,9 +2,8 @@ package io.hvd.examples.text;
 
 import io.hvd.HvdContext;
 import io.hvd.file.RegularFile;
+import io.hvd.file.TextFile;
 import java.io.IOException;
-import java.nio.charset.CharacterCodingException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 import org.apache.commons.cli.ParseException;
@@ -19,7 +18,7 @@ record TextSource(Optional<Path> file, long seed) {
     private static final int WRITTEN_CHARACTERS = 60_000;
 
     /**
-     * Reads the text; every rank calls it.
+     * Reads the text, of which a byte order mark is no part; every rank calls it.
      *
      * @throws ParseException on every rank, with the same words, if a rank cannot read its file
      */
@@ -37,9 +36,7 @@ record TextSource(Optional<Path> file, long seed) {
             throw new ParseException(flag + " " + pointer.get());
         }
         try {
-            return Text.of(Files.readString(file.get()));
-        } catch (CharacterCodingException e) {
-            throw new ParseException(flag + " is not a text in UTF-8: " + e + RegularFile.inWords(file.get()));
+            return Text.of(TextFile.read(file.get()));
         } catch (IOException e) {
             throw new ParseException(flag + " cannot be read: " + e);
         }

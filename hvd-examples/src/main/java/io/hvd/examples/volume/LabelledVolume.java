@@ -7,6 +7,9 @@ package io.hvd.examples.volume;
  * @param label 0 where there is nothing, any other value elsewhere
  */
 record LabelledVolume(String name, Volume image, Volume label) {
+    /** What a scale of the file may leave of a whole number. */
+    private static final float ROUNDING = 1e-4f;
+
     LabelledVolume {
         if (!image.hasSizesOf(label)) {
             throw new IllegalArgumentException("the label of " + name + " has " + label.sizes() + " voxels, expected "
@@ -17,7 +20,8 @@ record LabelledVolume(String name, Volume image, Volume label) {
     /**
      * Maps the image's values to 0..1, and leaves the label as it is.
      *
-     * @throws IllegalArgumentException that names the first voxel which is infinite or not a number
+     * @throws IllegalArgumentException that names the first voxel of the image which is infinite or not a number, or of the label
+     *     which is no whole number of at least 0, as a probability is
      */
     LabelledVolume scaled() {
         float[] voxels = image.voxels();
@@ -27,6 +31,18 @@ record LabelledVolume(String name, Volume image, Volume label) {
                         "voxel " + i + " of " + name + " is " + voxels[i] + ", expected a finite number");
             }
         }
+        requireLabels();
         return new LabelledVolume(name, image.scaledToUnit(), label);
+    }
+
+    private void requireLabels() {
+        float[] labels = label.voxels();
+        for (int i = 0; i < labels.length; i++) {
+            float whole = (float) Math.rint(labels[i]);
+            if (!(whole >= 0 && whole < Float.POSITIVE_INFINITY && Math.abs(labels[i] - whole) <= ROUNDING * whole)) {
+                throw new IllegalArgumentException("voxel " + i + " of the label of " + name + " is " + labels[i]
+                        + ", expected a whole number of at least 0");
+            }
+        }
     }
 }

@@ -27,7 +27,8 @@ public final class Nifti {
         try (NiftiInput in = NiftiInput.open(file)) {
             NiftiHeader header = header(file, in);
             in.skipTo(header.offset(), "what precedes its voxels, up to byte " + header.offset());
-            return new Volume(header.width(), header.height(), header.depth(), voxels(in, header), header.space());
+            return new Volume(
+                    header.width(), header.height(), header.depth(), voxels(file, in, header), header.space());
         }
     }
 
@@ -44,7 +45,7 @@ public final class Nifti {
         return NiftiHeader.read(file, header);
     }
 
-    private static float[] voxels(NiftiInput in, NiftiHeader header) throws IOException {
+    private static float[] voxels(Path file, NiftiInput in, NiftiHeader header) throws IOException {
         int width = header.type().bytes;
         long end = header.offset() + header.voxels() * width;
         String what = end + ", where its " + header.voxels() + " voxels end";
@@ -57,7 +58,12 @@ public final class Nifti {
             in.fill(piece, count * width, what);
             values.clear();
             for (int i = first; i < first + count; i++) {
-                voxels[i] = (float) (header.slope() * header.type().read(values) + header.intercept());
+                double voxel = header.slope() * header.type().read(values) + header.intercept();
+                voxels[i] = (float) voxel;
+                if (Float.isInfinite(voxels[i]) && Double.isFinite(voxel)) {
+                    throw new IOException(file + ": voxel " + i + " is " + voxel + ", expected at most "
+                            + Float.MAX_VALUE + ", which a float has room for");
+                }
             }
         }
         return voxels;

@@ -2,6 +2,7 @@ package io.hvd.examples.volume;
 
 import io.hvd.data.Dataset;
 import io.hvd.data.SplitMix64;
+import io.hvd.file.TextFile;
 import io.hvd.file.WholeFile;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -146,7 +147,7 @@ record SyntheticVolumes(int size, long seed) {
         if (!Files.exists(mark)) {
             WholeFile.write(mark, (mine + "\n").getBytes(StandardCharsets.UTF_8));
         }
-        String found = Files.readString(mark).strip();
+        String found = TextFile.clean(TextFile.read(mark));
         if (!found.equals(mine)) {
             throw new IOException(mark + " says that the volumes beside it were drawn with " + found + ", expected "
                     + mine + "; name another folder, or delete this one");

@@ -6,6 +6,7 @@ import io.hvd.examples.training.LocalRootFirst;
 import io.hvd.examples.training.RankMistakes;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
@@ -77,7 +78,10 @@ record VolumeData(VolumeSet train, VolumeSet eval, boolean drawn, String origin)
             }
             SyntheticVolumes.generate(folder, choice.drawnInAll(), choice.size(), choice.seed());
         } else {
-            VolumeFolder.of(folder).requireSizes(roi);
+            List<String> remarks = VolumeFolder.of(folder).requireFitting(roi);
+            if (hvd.rank() == 0) {
+                remarks.forEach(System.out::println);
+            }
         }
     }
 

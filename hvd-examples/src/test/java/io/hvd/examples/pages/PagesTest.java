@@ -59,7 +59,8 @@ class PagesTest {
 
     /** The lines of a program's main method. */
     private static List<String> body(String program) {
-        String source = Pages.read(OWN_TRAINER.resolve("src/main/java/com/example").resolve(program));
+        String source =
+                Pages.read(OWN_TRAINER.resolve("src/main/java/com/example").resolve(program));
         return withoutIndentation(source.substring(source.indexOf("main(String[] args) {\n")))
                 .lines()
                 .skip(1)

@@ -9,6 +9,7 @@ import io.hvd.optimizer.torch.TorchRuntime;
 import io.hvd.optimizer.torch.TorchTensors;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -20,6 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The net of {@code textcnn}, and the sentences and word vectors that it reads. */
 class TextCnnTest {
@@ -101,6 +103,49 @@ class TextCnnTest {
         });
         assertThat(Corpus.of(LabelledSentences.of(file), 2).train().get(0).words())
                 .containsExactly(3, 2);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "\ufeff%s\tnice caf\u00e9\r",
+                "%s \tnice cafe\u0301",
+                "\u00a0%s\u200b\t\u00a0nice\u00a0caf\u00e9\u200b",
+                "\t%s",
+                "go\u200bod\tni\u00adce caf\u00e9",
+            })
+    void whatCannotBeSeenMakesNoFurtherLabelAndNoFurtherWord(String form) throws Exception {
+        List<String> lines = new ArrayList<>();
+        for (int i = 0; i < 20; i++) {
+            lines.add((i % 2 == 0 ? "good" : "bad") + "\tnice caf\u00e9");
+        }
+        lines.add("\u00a0\u200b");
+        lines.set(0, form.startsWith("\t") ? lines.get(0) + form.replace("%s", "") : form.replace("%s", "good"));
+        Path file = Files.write(folder.resolve("sentences"), lines);
+
+        List<Corpus.Sentence> sentences = LabelledSentences.of(file);
+
+        assertThat(sentences).hasSize(20);
+        assertThat(sentences).extracting(Corpus.Sentence::label).containsOnly("good", "bad");
+        assertThat(sentences).extracting(Corpus.Sentence::words).containsOnly(List.of("nice", "caf\u00e9"));
+    }
+
+    @Test
+    void theVowelSignsOfAWordAreInIt() {
+        assertThat(LabelledSentences.words("\u0939\u093f\u0928\u094d\u0926\u0940, \u0301!"))
+                .containsExactly("\u0939\u093f\u0928\u094d\u0926\u0940");
+    }
+
+    @Test
+    void aFileOfVectorsMayHaveAMarkTabsAndBlanksAtTheEnd() throws Exception {
+        Path file = Files.writeString(
+                folder.resolve("vectors"), "\ufeff4 2 \r\nred\t1 2 \r\ncafe\u0301 3 4\t\nred\u200b 5 6\n\u00a0 7 8\n");
+
+        WordVectors vectors = WordVectors.of(file, List.of("red", "caf\u00e9", "grey"));
+
+        assertThat(vectors.vectors()).containsOnlyKeys("red", "caf\u00e9");
+        assertThat(vectors.vectors().get("red")).containsExactly(1, 2);
+        assertThat(vectors.vectors().get("caf\u00e9")).containsExactly(3, 4);
     }
 
     @ParameterizedTest

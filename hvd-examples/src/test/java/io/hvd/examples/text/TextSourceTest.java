@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -45,7 +46,7 @@ class TextSourceTest {
                 .hasSize(3)
                 .containsOnly(said.get(0))
                 .allSatisfy(each -> assertThat(each)
-                        .contains("text-1 is not a text in UTF-8", "on rank 1 (")
+                        .contains("text-1: it is not a text in UTF-8: found byte 0xc3 in line 1", "on rank 1 (")
                         .endsWith(" and on 1 more of 3 ranks"));
     }
 
@@ -54,6 +55,24 @@ class TextSourceTest {
         Path file = Files.writeString(folder.resolve("text"), "to be");
 
         assertThat(Hvd.spawn(2, hvd -> read(hvd, file))).containsOnly("5 characters");
+    }
+
+    @Test
+    void ofATextOnlyTheByteOrderMarkIsTakenAway() throws Exception {
+        String text = " to\u00a0be\u200b\r\n\ufeffor e\u0301\t \n";
+        Path file = Files.writeString(folder.resolve("text"), "\ufeff" + text);
+
+        Text read = Hvd.spawn(1, hvd -> new TextSource(Optional.of(file), 1).read(hvd))
+                .get(0);
+
+        assertThat(read.decode(read.places())).isEqualTo(text);
+    }
+
+    @Test
+    void aTextInUtf16IsNamedSo() throws Exception {
+        Path file = Files.writeString(folder.resolve("text"), "to be", StandardCharsets.UTF_16);
+
+        assertThat(Hvd.spawn(1, hvd -> read(hvd, file)).get(0)).contains("text", "UTF-16", "expected UTF-8");
     }
 
     private static String read(HvdContext hvd, Path file) {

@@ -17,6 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class NiftiTest {
     private static final VoxelSpace SPACE = new VoxelSpace(
@@ -95,6 +96,26 @@ class NiftiTest {
 
         assertThat(Nifti.read(Files.write(folder.resolve("a"), bytes.array())).voxels())
                 .startsWith(5, 0);
+    }
+
+    @ParameterizedTest
+    @ValueSource(floats = {Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY})
+    void aSlopeThatIsNoNumberIsNoneAsNibabelHasIt(float slope) throws IOException {
+        ByteBuffer bytes = header(ByteOrder.LITTLE_ENDIAN, 352 + 12);
+        bytes.putFloat(112, slope).putFloat(116, 7);
+        bytes.putShort(352, (short) 5);
+
+        assertThat(Nifti.read(Files.write(folder.resolve("a"), bytes.array())).voxels())
+                .startsWith(5, 0);
+    }
+
+    @Test
+    void aVoxelThatAFloatHasNoRoomForIsNamed() {
+        ByteBuffer bytes = header(ByteOrder.LITTLE_ENDIAN, 352 + 48);
+        bytes.putShort(70, (short) 64).putShort(72, (short) 64);
+        bytes.putDouble(352 + 8, -1e300);
+
+        refuse(bytes.array(), "voxel 1 is -1.0E300, expected at most 3.4028235E38");
     }
 
     @Test

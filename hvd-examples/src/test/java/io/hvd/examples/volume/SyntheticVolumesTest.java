@@ -77,7 +77,7 @@ class SyntheticVolumesTest {
         assertThat(Files.getLastModifiedTime(folder.resolve("img0.nii.gz"))).isEqualTo(old);
         assertThat(SyntheticVolumes.missing(folder, 11)).isZero();
         VolumeFolder read = VolumeFolder.of(folder);
-        read.requireSizes(SIZE);
+        assertThat(read.requireFitting(SIZE)).isEmpty();
         assertThat(read.asSet().names())
                 .hasSize(11)
                 .startsWith("img0", "img1", "img2")

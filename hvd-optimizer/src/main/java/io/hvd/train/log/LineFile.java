@@ -1,6 +1,7 @@
 package io.hvd.train.log;
 
 import io.hvd.file.RegularFile;
+import io.hvd.file.TextFile;
 import io.hvd.file.WholeFile;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -41,7 +42,7 @@ final class LineFile implements ScalarSink {
     }
 
     private static String upTo(long lastStep, Path file, LineFormat format) throws IOException {
-        String text = Files.readString(RegularFile.at(file));
+        String text = TextFile.read(RegularFile.at(file));
         StringBuilder kept = new StringBuilder(titles(format));
         // Not lines(): a tag may have a carriage return, which ends no line of the file.
         List<String> lines =

@@ -6,6 +6,7 @@ import com.google.gson.JsonParseException;
 import com.google.gson.JsonPrimitive;
 import com.google.gson.JsonSerializer;
 import io.hvd.file.RegularFile;
+import io.hvd.file.TextFile;
 import io.hvd.file.WholeFile;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -43,7 +44,7 @@ record RunCardFile(Path file) {
     /** @throws FileSystemException that names the file, if this is no run card of this form */
     RunCard read() throws IOException {
         try {
-            RunCard card = gson().fromJson(Files.readString(RegularFile.at(file)), RunCard.class);
+            RunCard card = gson().fromJson(TextFile.read(RegularFile.at(file)), RunCard.class);
             if (card != null && card.format() == RunCard.FORMAT && card.starts() != null && card.epochs() != null) {
                 return card;
             }

@@ -153,6 +153,24 @@ class ScalarWriterTest {
     }
 
     @Test
+    void filesThatAnEditorHasSavedInItsOwnWayAreGoneOnWith() throws IOException {
+        try (HvdContext hvd = alone()) {
+            try (ScalarWriter writer = ScalarWriter.open(hvd, folder)) {
+                writer.addScalar("loss", 1, 1);
+            }
+            for (String name : List.of("scalars.jsonl", "scalars.csv")) {
+                Path file = folder.resolve(name);
+                Files.writeString(file, "\ufeff" + Files.readString(file).replace("\n", "\r\n"));
+            }
+            try (ScalarWriter writer = ScalarWriter.resume(hvd, folder, 1)) {
+                writer.addScalar("loss", 2, 2);
+            }
+        }
+        assertThat(lines("scalars.csv")).containsExactly("time,step,tag,value", "1,loss,1.0", "2,loss,2.0");
+        assertThat(Files.readString(folder.resolve("scalars.jsonl"))).doesNotContain("\ufeff", "\r");
+    }
+
+    @Test
     void aLineThatIsNoScalarIsNamedAndTheFileStaysAsItWas() throws IOException {
         Files.writeString(folder.resolve("scalars.jsonl"), "{\"time\":1,\"step\":1,\"tag\":\"a\",\"value\":1}\n[]\n");
         try (HvdContext hvd = alone()) {

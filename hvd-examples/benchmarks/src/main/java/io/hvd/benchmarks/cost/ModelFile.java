@@ -7,10 +7,10 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParseException;
 import com.google.gson.JsonParser;
 import com.google.gson.JsonPrimitive;
+import io.hvd.file.TextFile;
 import io.hvd.file.WholeFile;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -32,7 +32,7 @@ public final class ModelFile {
 
     /** @throws io.hvd.error.HvdException naming the field that is wrong, what was found and what was expected */
     public static CostModel read(Path file) throws IOException {
-        return parse(file.toString(), Files.readString(file));
+        return parse(file.toString(), TextFile.read(file));
     }
 
     static String text(CostModel model) {
