@@ -164,6 +164,11 @@ public enum Setting {
             "",
             RANK,
             "where ranks on other hosts send their failure records, set by horovodrun"),
+    DECLARED_JOB(
+            "HVD_DECLARED_JOB",
+            "",
+            RANK,
+            "ranks and hosts that horovodrun was to start, set by horovodrun; a smaller job is an error at init"),
     TERMINAL("HVD_TERMINAL", "0", RANK, "1 if horovodrun writes to a terminal, set by horovodrun"),
     CLASS_ARCHIVE(
             "HVD_CLASS_ARCHIVE",

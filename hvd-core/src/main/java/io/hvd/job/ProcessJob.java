@@ -2,7 +2,6 @@ package io.hvd.job;
 
 import io.hvd.buffer.BufferLedger;
 import io.hvd.config.HvdConfig;
-import io.hvd.config.HvdConfig.BackendChoice;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.monitor.Peers;
@@ -89,7 +88,7 @@ public final class ProcessJob {
                 guard);
         Membership membership = request.join(ranks, processSets, hooks);
         guard.watch(membership);
-        requireSlurmsJob(ranks, config, membership.topology());
+        requireLaunchersJob(ranks, config, membership.topology());
         membership.assign(GpuAssignment.assign(membership.topology(), config));
         return membership;
     }
@@ -156,15 +155,19 @@ public final class ProcessJob {
         report.recordOnly(reason, exitCode);
     }
 
-    /** MPI and Slurm must mean the same job; one that was split on purpose is its program's business. */
-    private static void requireSlurmsJob(List<Integer> ranks, HvdConfig config, Topology topology) {
-        if (ranks.isEmpty() && config.startedByLauncher() && config.backend() != BackendChoice.LOCAL) {
-            config.slurm()
-                    .flatMap(slurm -> slurm.whyOtherJob(topology.rank(), topology.size()))
-                    .ifPresent(why -> {
-                        throw new HvdException(ErrorId.INIT_FAILED, why);
-                    });
+    /** MPI and its launcher must mean the same job; one that was split on purpose is its program's business. */
+    private static void requireLaunchersJob(List<Integer> ranks, HvdConfig config, Topology topology) {
+        if (ranks.isEmpty()) {
+            requireLaunchersJob(config, topology, 1);
         }
+    }
+
+    /** @param threads ranks of each process */
+    static void requireLaunchersJob(HvdConfig config, Topology topology, int threads) {
+        config.whyOtherJob(topology.rank() / threads, topology.size() / threads, topology.nodes(), topology.hosts())
+                .ifPresent(why -> {
+                    throw new HvdException(ErrorId.INIT_FAILED, why);
+                });
     }
 
     private static void requireDistinct(List<Integer> ranks) {

@@ -1,6 +1,7 @@
 package io.hvd.launch;
 
 import io.hvd.net.Interfaces;
+import java.io.PrintStream;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
@@ -34,9 +35,10 @@ final class OtherHosts {
     /**
      * Asks those of whom nothing is known.
      *
+     * @param progress gets a line from time to time while a host is waited for
      * @throws UsageException if one is not reached
      */
-    Map<String, Set<String>> checked() throws InterruptedException {
+    Map<String, Set<String>> checked(PrintStream progress) throws InterruptedException {
         Map<String, Set<String>> all = new TreeMap<>(known());
         Set<String> unknown = names();
         unknown.removeAll(all.keySet());
@@ -47,7 +49,7 @@ final class OtherHosts {
                             "ssh is not on PATH, but there are other hosts: " + String.join(", ", unknown)
                                     + "; install openssh-client"));
             Duration limit = Duration.ofSeconds(settings.checks().limitSeconds());
-            Map<String, Set<String>> found = new HostCheck(ssh, settings.ssh(), limit).ask(unknown);
+            Map<String, Set<String>> found = new HostCheck(ssh, settings.ssh(), limit, progress).ask(unknown);
             cache.remember(found);
             all.putAll(found);
         }

@@ -33,13 +33,13 @@ final class OtherHostsTest {
     @Test
     void whoWasReachedIsAskedAgainOnlyWithoutTheCache() throws Exception {
         assertThat(hosts().known()).isEmpty();
-        assertThat(hosts().checked()).isEqualTo(FOUND);
-        assertThat(hosts().checked()).isEqualTo(FOUND);
+        assertThat(hosts().checked(System.err)).isEqualTo(FOUND);
+        assertThat(hosts().checked(System.err)).isEqualTo(FOUND);
         assertThat(hosts().known()).isEqualTo(FOUND);
         assertThat(folder.resolve("log")).hasContent("asked");
 
         assertThat(hosts("--disable-cache").known()).isEmpty();
-        assertThat(hosts("--disable-cache").checked()).isEqualTo(FOUND);
+        assertThat(hosts("--disable-cache").checked(System.err)).isEqualTo(FOUND);
         assertThat(folder.resolve("log")).hasContent("asked\nasked");
     }
 
