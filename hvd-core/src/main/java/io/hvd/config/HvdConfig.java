@@ -285,6 +285,11 @@ public record HvdConfig(
         log.apply();
     }
 
+    /** Whether each line that a rank prints begins with its number. */
+    public boolean prefixesRank() {
+        return log.prefixRank();
+    }
+
     /** Age of a waiting collective from which on its missing ranks are named; zero for never. */
     public Duration stallWarning() {
         return stall.warning();

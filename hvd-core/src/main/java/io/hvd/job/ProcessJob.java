@@ -28,6 +28,9 @@ public final class ProcessJob {
             List<Integer> ranks, List<List<Integer>> processSets, UnaryOperator<HvdConfig> options) {
         HvdConfig config = options.apply(settings(options));
         apply(config);
+        if (config.startedByLauncher()) {
+            OutputLines.ofRank(config);
+        }
         requireDistinct(ranks);
         JobGuard process = guard(config);
         Membership membership;
@@ -117,6 +120,9 @@ public final class ProcessJob {
     }
 
     private RankThreads threads(int size, List<List<Integer>> processSets, HvdConfig config) {
+        if (size > 1) {
+            OutputLines.ofThreads(config);
+        }
         if (BackendSelection.isOneOfSeveral(config)) {
             return RankThreads.launched(size, processSets, config, guardOfThreads(config, size));
         }

@@ -70,6 +70,7 @@ public final class RankThreads {
             return null;
         }
         try {
+            OutputLines.bind(membership.topology().rank());
             job.begin(membership);
             R result = program.run(membership);
             job.leave(membership);

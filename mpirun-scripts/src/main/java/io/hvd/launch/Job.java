@@ -42,6 +42,31 @@ record Job(LaunchSettings settings, Machine machine, MpiVersion version, Map<Str
     }
 
     /**
+     * A line for hosts that are there for this job and get no rank, which the user may not have meant; empty if there are
+     * none, or another order than ours decides.
+     */
+    Optional<String> idleHosts() {
+        UserChoices choices = choices();
+        if (settings.words().binding().isPresent() || choices.source("map-by").isPresent()) {
+            return Optional.empty();
+        }
+        int left = settings.ranks();
+        List<String> idle = new ArrayList<>();
+        List<HostSlots> hosts = hostSource().map(HostSource::hosts).orElse(settings.hosts());
+        for (HostSlots host : hosts) {
+            if (left <= 0) {
+                idle.add(host.host());
+            }
+            left -= host.slots();
+        }
+        return idle.isEmpty() || hosts.stream().anyMatch(host -> host.slots() == 0)
+                ? Optional.empty()
+                : Optional.of("-np " + settings.ranks() + " is fewer than the " + HostSlots.total(hosts) + " slots of "
+                        + HostSlots.join(hosts) + ", which are filled in this order: no rank on "
+                        + String.join(", ", idle));
+    }
+
+    /**
      * What the ranks compare with the job that they find themselves in: the number of processes, the fewest hosts that
      * they can be on, and who says so. Empty if the user's own words for mpirun say how many ranks there are.
      */
