@@ -6,6 +6,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.monitor.Peers;
 import io.hvd.spi.Topology;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
@@ -69,6 +70,7 @@ public final class ProcessJob {
 
     private static Membership join(
             List<Integer> ranks, List<List<Integer>> processSets, HvdConfig config, JobGuard guard) {
+        OpenFiles.require(config, Path.of("/proc"));
         StartupHooks hooks = StartupHooks.begin();
         try {
             return join(ranks, processSets, config, guard, hooks);

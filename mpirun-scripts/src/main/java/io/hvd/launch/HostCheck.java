@@ -42,6 +42,11 @@ final class HostCheck {
                     + "|[Bb]ad owner or permissions|terminating, \\d+ bad configuration options",
             Pattern.CASE_INSENSITIVE);
 
+    private static final String SAYS_NAME = "hvd-host-name: ";
+
+    /** The interfaces, and what the host calls itself. */
+    private static final String QUESTION = "ls /sys/class/net; echo " + SAYS_NAME + "$(cat /proc/sys/kernel/hostname)";
+
     private static final int MOST_AT_ONCE = 128;
     private static final int MOST_SHOWN = 3;
     private static final long FIRST_PAUSE_MILLIS = 100;
@@ -57,6 +62,8 @@ final class HostCheck {
     private final Semaphore places = new Semaphore(MOST_AT_ONCE);
     /** What is said of the hosts that are not reached yet. */
     private final Map<String, String> waiting = new ConcurrentSkipListMap<>();
+    /** What each host that was reached calls itself. */
+    private final Map<String, String> hostnames = new ConcurrentSkipListMap<>();
     /** A host has refused, so that no job can start: the others are not asked again. */
     private volatile boolean refused;
 
@@ -113,6 +120,11 @@ final class HostCheck {
             pool.shutdownNow();
             forget(atExit);
         }
+    }
+
+    /** What the hosts that were asked call themselves; one that says nothing is missing. */
+    Map<String, String> hostnames() {
+        return Map.copyOf(hostnames);
     }
 
     /** Ends every ssh that runs, and lets none begin any more. */
@@ -209,6 +221,11 @@ final class HostCheck {
                         "no answer within " + limit.toSeconds() + " s; --start-timeout sets this limit");
             }
             String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
+            said.lines()
+                    .filter(line -> line.startsWith(SAYS_NAME))
+                    .map(line -> line.substring(SAYS_NAME.length()).strip())
+                    .filter(name -> !name.isEmpty())
+                    .forEach(name -> hostnames.put(host, name));
             return process.exitValue() == SshAccess.NOT_REACHED
                     ? new Answer(Optional.empty(), said)
                     : new Answer(Optional.of(process.exitValue() == 0 ? names(said) : Set.of()), said);
@@ -221,7 +238,7 @@ final class HostCheck {
         if (ended) {
             throw new IOException("not asked, because horovodrun was ended");
         }
-        Process process = new ProcessBuilder(words(host, "ls /sys/class/net"))
+        Process process = new ProcessBuilder(words(host, QUESTION))
                 .redirectErrorStream(true)
                 .redirectInput(Path.of("/dev/null").toFile())
                 .start();

@@ -51,9 +51,9 @@ final class Launch implements AutoCloseable {
         Machine machine = machine(settings, install);
         boolean allHere = new Job(settings, machine, install.version(), Map.of()).allRanksHere();
         CommandCheck.of(settings, install, around).obstacle().ifPresent(obstacle -> report(obstacle, allHere, err));
-        new Job(settings, machine, install.version(), Map.of())
-                .idleHosts()
-                .ifPresent(line -> err.println("horovodrun: " + line));
+        Job asked = new Job(settings, machine, install.version(), Map.of());
+        OpenFileLimit.require(Path.of("/"), asked.ranksHere());
+        asked.idleHosts().ifPresent(line -> err.println("horovodrun: " + line));
         var hosts = new OtherHosts(settings, machine);
         Map<String, Set<String>> others = hosts.checked(err);
         hosts.checkInterfaces(others);

@@ -49,7 +49,8 @@ final class HostCheckTest {
         assertThat(asked)
                 .hasContent(
                         "-o BatchMode=yes -o PasswordAuthentication=no -o StrictHostKeyChecking=accept-new -o LogLevel=ERROR"
-                                + " -o ConnectTimeout=10 -p 2222 -i /keys/id a ls /sys/class/net");
+                                + " -o ConnectTimeout=10 -p 2222 -i /keys/id a ls /sys/class/net;"
+                                + " echo hvd-host-name: $(cat /proc/sys/kernel/hostname)");
     }
 
     /** A name may come to be known late, as those of pods do: the time that was promised is not cut short by a number of attempts. */
@@ -108,6 +109,18 @@ final class HostCheckTest {
 
         assertThat(new HostCheck(ssh, ACCESS, LONG, System.err).ask(List.of("a")))
                 .isEqualTo(Map.of("a", Set.of("eth0")));
+    }
+
+    @Test
+    void everyHostSaysWhatItCallsItself() throws Exception {
+        var check = new HostCheck(
+                ssh("echo eth0; case $* in *' b '*) ;; *) echo hvd-host-name: node-1;; esac"),
+                ACCESS,
+                LONG,
+                System.err);
+
+        assertThat(check.ask(List.of("a", "b"))).isEqualTo(Map.of("a", Set.of("eth0"), "b", Set.of("eth0")));
+        assertThat(check.hostnames()).isEqualTo(Map.of("a", "node-1"));
     }
 
     @Test
