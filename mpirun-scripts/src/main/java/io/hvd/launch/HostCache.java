@@ -28,8 +28,8 @@ final class HostCache {
 
     private static final Duration LIFETIME = Duration.ofMinutes(60);
     private static final Pattern INTERFACE = Pattern.compile("[\\w.:@-]+");
-    private static final Pattern LINE =
-            Pattern.compile("(\\d{1,18})\t([^\\t\\v]+)\t((?:%1$s(?:,%1$s)*)?)(?:\t([\\w.-]+))?".formatted(INTERFACE));
+    private static final Pattern LINE = Pattern.compile(
+            "(\\d{1,18})\t([^\\t\\v]+)\t((?:%1$s(?:,%1$s)*)?)(?:\tname=([\\w.-]+))?".formatted(INTERFACE));
     /** A cache of thousands of hosts is no longer than this; a longer file is not one of ours. */
     private static final long MOST_BYTES = 1 << 20;
 
@@ -41,7 +41,7 @@ final class HostCache {
         /** Empty where it could not be read back as it is. */
         Optional<String> line(String key) {
             return Optional.of(millis + "\t" + key + "\t" + String.join(",", interfaces)
-                            + (hostname.isEmpty() ? "" : "\t" + hostname))
+                            + (hostname.isEmpty() ? "" : "\tname=" + hostname))
                     .filter(LINE.asMatchPredicate())
                     .filter(any -> interfaces.stream().allMatch(INTERFACE.asMatchPredicate()));
         }

@@ -17,7 +17,7 @@ public final class OpenFileLimit {
 
     private static final int FILES = 28;
     private static final int FILES_PER_RANK = 4;
-    /** Of a rank with its JVM, a class path of some jars, MPI and hvd. */
+    /** What a rank has open, with its JVM, a class path of some jars, MPI and hvd. */
     private static final int FILES_OF_RANK = 64;
 
     private static final Pattern ROW = Pattern.compile("(?m)^Max open files\\s+(\\d{1,18})\\s");

@@ -1,4 +1,4 @@
-package io.hvd.job;
+package io.hvd.launch;
 
 import io.hvd.Hvd;
 import io.hvd.HvdContext;

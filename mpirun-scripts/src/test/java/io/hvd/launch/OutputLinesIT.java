@@ -1,4 +1,4 @@
-package io.hvd.job;
+package io.hvd.launch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
