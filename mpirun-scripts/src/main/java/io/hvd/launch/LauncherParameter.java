@@ -20,10 +20,10 @@ enum LauncherParameter {
     CALLS_AT_ONCE("plm_rsh_num_concurrent", "plm_ssh_num_concurrent"),
     USED_INTERFACES("oob_tcp_if_include", "prte_if_include"),
     UNUSED_INTERFACES("oob_tcp_if_exclude", "prte_if_exclude"),
-    /** PRRTE calls them prte_keepalive_... from 4.0 on, which no Open MPI 5 has. */
-    KEEPALIVE_TIME("oob_tcp_keepalive_time", "oob_tcp_keepalive_time"),
-    KEEPALIVE_INTERVAL("oob_tcp_keepalive_intvl", "oob_tcp_keepalive_intvl"),
-    KEEPALIVE_PROBES("oob_tcp_keepalive_probes", "oob_tcp_keepalive_probes");
+    /** PRRTE 3.0 has kept ORTE's names for these; those with prte_ are of PRRTE 4.0, for Open MPI 6, and not tried. */
+    KEEPALIVE_TIME("oob_tcp_keepalive_time", "oob_tcp_keepalive_time", "prte_keepalive_time"),
+    KEEPALIVE_INTERVAL("oob_tcp_keepalive_intvl", "oob_tcp_keepalive_intvl", "prte_keepalive_intvl"),
+    KEEPALIVE_PROBES("oob_tcp_keepalive_probes", "oob_tcp_keepalive_probes", "prte_keepalive_probes");
 
     private static final String OF_ORTE = "OMPI_MCA_";
     private static final String OF_PRRTE = "PRTE_MCA_";
@@ -43,22 +43,30 @@ enum LauncherParameter {
             "grpcomm_",
             "state_");
 
+    private static final int PRRTE_3_MAJOR = 5;
+
     private final String name4;
     private final String name5;
+    private final String name6;
 
     LauncherParameter(String name4, String name5) {
+        this(name4, name5, name5);
+    }
+
+    LauncherParameter(String name4, String name5, String name6) {
         this.name4 = name4;
         this.name5 = name5;
+        this.name6 = name6;
     }
 
     /** The name for {@code --mca} or {@code --prtemca}. */
     String name(MpiVersion version) {
-        return version.startsWithPrrte() ? name5 : name4;
+        return !version.startsWithPrrte() ? name4 : version.major() > PRRTE_3_MAJOR ? name6 : name5;
     }
 
     /** The environment variable that this mpirun reads. */
     String variable(MpiVersion version) {
-        return version.startsWithPrrte() ? OF_PRRTE + name5 : OF_ORTE + name4;
+        return (version.startsWithPrrte() ? OF_PRRTE : OF_ORTE) + name(version);
     }
 
     private String foreignVariable(MpiVersion version) {

@@ -258,6 +258,41 @@ final class MpirunLineTest {
         assertThat(line(V5, operator, "-np", "2", "true")).doesNotContain("plm_");
     }
 
+    @Test
+    void ranksCompareTheirJobWithTheFewestHostsThatCanHoldIt() {
+        assertThat(declared(PLAIN, "-np", "4", "true")).contains("4 1 -np 4");
+        assertThat(declared(PLAIN, "-np", "4", "-H", "a:2,b:2", "true")).contains("4 2 -H a:2,b:2");
+        assertThat(declared(PLAIN, "-np", "2", "-H", "a:2,b:2", "true")).contains("2 1 -H a:2,b:2");
+        assertThat(declared(PLAIN, "-np", "2", "-H", "localhost:1," + PLAIN.hostname() + ":1", "true"))
+                .as("two names of this machine")
+                .hasValueSatisfying(words -> assertThat(words).startsWith("2 1 "));
+        assertThat(declared(PLAIN, "-np", "2", "-H", "a:1,b:1", "--mpi-args=--oversubscribe", "true"))
+                .as("may crowd one host")
+                .hasValueSatisfying(words -> assertThat(words).startsWith("2 1 "));
+        assertThat(declared(PLAIN, "-np", "2", "--mpi-args=-np 1", "true"))
+                .as("the user's own word for mpirun")
+                .isEmpty();
+    }
+
+    @Test
+    void hostsThatGetNoRankAreNamed() {
+        assertThat(job(PLAIN, "-np", "2", "-H", "a:2,b:2,c:1", "true").idleHosts())
+                .hasValueSatisfying(words -> assertThat(words).contains("-np 2", "5 slots", "no rank on b, c"));
+        assertThat(job(PLAIN, "-np", "3", "-H", "a:2,b:2", "true").idleHosts()).isEmpty();
+        assertThat(job(PLAIN, "-np", "2", "true").idleHosts()).isEmpty();
+        assertThat(job(PLAIN, "-np", "2", "-H", "a:2,b:2", "--mpi-args=--map-by node", "true")
+                        .idleHosts())
+                .isEmpty();
+    }
+
+    private static Job job(Machine machine, String... args) {
+        return new Job(LaunchOptions.parse(machine.environment(), args), machine, V4, Map.of());
+    }
+
+    private static Optional<String> declared(Machine machine, String... args) {
+        return job(machine, args).declared();
+    }
+
     /** Open MPI 5 reads the parameters of its launcher from PRTE_MCA_ only, those of MPI from OMPI_MCA_. */
     @Test
     void aParameterCountsAsSetOnlyByAVariableThatThisVersionReads() {
