@@ -92,11 +92,16 @@ final class OutputLines extends OutputStream {
     }
 
     private static void install(boolean prefixed, int rankOfProcess) {
-        if (System.out instanceof Lines) {
+        boolean first = !(System.out instanceof Lines) && !(System.err instanceof Lines);
+        if (!(System.out instanceof Lines)) {
+            System.setOut(over(System.out, prefixed, rankOfProcess));
+        }
+        if (!(System.err instanceof Lines)) {
+            System.setErr(over(System.err, prefixed, rankOfProcess));
+        }
+        if (!first) {
             return;
         }
-        System.setOut(over(System.out, prefixed, rankOfProcess));
-        System.setErr(over(System.err, prefixed, rankOfProcess));
         Runtime.getRuntime().addShutdownHook(new Thread(OutputLines::lastWords, "hvd-output-end"));
     }
 
@@ -115,6 +120,16 @@ final class OutputLines extends OutputStream {
     static void bind(PrintStream stream, int rank) {
         if (stream instanceof Lines known && known.lines.ofProcess == null) {
             known.lines.ofThread.set(new Line(rank, known.lines.prefixed));
+        }
+    }
+
+    /** What the calling thread, a rank's own, has begun goes out; from now on it writes through. */
+    static void release() {
+        for (PrintStream stream : new PrintStream[] {System.out, System.err}) {
+            if (stream instanceof Lines known && known.lines.ofProcess == null) {
+                stream.flush();
+                known.lines.ofThread.remove();
+            }
         }
     }
 

@@ -81,6 +81,7 @@ public final class RankThreads {
             job.failed(thread, membership, cause);
             return null;
         } finally {
+            OutputLines.release();
             membership.stopWatching();
         }
     }

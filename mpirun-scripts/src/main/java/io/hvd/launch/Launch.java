@@ -52,13 +52,13 @@ final class Launch implements AutoCloseable {
         boolean allHere = new Job(settings, machine, install.version(), Map.of()).allRanksHere();
         CommandCheck.of(settings, install, around).obstacle().ifPresent(obstacle -> report(obstacle, allHere, err));
         Job asked = new Job(settings, machine, install.version(), Map.of());
-        OpenFileLimit.require(Path.of("/"), asked.ranksHere());
         asked.idleHosts().ifPresent(line -> err.println("horovodrun: " + line));
         var hosts = new OtherHosts(settings, machine);
         Map<String, Set<String>> others = hosts.checked(err);
         hosts.checkInterfaces(others);
         ClassArchive archive = archive(settings, install, machine, around.folder(), true);
         MpirunLine line = line(settings, install, machine, others, archive);
+        OpenFileLimit.require(Path.of("/"), asked.ranksHere());
         if (settings.verbose()) {
             err.print(install.version().text() + ", " + install.mpirun() + "\n" + line.explained());
         }
