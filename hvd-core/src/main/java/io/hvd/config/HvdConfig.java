@@ -44,6 +44,7 @@ public record HvdConfig(
         OptionalInt launcherSize,
         Optional<SlurmPlace> slurm,
         Optional<ForeignLauncher> foreignLauncher,
+        List<DeclaredJob> declared,
         List<String> notes) {
 
     /** The back end to open. */
@@ -149,10 +150,12 @@ public record HvdConfig(
                 launcherSize(environment),
                 SlurmPlace.of(environment),
                 ForeignLauncher.of(environment),
+                DeclaredJob.of(environment),
                 notes);
     }
 
     public HvdConfig {
+        declared = List.copyOf(declared);
         notes = List.copyOf(notes);
     }
 
@@ -206,6 +209,7 @@ public record HvdConfig(
                 launcherSize,
                 slurm,
                 foreignLauncher,
+                declared,
                 notes);
     }
 
@@ -222,6 +226,27 @@ public record HvdConfig(
         return startedByLauncher()
                 ? Optional.empty()
                 : slurm.flatMap(SlurmPlace::whyNotAlone).or(() -> foreignLauncher.map(ForeignLauncher::whyNotAlone));
+    }
+
+    /**
+     * Why the job that was made is another than the launcher's; empty if it is the same, or this process is to be a job
+     * of its own. All ranks find the same.
+     *
+     * @param process this one's number among all
+     * @param nodes the number of the host of every rank
+     * @param hosts the name of the host of every rank
+     */
+    public Optional<String> whyOtherJob(int process, int processes, List<Integer> nodes, List<String> hosts) {
+        if (backend == BackendChoice.LOCAL) {
+            return Optional.empty();
+        }
+        int count = (int) nodes.stream().distinct().count();
+        List<String> names = hosts.stream().distinct().toList();
+        Optional<String> otherThanSlurms =
+                startedByLauncher() ? slurm.flatMap(step -> step.whyOtherJob(process, processes)) : Optional.empty();
+        return otherThanSlurms.or(() -> declared.stream()
+                .flatMap(one -> one.whySmaller(processes, count, names).stream())
+                .findFirst());
     }
 
     /** Whether it has, as far as is known, started others beside this one. */
@@ -258,6 +283,11 @@ public record HvdConfig(
     /** Gives logging its level and its form, for loggers made from now on. */
     public void applyLog() {
         log.apply();
+    }
+
+    /** Whether each line that a rank prints begins with its number. */
+    public boolean prefixesRank() {
+        return log.prefixRank();
     }
 
     /** Age of a waiting collective from which on its missing ranks are named; zero for never. */

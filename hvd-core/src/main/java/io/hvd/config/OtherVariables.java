@@ -15,7 +15,7 @@ import java.util.stream.Stream;
 /**
  * Variables that Horovod knows and hvd has no setting for. Some are accepted without effect, some are
  * refused because the user would get something else than was asked for; a name that neither knows is
- * a typing error.
+ * a typing error, unless it is a link to a service whose name begins like hvd's settings.
  */
 final class OtherVariables {
     /** @param idle the value that asks for nothing, so that it needs no note */
@@ -54,16 +54,25 @@ final class OtherVariables {
             "HOROVOD_CROSS_SIZE",
             "HOROVOD_GLOO_RENDEZVOUS_ADDR",
             "HOROVOD_GLOO_RENDEZVOUS_PORT",
-            "HOROVOD_SECRET_KEY");
+            "HOROVOD_SECRET_KEY",
+            "HOROVOD_SPARK_START_TIMEOUT",
+            "HOROVOD_SPARK_USE_LOCAL_RANK_GPU_INDEX",
+            "HOROVOD_SPARK_WORK_DIR");
 
-    /** Variables for building a Horovod, which may be on the same machine; hvd chooses at run time. */
+    /**
+     * Variables for building a Horovod, or of an image that has one, which may be on the same machine; hvd chooses at
+     * run time.
+     */
     private static final Set<String> BUILD_TIME = Stream.of(
                     Stream.of("GLOO", "MPI", "PYTORCH", "TENSORFLOW", "MXNET")
                             .flatMap(part -> Stream.of("WITH_" + part, "WITHOUT_" + part)),
                     Stream.of("OPERATIONS", "ALLREDUCE", "ALLGATHER", "BROADCAST", "ALLTOALL", "REDUCESCATTER")
                             .map(part -> "GPU_" + part),
-                    Stream.of("GPU", "NCCL_HOME", "NCCL_INCLUDE", "NCCL_LIB", "NCCL_LINK", "CUDA_HOME", "ROCM_HOME"),
-                    Stream.of("ALLOW_MIXED_GPU_IMPL", "BUILD_ARCH_FLAGS", "BUILD_CUDA_CC_LIST", "CMAKE", "DEBUG"))
+                    Stream.of("NCCL", "CUDA", "ROCM", "RCCL", "NVTX", "MPI", "DDL", "CCL")
+                            .flatMap(library ->
+                                    Stream.of("HOME", "INCLUDE", "LIB", "LINK").map(part -> library + "_" + part)),
+                    Stream.of("GPU", "MPICXX_SHOW", "ALLOW_MIXED_GPU_IMPL", "BUILD_ARCH_FLAGS", "BUILD_CUDA_CC_LIST"),
+                    Stream.of("CMAKE", "DEBUG", "VERSION", "LOCAL_VERSION"))
             .flatMap(names -> names)
             .map(name -> "HOROVOD_" + name)
             .collect(Collectors.toUnmodifiableSet());
@@ -80,7 +89,7 @@ final class OtherVariables {
         Set<String> known = known();
         Map<String, String> ours = new TreeMap<>();
         environment.forEach((name, value) -> {
-            if (isOurs(name)) {
+            if (isOurs(name) && !ServiceLinks.isOne(name, value, environment)) {
                 ours.put(name, value.trim());
             }
         });
@@ -95,6 +104,7 @@ final class OtherVariables {
         return notes;
     }
 
+    /** Whether a name has a prefix of hvd's or Horovod's, whoever has set it. */
     static boolean isOurs(String name) {
         return name.startsWith("HOROVOD_") || name.startsWith("HVD_");
     }

@@ -164,6 +164,11 @@ public enum Setting {
             "",
             RANK,
             "where ranks on other hosts send their failure records, set by horovodrun"),
+    DECLARED_JOB(
+            "HVD_DECLARED_JOB",
+            "",
+            RANK,
+            "ranks and hosts that horovodrun was to start, set by horovodrun; a smaller job is an error at init"),
     TERMINAL("HVD_TERMINAL", "0", RANK, "1 if horovodrun writes to a terminal, set by horovodrun"),
     CLASS_ARCHIVE(
             "HVD_CLASS_ARCHIVE",
@@ -171,6 +176,11 @@ public enum Setting {
             RANK,
             "auto makes horovodrun keep a class-data archive of each program, so that its next starts are sooner; off makes"
                     + " it neither use nor make any; wait makes it wait after the job until a new one is there"),
+    PREFIX_RANK(
+            "HVD_PREFIX_RANK",
+            "0",
+            RANK,
+            "1 puts the rank in brackets before each line that a rank prints by System.out or System.err"),
     LOG_LEVEL(
             "HOROVOD_LOG_LEVEL",
             "",

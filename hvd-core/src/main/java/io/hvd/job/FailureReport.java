@@ -163,6 +163,7 @@ final class FailureReport {
     }
 
     private static void print(String text) {
+        OutputLines.lastWords();
         System.err.println(text);
         System.err.flush();
     }

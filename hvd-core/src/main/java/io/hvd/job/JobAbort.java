@@ -110,6 +110,7 @@ final class JobAbort {
     }
 
     static void halt() {
+        OutputLines.lastWords();
         Runtime.getRuntime().halt(EXIT_CODE);
     }
 

@@ -3,8 +3,6 @@ package io.hvd.job;
 import io.hvd.backend.hybrid.HybridProvider;
 import io.hvd.backend.mpi.MpiProvider;
 import io.hvd.config.HvdConfig;
-import io.hvd.error.ErrorId;
-import io.hvd.error.HvdException;
 import io.hvd.monitor.HangReport;
 import io.hvd.monitor.Peers;
 import io.hvd.spi.BackendProvider;
@@ -66,7 +64,7 @@ final class LaunchedJob implements SpawnedJob {
     @Override
     public void begin(Membership membership) {
         Topology topology = membership.topology();
-        requireSlurmsProcesses(topology.rank() / threads, topology.size() / threads);
+        ProcessJob.requireLaunchersJob(config, topology, threads);
         // Only the thread that owns MPI keeps a processor busy as long as it waits; the others soon sleep.
         StartLog.write(membership, topology.localSize() / threads);
     }
@@ -80,12 +78,6 @@ final class LaunchedJob implements SpawnedJob {
     @Override
     public void failed(int thread, Membership membership, Throwable cause) {
         guards.get(thread).threw(Thread.currentThread(), cause);
-    }
-
-    private void requireSlurmsProcesses(int process, int processes) {
-        config.slurm().flatMap(slurm -> slurm.whyOtherJob(process, processes)).ifPresent(why -> {
-            throw new HvdException(ErrorId.INIT_FAILED, why);
-        });
     }
 
     private final class Events implements JobEvents {

@@ -2,11 +2,11 @@ package io.hvd.job;
 
 import io.hvd.buffer.BufferLedger;
 import io.hvd.config.HvdConfig;
-import io.hvd.config.HvdConfig.BackendChoice;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.monitor.Peers;
 import io.hvd.spi.Topology;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
@@ -29,6 +29,9 @@ public final class ProcessJob {
             List<Integer> ranks, List<List<Integer>> processSets, UnaryOperator<HvdConfig> options) {
         HvdConfig config = options.apply(settings(options));
         apply(config);
+        if (config.startedByLauncher()) {
+            OutputLines.ofRank(config);
+        }
         requireDistinct(ranks);
         JobGuard process = guard(config);
         Membership membership;
@@ -67,6 +70,7 @@ public final class ProcessJob {
 
     private static Membership join(
             List<Integer> ranks, List<List<Integer>> processSets, HvdConfig config, JobGuard guard) {
+        OpenFiles.require(config, Path.of("/proc"));
         StartupHooks hooks = StartupHooks.begin();
         try {
             return join(ranks, processSets, config, guard, hooks);
@@ -89,7 +93,7 @@ public final class ProcessJob {
                 guard);
         Membership membership = request.join(ranks, processSets, hooks);
         guard.watch(membership);
-        requireSlurmsJob(ranks, config, membership.topology());
+        requireLaunchersJob(ranks, config, membership.topology());
         membership.assign(GpuAssignment.assign(membership.topology(), config));
         return membership;
     }
@@ -118,6 +122,9 @@ public final class ProcessJob {
     }
 
     private RankThreads threads(int size, List<List<Integer>> processSets, HvdConfig config) {
+        if (size > 1) {
+            OutputLines.ofThreads(config);
+        }
         if (BackendSelection.isOneOfSeveral(config)) {
             return RankThreads.launched(size, processSets, config, guardOfThreads(config, size));
         }
@@ -156,15 +163,19 @@ public final class ProcessJob {
         report.recordOnly(reason, exitCode);
     }
 
-    /** MPI and Slurm must mean the same job; one that was split on purpose is its program's business. */
-    private static void requireSlurmsJob(List<Integer> ranks, HvdConfig config, Topology topology) {
-        if (ranks.isEmpty() && config.startedByLauncher() && config.backend() != BackendChoice.LOCAL) {
-            config.slurm()
-                    .flatMap(slurm -> slurm.whyOtherJob(topology.rank(), topology.size()))
-                    .ifPresent(why -> {
-                        throw new HvdException(ErrorId.INIT_FAILED, why);
-                    });
+    /** MPI and its launcher must mean the same job; one that was split on purpose is its program's business. */
+    private static void requireLaunchersJob(List<Integer> ranks, HvdConfig config, Topology topology) {
+        if (ranks.isEmpty()) {
+            requireLaunchersJob(config, topology, 1);
         }
+    }
+
+    /** @param threads ranks of each process */
+    static void requireLaunchersJob(HvdConfig config, Topology topology, int threads) {
+        config.whyOtherJob(topology.rank() / threads, topology.size() / threads, topology.nodes(), topology.hosts())
+                .ifPresent(why -> {
+                    throw new HvdException(ErrorId.INIT_FAILED, why);
+                });
     }
 
     private static void requireDistinct(List<Integer> ranks) {

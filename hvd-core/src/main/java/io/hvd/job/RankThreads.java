@@ -70,6 +70,7 @@ public final class RankThreads {
             return null;
         }
         try {
+            OutputLines.bind(membership.topology().rank());
             job.begin(membership);
             R result = program.run(membership);
             job.leave(membership);
@@ -80,6 +81,7 @@ public final class RankThreads {
             job.failed(thread, membership, cause);
             return null;
         } finally {
+            OutputLines.release();
             membership.stopWatching();
         }
     }

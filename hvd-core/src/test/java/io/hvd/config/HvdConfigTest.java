@@ -90,7 +90,7 @@ class HvdConfigTest {
         assertThat(config.stallShutdown()).hasSeconds(600);
         assertThat(config.debug())
                 .isEqualTo(new DebugSettings(0, false, 128, 500, false, true, false, Path.of("."), true, true));
-        assertThat(config.log()).isEqualTo(new LogSettings(java.util.Optional.empty(), false));
+        assertThat(config.log()).isEqualTo(new LogSettings(java.util.Optional.empty(), false, false));
         assertThat(config.timeline()).isEqualTo(new TimelineSettings(Optional.empty(), false, false));
         assertThat(config.autotune()).isEqualTo(AutotuneSettings.off());
     }
@@ -134,7 +134,8 @@ class HvdConfigTest {
         assertThat(config.stallShutdown()).isZero();
         assertThat(config.debug())
                 .isEqualTo(new DebugSettings(5, true, 3, 4, true, false, true, Path.of("/reports"), false, false));
-        assertThat(config.log()).isEqualTo(new LogSettings(java.util.Optional.of(LogSettings.Level.DEBUG), true));
+        assertThat(config.log())
+                .isEqualTo(new LogSettings(java.util.Optional.of(LogSettings.Level.DEBUG), true, false));
         assertThat(config.timeline()).isEqualTo(new TimelineSettings(Optional.empty(), false, true));
         assertThat(config.autotune())
                 .isEqualTo(new AutotuneSettings(

@@ -129,6 +129,9 @@ class OtherVariablesTest {
                 "HOROVOD_BUILD_CUDA_CC_LIST",
                 "HOROVOD_CMAKE",
                 "HOROVOD_DEBUG",
+                "HOROVOD_VERSION",
+                "HOROVOD_CUDA_INCLUDE",
+                "HOROVOD_SPARK_START_TIMEOUT",
             })
     void whatLaunchersSetOrHorovodsBuildReadIsPassedOver(String variable) {
         assertThat(with(variable, "anything")).isEqualTo(HvdConfig.from(Map.of()));

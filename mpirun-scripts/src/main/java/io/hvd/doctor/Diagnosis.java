@@ -62,6 +62,11 @@ public enum Diagnosis {
             Area.LIMITS,
             WARNING,
             "there is no room in the folder into which LibTorch is unpacked at the first start"),
+    FEW_FILES(
+            "D56",
+            Area.LIMITS,
+            ERROR,
+            "the limit of open files is below what mpirun or a rank needs, so that Open MPI hangs or aborts"),
 
     SAME_NAME(
             "D60",

@@ -4,6 +4,7 @@ import io.hvd.config.HvdProgram;
 import io.hvd.doctor.Facts.Folder;
 import io.hvd.doctor.Facts.Limits;
 import io.hvd.doctor.HostInventory.Host;
+import io.hvd.launch.OpenFileLimit;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -22,6 +23,7 @@ final class LimitsCheck implements Check {
     public List<Finding> findings(HostInventory inventory) {
         List<Finding> found = new ArrayList<>();
         found.addAll(Check.each(inventory, Diagnosis.OPEN_FILES, LimitsCheck::openFiles, "ulimit -n 65536"));
+        found.addAll(Check.each(inventory, Diagnosis.FEW_FILES, LimitsCheck::fewFiles, "ulimit -n 65536"));
         found.addAll(Check.each(inventory, Diagnosis.PROCESSES, LimitsCheck::processes, "ulimit -u 65536"));
         found.addAll(Check.each(inventory, Diagnosis.LOCKED_MEMORY, LimitsCheck::lockedMemory, "ulimit -l unlimited"));
         inventory.hosts().forEach(host -> found.addAll(fewCores(inventory, host)));
@@ -42,8 +44,15 @@ final class LimitsCheck implements Check {
         return limit >= 0 && limit < needed;
     }
 
+    private static String fewFiles(Host host) {
+        long needed = OpenFileLimit.needed(host.ranks());
+        return below(limits(host).openFiles(), needed)
+                ? limits(host).openFiles() + " open files, " + host.ranks() + " ranks under mpirun need " + needed
+                : "";
+    }
+
     private static String openFiles(Host host) {
-        return below(limits(host).openFiles(), OPEN_FILES)
+        return below(limits(host).openFiles(), OPEN_FILES) && fewFiles(host).isEmpty()
                 ? limits(host).openFiles() + " open files, expected at least " + OPEN_FILES
                 : "";
     }

@@ -1,5 +1,6 @@
 package io.hvd.launch;
 
+import io.hvd.config.Setting;
 import io.hvd.error.FailureRecord;
 import io.hvd.net.LauncherAddress;
 import java.util.ArrayList;
@@ -20,7 +21,8 @@ final class Exports {
     private static final Pattern KEPT_BACK = Pattern.compile("SLURMD_NODENAME"
             + "|SLURM_(CONF|NODEID|LOCALID|PROCID|GTIDS|TASK_PID|CPUS_ON_NODE|GPUS_ON_NODE|TOPOLOGY_ADDR)|BASH_FUNC_.*|OLDPWD|PWD|SHLVL|_|HOSTNAME|SSH_.*"
             + "|.*CUDA_VISIBLE_DEVICES|_?HOROVOD_SECRET_KEY|(OMPI|OPAL|PMIX|PRTE)_.*|"
-            + FailureRecord.DIRECTORY_VARIABLE + "|" + LauncherAddress.VARIABLE);
+            + FailureRecord.DIRECTORY_VARIABLE + "|" + LauncherAddress.VARIABLE + "|"
+            + Setting.DECLARED_JOB.variable());
 
     private static final Pattern NAME = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
 
@@ -37,6 +39,8 @@ final class Exports {
         arguments.add(Argument.of("where ranks leave the cause of a failure", "-x", FailureRecord.DIRECTORY_VARIABLE));
         if (!job.allRanksHere()) {
             arguments.add(Argument.of("where those on other hosts send it", "-x", LauncherAddress.VARIABLE));
+            arguments.add(Argument.of(
+                    "what they compare at init with the job that they are in", "-x", Setting.DECLARED_JOB.variable()));
         }
         for (Assignment assignment : job.settings().assignments()) {
             arguments.add(choices.source("-x " + assignment.variable())
@@ -72,6 +76,7 @@ final class Exports {
                         !NAME.matcher(name).matches() || KEPT_BACK.matcher(name).matches())
                 .filter(name -> !name.equals(FailureRecord.DIRECTORY_VARIABLE))
                 .filter(name -> !name.equals(LauncherAddress.VARIABLE))
+                .filter(name -> !name.equals(Setting.DECLARED_JOB.variable()))
                 .toList();
         return names.isEmpty()
                 ? Optional.empty()

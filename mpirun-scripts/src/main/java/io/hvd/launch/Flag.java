@@ -51,6 +51,10 @@ enum Flag {
     PREFIX_TIMESTAMP(
             "-prefix-timestamp, --prefix-output-with-timestamp",
             "Begin each line of output with its time, rank and stream."),
+    PREFIX_RANK(
+            "--prefix-output-with-rank",
+            "Begin each line that a rank prints by System.out or System.err with the rank, as in [3].",
+            sets(Setting.PREFIX_RANK.variable(), "1")),
     VERBOSE(
             "--verbose",
             "Print the mpirun line with its reasons, then run it. Every rank reports where it runs.",

@@ -24,14 +24,14 @@ import java.util.stream.Collectors;
 /**
  * The file in which horovodrun remembers for an hour which hosts it has reached, and what network interfaces they
  * have: {@code ~/.cache/hvd/hosts}, readable by its owner only. A host that was not reached is never remembered.
- * One line per host: milliseconds, host, interfaces, separated by tabs. A line that is damaged does not count.
+ * One line per host: milliseconds, host, interfaces, what it calls itself, separated by tabs. A line that is damaged does not count.
  */
 final class HostCache {
 
     private static final Duration LIFETIME = Duration.ofMinutes(60);
     private static final Pattern INTERFACE = Pattern.compile("[\\w.:@-]+");
-    private static final Pattern LINE =
-            Pattern.compile(String.format(Locale.ROOT, "(\\d{1,18})\t([^\\t\\v]+)\t((?:%1$s(?:,%1$s)*)?)", INTERFACE));
+    private static final Pattern LINE = Pattern.compile(String.format(
+            Locale.ROOT, "(\\d{1,18})\t([^\\t\\v]+)\t((?:%1$s(?:,%1$s)*)?)(?:\tname=([\\w.-]+))?", INTERFACE));
     /** A cache of thousands of hosts is no longer than this; a longer file is not one of ours. */
     private static final long MOST_BYTES = 1 << 20;
 
@@ -39,10 +39,11 @@ final class HostCache {
     private final String view;
     private final Clock clock;
 
-    private record Entry(long millis, Set<String> interfaces) {
+    private record Entry(long millis, Set<String> interfaces, String hostname) {
         /** Empty where it could not be read back as it is. */
         Optional<String> line(String key) {
-            return Optional.of(millis + "\t" + key + "\t" + String.join(",", interfaces))
+            return Optional.of(millis + "\t" + key + "\t" + String.join(",", interfaces)
+                            + (hostname.isEmpty() ? "" : "\tname=" + hostname))
                     .filter(LINE.asMatchPredicate())
                     .filter(any -> interfaces.stream().allMatch(INTERFACE.asMatchPredicate()));
         }
@@ -76,10 +77,28 @@ final class HostCache {
         return found;
     }
 
-    /** A cache that cannot be written costs time and nothing else, so nobody is bothered. */
-    void remember(Map<String, Set<String>> reached) {
+    /** What those hosts call themselves, as far as it is known. */
+    Map<String, String> hostnames(Set<String> hosts) {
+        Map<String, String> found = new TreeMap<>();
         Map<String, Entry> entries = read();
-        reached.forEach((host, interfaces) -> entries.put(key(host), new Entry(clock.millis(), interfaces)));
+        for (String host : hosts) {
+            Entry entry = entries.get(key(host));
+            if (entry != null && !entry.hostname().isEmpty()) {
+                found.put(host, entry.hostname());
+            }
+        }
+        return found;
+    }
+
+    /**
+     * A cache that cannot be written costs time and nothing else, so nobody is bothered.
+     *
+     * @param hostnames what the hosts call themselves
+     */
+    void remember(Map<String, Set<String>> reached, Map<String, String> hostnames) {
+        Map<String, Entry> entries = read();
+        reached.forEach((host, interfaces) ->
+                entries.put(key(host), new Entry(clock.millis(), interfaces, hostnames.getOrDefault(host, ""))));
         String text = entries.entrySet().stream()
                 .flatMap(entry -> entry.getValue().line(entry.getKey()).stream())
                 .map(line -> line + "\n")
@@ -122,7 +141,10 @@ final class HostCache {
             String interfaces = fields.group(3);
             entries.put(
                     fields.group(2),
-                    new Entry(millis, interfaces.isEmpty() ? Set.of() : new TreeSet<>(List.of(interfaces.split(",")))));
+                    new Entry(
+                            millis,
+                            interfaces.isEmpty() ? Set.of() : new TreeSet<>(List.of(interfaces.split(","))),
+                            Optional.ofNullable(fields.group(4)).orElse("")));
         }
     }
 

@@ -1,6 +1,7 @@
 package io.hvd.launch;
 
 import java.io.IOException;
+import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -13,33 +14,80 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
-/** Asks other hosts, all at the same time, whether ssh reaches them and which network interfaces they have. */
+/**
+ * Asks other hosts, all at the same time, whether ssh reaches them and which network interfaces they have. A host that
+ * is not reached is asked again until the limit, since its name or its sshd may come later, as those of a pod do;
+ * unless ssh says what time does not mend, such as a key that the host does not accept.
+ */
 final class HostCheck {
 
-    private static final int ATTEMPTS = 5;
+    /** How often a host that refuses is asked: a service that knows the users may be late once. */
+    private static final int ATTEMPTS_AT_A_REFUSAL = 5;
+
+    /** What ssh says where waiting is no use: the user is not let in, or the host is not the one it was. */
+    private static final Pattern REFUSAL = Pattern.compile(
+            "Permission denied|Host key verification failed|REMOTE HOST IDENTIFICATION HAS CHANGED"
+                    + "|Too many authentication failures|Unable to negotiate|Bad configuration option"
+                    + "|[Bb]ad owner or permissions|terminating, \\d+ bad configuration options",
+            Pattern.CASE_INSENSITIVE);
+
+    private static final String SAYS_NAME = "hvd-host-name: ";
+
+    /** The interfaces, and what the host calls itself. */
+    private static final String QUESTION = "ls /sys/class/net; echo " + SAYS_NAME + "$(cat /proc/sys/kernel/hostname)";
+
     private static final int MOST_AT_ONCE = 128;
+    private static final int MOST_SHOWN = 3;
     private static final long FIRST_PAUSE_MILLIS = 100;
+    private static final long LONGEST_PAUSE_MILLIS = 2_000;
+    private static final Duration UNTIL_TOLD = Duration.ofSeconds(5);
 
     private final Path ssh;
     private final SshAccess access;
     private final Duration limit;
+    private final PrintStream progress;
+    private final Duration untilTold;
     private final Set<Process> running = ConcurrentHashMap.newKeySet();
+    private final Semaphore places = new Semaphore(MOST_AT_ONCE);
+    /** What is said of the hosts that are not reached yet. */
+    private final Map<String, String> waiting = new ConcurrentSkipListMap<>();
+    /** What each host that was reached calls itself. */
+    private final Map<String, String> hostnames = new ConcurrentSkipListMap<>();
+    /** A host has refused, so that no job can start: the others are not asked again. */
+    private volatile boolean refused;
+
     private boolean ended;
 
     /** @param interfaces empty where ssh did not reach the host; then {@code said} has the reason */
-    private record Answer(Optional<Set<String>> interfaces, String said) {}
+    private record Answer(Optional<Set<String>> interfaces, String said) {
+        boolean isRefusal() {
+            return interfaces.isEmpty() && REFUSAL.matcher(said).find();
+        }
+    }
 
-    HostCheck(Path ssh, SshAccess access, Duration limit) {
+    /** @param progress gets a line from time to time while a host is waited for */
+    HostCheck(Path ssh, SshAccess access, Duration limit, PrintStream progress) {
+        this(ssh, access, limit, progress, UNTIL_TOLD);
+    }
+
+    /** @param untilTold from line to line */
+    HostCheck(Path ssh, SshAccess access, Duration limit, PrintStream progress, Duration untilTold) {
         this.ssh = ssh;
         this.access = access;
         this.limit = limit;
+        this.progress = progress;
+        this.untilTold = untilTold;
     }
 
     /**
@@ -51,7 +99,7 @@ final class HostCheck {
         long deadline = System.nanoTime() + limit.toNanos();
         var atExit = new Thread(this::end, "hvd-host-check-end");
         Runtime.getRuntime().addShutdownHook(atExit);
-        ExecutorService pool = Executors.newFixedThreadPool(Math.min(MOST_AT_ONCE, Math.max(1, hosts.size())));
+        ExecutorService pool = Executors.newFixedThreadPool(Math.max(1, hosts.size()));
         try {
             Map<String, Future<Answer>> asked = new LinkedHashMap<>();
             hosts.forEach(host -> asked.put(host, pool.submit(() -> askUntil(deadline, host))));
@@ -74,6 +122,11 @@ final class HostCheck {
         }
     }
 
+    /** What the hosts that were asked call themselves; one that says nothing is missing. */
+    Map<String, String> hostnames() {
+        return Map.copyOf(hostnames);
+    }
+
     /** Ends every ssh that runs, and lets none begin any more. */
     synchronized void end() {
         ended = true;
@@ -88,23 +141,74 @@ final class HostCheck {
         }
     }
 
-    private static Answer answer(Future<Answer> future) throws InterruptedException {
+    private Answer answer(Future<Answer> future) throws InterruptedException {
         try {
-            return future.get(); // ends by itself, at the deadline
+            while (true) {
+                try {
+                    return future.get(untilTold.toMillis(), TimeUnit.MILLISECONDS); // ends by itself, at the deadline
+                } catch (TimeoutException e) {
+                    tellWhoIsWaitedFor();
+                }
+            }
         } catch (ExecutionException e) {
             return new Answer(Optional.empty(), String.valueOf(e.getCause().getMessage()));
         }
     }
 
-    private Answer askUntil(long deadline, String host) throws IOException, InterruptedException {
-        Answer answer = ask(deadline, host);
-        long pause = FIRST_PAUSE_MILLIS;
-        for (int attempt = 2; attempt <= ATTEMPTS && answer.interfaces().isEmpty() && !past(deadline); attempt++) {
-            TimeUnit.MILLISECONDS.sleep(pause);
-            pause *= 2;
-            answer = ask(deadline, host);
+    private void tellWhoIsWaitedFor() {
+        List<String> shown = waiting.entrySet().stream()
+                .limit(MOST_SHOWN)
+                .map(one -> one.getKey() + (one.getValue().isEmpty() ? "" : " (" + firstLine(one.getValue()) + ")"))
+                .toList();
+        int more = waiting.size() - shown.size();
+        if (!shown.isEmpty()) {
+            progress.println("horovodrun: waiting for " + String.join(", ", shown)
+                    + (more > 0 ? " and " + more + " more hosts" : "") + ", for " + limit.toSeconds()
+                    + " s at most; --start-timeout sets this limit");
         }
-        return answer;
+    }
+
+    private static String firstLine(String said) {
+        return said.lines().findFirst().orElse("");
+    }
+
+    private Answer askUntil(long deadline, String host) throws IOException, InterruptedException {
+        waiting.put(host, "");
+        Answer answer = askInTurn(deadline, host);
+        long pause = FIRST_PAUSE_MILLIS;
+        int attempts = 1;
+        while (answer.interfaces().isEmpty() && !past(deadline) && !isUseless(answer, attempts)) {
+            waiting.put(host, answer.said());
+            TimeUnit.MILLISECONDS.sleep(Math.min(pause, TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime())));
+            pause = Math.min(2 * pause, LONGEST_PAUSE_MILLIS);
+            answer = askInTurn(deadline, host);
+            attempts++;
+        }
+        waiting.remove(host);
+        return answer.interfaces().isPresent() || refused || attempts == 1
+                ? answer
+                : new Answer(Optional.empty(), answer.said() + withinTheLimit(attempts));
+    }
+
+    private String withinTheLimit(int attempts) {
+        return "\nasked " + attempts + " times within " + limit.toSeconds() + " s; --start-timeout sets this limit";
+    }
+
+    /** Whether asking again could not change that no job is started. */
+    private boolean isUseless(Answer answer, int attempts) {
+        refused |= attempts >= ATTEMPTS_AT_A_REFUSAL && answer.isRefusal();
+        return refused;
+    }
+
+    private Answer askInTurn(long deadline, String host) throws IOException, InterruptedException {
+        if (!places.tryAcquire(Math.max(1, deadline - System.nanoTime()), TimeUnit.NANOSECONDS)) {
+            return new Answer(Optional.empty(), "not asked within " + limit.toSeconds() + " s");
+        }
+        try {
+            return ask(deadline, host);
+        } finally {
+            places.release();
+        }
     }
 
     private Answer ask(long deadline, String host) throws IOException, InterruptedException {
@@ -117,6 +221,11 @@ final class HostCheck {
                         "no answer within " + limit.toSeconds() + " s; --start-timeout sets this limit");
             }
             String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
+            said.lines()
+                    .filter(line -> line.startsWith(SAYS_NAME))
+                    .map(line -> line.substring(SAYS_NAME.length()).strip())
+                    .filter(name -> !name.isEmpty())
+                    .forEach(name -> hostnames.put(host, name));
             return process.exitValue() == SshAccess.NOT_REACHED
                     ? new Answer(Optional.empty(), said)
                     : new Answer(Optional.of(process.exitValue() == 0 ? names(said) : Set.of()), said);
@@ -129,7 +238,7 @@ final class HostCheck {
         if (ended) {
             throw new IOException("not asked, because horovodrun was ended");
         }
-        Process process = new ProcessBuilder(words(host, "ls /sys/class/net"))
+        Process process = new ProcessBuilder(words(host, QUESTION))
                 .redirectErrorStream(true)
                 .redirectInput(Path.of("/dev/null").toFile())
                 .start();

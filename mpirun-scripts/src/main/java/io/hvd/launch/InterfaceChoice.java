@@ -31,8 +31,7 @@ final class InterfaceChoice {
         String asked = "network interfaces asked for";
         arguments.add(Argument.of(asked + ", for data", "--mca", "btl_tcp_if_include", list));
         if (!job.allRanksHere()) {
-            arguments.add(
-                    Argument.of(asked + ", for start-up", job.version().startUpSwitch(), startUp("include"), list));
+            arguments.add(LauncherParameter.USED_INTERFACES.set(job.version(), list, asked + ", for start-up"));
             addControl(arguments, list);
         }
         addNccl(arguments, list);
@@ -81,7 +80,10 @@ final class InterfaceChoice {
             return List.of();
         }
         Optional<String> chosen = Stream.of(
-                        "btl_tcp_if_include", "btl_tcp_if_exclude", startUp("include"), startUp("exclude"))
+                        "btl_tcp_if_include",
+                        "btl_tcp_if_exclude",
+                        LauncherParameter.USED_INTERFACES.name(job.version()),
+                        LauncherParameter.UNUSED_INTERFACES.name(job.version()))
                 .flatMap(name -> choices.source(name).stream())
                 .findFirst();
         if (chosen.isPresent()) {
@@ -91,7 +93,7 @@ final class InterfaceChoice {
         String reason = "interfaces that end inside a host are left out, " + seen();
         List<Argument> arguments = new ArrayList<>();
         arguments.add(Argument.of(reason, "--mca", "btl_tcp_if_exclude", list));
-        arguments.add(Argument.of("the same for start-up", job.version().startUpSwitch(), startUp("exclude"), list));
+        arguments.add(LauncherParameter.UNUSED_INTERFACES.set(job.version(), list, "the same for start-up"));
         addUnlessSet(arguments, NCCL_INTERFACES, "^" + list, "the same for NCCL");
         return arguments;
     }
@@ -108,10 +110,6 @@ final class InterfaceChoice {
     private static String names(Collection<String> present) {
         List<String> used = Interfaces.used(present);
         return used.isEmpty() ? "none" : String.join(",", used);
-    }
-
-    private String startUp(String what) {
-        return (job.version().startsWithPrrte() ? "prte_if_" : "oob_tcp_if_") + what;
     }
 
     private void addUnlessSet(List<Argument> arguments, String variable, String value, String reason) {

@@ -1,9 +1,14 @@
 package io.hvd.launch;
 
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * What is asked for together with what there is: all that the mpirun line depends on.
@@ -14,9 +19,10 @@ record Job(LaunchSettings settings, Machine machine, MpiVersion version, Map<Str
 
     /** How many ranks land on this machine: mpirun fills the hosts in their order. 0 if nobody here knows the hosts. */
     int ranksHere() {
-        List<HostSlots> hosts = settings.hosts().isEmpty() ? machine.allocated() : settings.hosts();
-        if (hosts.isEmpty()) {
-            return machine.allocation().isPresent() ? 0 : settings.ranks();
+        Optional<HostSource> source = hostSource();
+        List<HostSlots> hosts = source.map(HostSource::hosts).orElse(settings.hosts());
+        if (source.isEmpty() && hosts.isEmpty()) {
+            return settings.ranks();
         }
         int left = settings.ranks();
         int here = 0;
@@ -28,12 +34,81 @@ record Job(LaunchSettings settings, Machine machine, MpiVersion version, Map<Str
         return here;
     }
 
+    /** Where mpirun takes the hosts from; empty if they are named on its line, or it will know of this machine only. */
+    Optional<HostSource> hostSource() {
+        return settings.hosts().isEmpty()
+                ? HostSource.of(version, settings.words().more(), machine.environment())
+                : Optional.empty();
+    }
+
+    /**
+     * A line for hosts that are there for this job and get no rank, which the user may not have meant; empty if there are
+     * none, or another order than ours decides.
+     */
+    Optional<String> idleHosts() {
+        UserChoices choices = choices();
+        if (settings.words().binding().isPresent() || choices.source("map-by").isPresent()) {
+            return Optional.empty();
+        }
+        int left = settings.ranks();
+        List<String> idle = new ArrayList<>();
+        List<HostSlots> hosts = hostSource().map(HostSource::hosts).orElse(settings.hosts());
+        for (HostSlots host : hosts) {
+            if (left <= 0) {
+                idle.add(host.host());
+            }
+            left -= host.slots();
+        }
+        return idle.isEmpty() || hosts.stream().anyMatch(host -> host.slots() == 0)
+                ? Optional.empty()
+                : Optional.of("-np " + settings.ranks() + " is fewer than the " + HostSlots.total(hosts) + " slots of "
+                        + HostSlots.join(hosts) + ", which are filled in this order: no rank on "
+                        + String.join(", ", idle));
+    }
+
+    /**
+     * What the ranks compare with the job that they find themselves in: the number of processes, the fewest hosts that
+     * they can be on, and who says so. Empty if the user's own words for mpirun say how many ranks there are.
+     */
+    Optional<String> declared() {
+        UserChoices choices = choices();
+        if (Stream.of("np", "n", "c").anyMatch(flag -> choices.source(flag).isPresent())) {
+            return Optional.empty();
+        }
+        Optional<HostSource> source = hostSource();
+        List<HostSlots> named = source.map(HostSource::hosts).orElse(settings.hosts());
+        int hosts = allowsCrowding() ? 1 : HostSource.fewest(distinct(named), settings.ranks());
+        String name = source.map(HostSource::name)
+                .orElse(named.isEmpty() ? "-np " + settings.ranks() : "-H " + HostSlots.join(named));
+        return Optional.of(settings.ranks() + " " + hosts + " " + name);
+    }
+
+    /** mpirun takes all names of this machine for one host. */
+    private List<HostSlots> distinct(List<HostSlots> hosts) {
+        Map<Boolean, List<HostSlots>> byPlace =
+                hosts.stream().collect(Collectors.partitioningBy(host -> machine.is(host.host())));
+        List<HostSlots> distinct = new ArrayList<>(byPlace.get(false));
+        if (!byPlace.get(true).isEmpty()) {
+            boolean known = byPlace.get(true).stream().noneMatch(host -> host.slots() == 0);
+            distinct.add(new HostSlots(machine.hostname(), known ? HostSlots.total(byPlace.get(true)) : 0));
+        }
+        return distinct;
+    }
+
+    /** Whether the user has allowed more ranks on a host than it has slots. */
+    boolean allowsCrowding() {
+        return Stream.concat(
+                        settings.words().more().stream(),
+                        settings.words().binding().stream().flatMap(List::stream))
+                .anyMatch(word -> word.toLowerCase(Locale.ROOT).contains("oversubscribe"));
+    }
+
     boolean allRanksHere() {
         return ranksHere() == settings.ranks();
     }
 
     UserChoices choices() {
-        return new UserChoices(settings.words().more(), machine.environment());
+        return new UserChoices(settings.words().more(), machine.environment(), version);
     }
 
     /** Whether the user has given a variable a value, here or by {@code --mpi-args "-x NAME"}. */

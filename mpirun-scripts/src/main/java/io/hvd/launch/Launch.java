@@ -1,6 +1,7 @@
 package io.hvd.launch;
 
 import io.hvd.config.HvdConfig.ArchiveChoice;
+import io.hvd.config.Setting;
 import io.hvd.error.FailureRecord;
 import io.hvd.net.LauncherAddress;
 import java.io.IOException;
@@ -50,11 +51,14 @@ final class Launch implements AutoCloseable {
         Machine machine = machine(settings, install);
         boolean allHere = new Job(settings, machine, install.version(), Map.of()).allRanksHere();
         CommandCheck.of(settings, install, around).obstacle().ifPresent(obstacle -> report(obstacle, allHere, err));
+        Job asked = new Job(settings, machine, install.version(), Map.of());
+        asked.idleHosts().ifPresent(line -> err.println("horovodrun: " + line));
         var hosts = new OtherHosts(settings, machine);
-        Map<String, Set<String>> others = hosts.checked();
+        Map<String, Set<String>> others = hosts.checked(err);
         hosts.checkInterfaces(others);
         ClassArchive archive = archive(settings, install, machine, around.folder(), true);
         MpirunLine line = line(settings, install, machine, others, archive);
+        OpenFileLimit.require(Path.of("/"), asked.ranksHere());
         if (settings.verbose()) {
             err.print(install.version().text() + ", " + install.mpirun() + "\n" + line.explained());
         }
@@ -63,6 +67,8 @@ final class Launch implements AutoCloseable {
             Optional<LauncherServer> server =
                     allHere ? Optional.empty() : Optional.of(server(folder, settings, around));
             Map<String, String> environment = environment(install, folder, server);
+            Job job = new Job(settings, machine, install.version(), others);
+            job.declared().ifPresent(declared -> environment.put(Setting.DECLARED_JOB.variable(), declared));
             boolean waits = settings.java().archive() == ArchiveChoice.WAIT;
             return new Launch(
                     folder,

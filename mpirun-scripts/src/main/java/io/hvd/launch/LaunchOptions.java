@@ -95,14 +95,13 @@ final class LaunchOptions {
                         new UsageException("np-missing", "-np is missing: say how many ranks to start, as in -np 4"));
     }
 
-    /** All of a Slurm job's tasks, unless hosts are named. */
+    /** As many as srun would start of itself, unless hosts are named. */
     private Optional<FlagValue> slurmTasks() {
         return has(Flag.HOSTS) || has(Flag.HOSTFILE)
                 ? Optional.empty()
                 : SlurmAllocation.of(environment)
-                        .map(job -> HostSlots.total(job.hosts()))
-                        .filter(tasks -> tasks > 0)
-                        .map(tasks -> new FlagValue(Flag.NUM_PROC, Integer.toString(tasks), "SLURM_TASKS_PER_NODE"));
+                        .flatMap(job -> job.tasks(environment))
+                        .map(tasks -> new FlagValue(Flag.NUM_PROC, tasks.toString(), SlurmAllocation.COUNT));
     }
 
     private List<HostSlots> hosts() {

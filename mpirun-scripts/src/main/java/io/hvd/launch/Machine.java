@@ -36,22 +36,6 @@ public record Machine(
         return names.contains(host) || !address && names.contains(host.replaceFirst("\\..*", ""));
     }
 
-    /** The source of this job's hosts that mpirun will ask: a resource manager or a default hostfile. */
-    Optional<String> allocation() {
-        Optional<String> slurm = SlurmAllocation.of(environment).map(SlurmAllocation::name);
-        if (slurm.isPresent()) {
-            return slurm;
-        }
-        for (String name : new String[] {
-            "PBS_NODEFILE", "LSB_DJOB_HOSTFILE", "OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"
-        }) {
-            if (environment.containsKey(name)) {
-                return Optional.of(name + "=" + environment.get(name));
-            }
-        }
-        return Optional.empty();
-    }
-
     /** The hosts that a resource manager has settled on, as far as they are known here. */
     public List<HostSlots> allocated() {
         return SlurmAllocation.of(environment).map(SlurmAllocation::hosts).orElse(List.of());

@@ -84,9 +84,4 @@ public record MpiVersion(Flavour flavour, int major, int minor, String text) {
     String startUpSwitch() {
         return startsWithPrrte() ? "--prtemca" : "--mca";
     }
-
-    /** What the part of the start-up layer that calls ssh is called in its parameters. */
-    String sshPart() {
-        return startsWithPrrte() ? "plm_ssh" : "plm_rsh";
-    }
 }

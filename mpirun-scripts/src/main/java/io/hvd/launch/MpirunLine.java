@@ -14,6 +14,12 @@ record MpirunLine(String mpirun, List<Argument> arguments, List<String> command)
     /** The hosts from which on ssh from host to host costs more than ssh from here to all of them at once. */
     private static final int MANY_HOSTS = 64;
 
+    private static final List<LauncherParameter> SSH_OF_ENVIRONMENT_BESIDE_ARGUMENTS =
+            List.of(LauncherParameter.SSH_AGENT, LauncherParameter.KEEP_FULL_NAMES);
+
+    private static final List<LauncherParameter> SSH_OF_ENVIRONMENT =
+            List.of(LauncherParameter.SSH_AGENT, LauncherParameter.KEEP_FULL_NAMES, LauncherParameter.SSH_ARGUMENTS);
+
     /** @throws UsageException if the job cannot be started like this */
     static MpirunLine of(String mpirun, Job job, ClassArchive archive) {
         RankLimit.require(job);
@@ -110,13 +116,22 @@ record MpirunLine(String mpirun, List<Argument> arguments, List<String> command)
         List<Argument> arguments = new ArrayList<>();
         List<String> words = job.settings().ssh().words();
         if (!words.isEmpty()) {
-            arguments.add(parameter(job, "_args", String.join(" ", words), "ssh as asked for"));
+            arguments.add(
+                    LauncherParameter.SSH_ARGUMENTS.set(job.version(), String.join(" ", words), "ssh as asked for"));
         }
         int hosts = job.settings().hosts().size();
         if (hosts >= MANY_HOSTS) {
             String reason = hosts + " hosts: this machine calls each of them itself";
-            arguments.add(parameter(job, "_no_tree_spawn", "true", reason));
-            arguments.add(parameter(job, "_num_concurrent", Integer.toString(hosts), "all of them at once"));
+            arguments.add(LauncherParameter.NO_TREE_SPAWN.set(job.version(), "true", reason));
+            arguments.add(
+                    LauncherParameter.CALLS_AT_ONCE.set(job.version(), Integer.toString(hosts), "all of them at once"));
+        }
+        for (LauncherParameter one : words.isEmpty() ? SSH_OF_ENVIRONMENT : SSH_OF_ENVIRONMENT_BESIDE_ARGUMENTS) {
+            one.foreign(job.version(), job.machine().environment())
+                    .filter(other -> !job.allRanksHere()
+                            && job.choices().source(one.name(job.version())).isEmpty())
+                    .map(other -> other.argument(job.version()))
+                    .ifPresent(arguments::add);
         }
         return arguments;
     }
@@ -126,21 +141,18 @@ record MpirunLine(String mpirun, List<Argument> arguments, List<String> command)
      * do: once it has told the lost host's daemon to end, the kernel waits for an answer and no longer asks.
      */
     private static List<Argument> keepalive(Job job) {
-        String prefix = job.version().startsWithPrrte() ? "prte_keepalive_" : "oob_tcp_keepalive_";
-        if (job.allRanksHere() || job.choices().source(prefix + "time").isPresent()) {
+        MpiVersion version = job.version();
+        if (job.allRanksHere()
+                || job.choices()
+                        .source(LauncherParameter.KEEPALIVE_TIME.name(version))
+                        .isPresent()) {
             return List.of();
         }
-        String set = job.version().startUpSwitch();
         return List.of(
-                Argument.of(
-                        "a host that disappears ends the job: asked after 2 s of silence", set, prefix + "time", "2"),
-                Argument.of("asked again every second", set, prefix + "intvl", "1"),
-                Argument.of("given up after 2 questions", set, prefix + "probes", "2"));
-    }
-
-    private static Argument parameter(Job job, String name, String value, String reason) {
-        MpiVersion version = job.version();
-        return Argument.of(reason, version.startUpSwitch(), version.sshPart() + name, value);
+                LauncherParameter.KEEPALIVE_TIME.set(
+                        version, "2", "a host that disappears ends the job: asked after 2 s of silence"),
+                LauncherParameter.KEEPALIVE_INTERVAL.set(version, "1", "asked again every second"),
+                LauncherParameter.KEEPALIVE_PROBES.set(version, "2", "given up after 2 questions"));
     }
 
     private static List<Argument> prefixes(Job job) {

@@ -1,9 +1,11 @@
 package io.hvd.launch;
 
 import io.hvd.net.Interfaces;
+import java.io.PrintStream;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -17,6 +19,8 @@ final class OtherHosts {
     private final LaunchSettings settings;
     private final Machine machine;
     private final HostCache cache;
+    /** What the hosts call themselves, as far as it is known. */
+    private final Map<String, String> hostnames = new TreeMap<>();
 
     OtherHosts(LaunchSettings settings, Machine machine) {
         this.settings = settings;
@@ -34,10 +38,12 @@ final class OtherHosts {
     /**
      * Asks those of whom nothing is known.
      *
-     * @throws UsageException if one is not reached
+     * @param progress gets a line from time to time while a host is waited for
+     * @throws UsageException if one is not reached, or two have one name
      */
-    Map<String, Set<String>> checked() throws InterruptedException {
+    Map<String, Set<String>> checked(PrintStream progress) throws InterruptedException {
         Map<String, Set<String>> all = new TreeMap<>(known());
+        hostnames.putAll(settings.checks().useCache() ? cache.hostnames(names()) : Map.of());
         Set<String> unknown = names();
         unknown.removeAll(all.keySet());
         if (!unknown.isEmpty()) {
@@ -47,11 +53,47 @@ final class OtherHosts {
                             "ssh is not on PATH, but there are other hosts: " + String.join(", ", unknown)
                                     + "; install openssh-client"));
             Duration limit = Duration.ofSeconds(settings.checks().limitSeconds());
-            Map<String, Set<String>> found = new HostCheck(ssh, settings.ssh(), limit).ask(unknown);
-            cache.remember(found);
+            var check = new HostCheck(ssh, settings.ssh(), limit, progress);
+            Map<String, Set<String>> found = check.ask(unknown);
+            hostnames.putAll(check.hostnames());
+            cache.remember(found, hostnames);
             all.putAll(found);
         }
+        requireDistinctNames();
         return all;
+    }
+
+    /**
+     * Open MPI knows hosts by what they call themselves, and crashes where two of a job have one name. It takes all names
+     * of this machine for one host.
+     */
+    private void requireDistinctNames() {
+        Map<String, List<String>> listed = new TreeMap<>();
+        hostnames.forEach((host, name) ->
+                listed.computeIfAbsent(name, any -> new ArrayList<>()).add(host));
+        settings.hosts().stream()
+                .map(HostSlots::host)
+                .filter(machine::is)
+                .findFirst()
+                .ifPresent(here -> listed.computeIfAbsent(machine.hostname(), any -> new ArrayList<>())
+                        .add(here));
+        listed.forEach((name, hosts) -> {
+            if (hosts.size() > 1) {
+                throw new UsageException(
+                        "same-hostname",
+                        String.join(" and ", hosts) + " both call themselves " + name
+                                + ", and Open MPI crashes where two hosts of a job have one name: if they are one"
+                                + " machine, list it once with all slots, as in -H " + hosts.get(0) + ":"
+                                + slots(hosts) + "; if they are two, give each a name of its own, by hostname or"
+                                + " hostnamectl");
+            }
+        });
+    }
+
+    private int slots(List<String> hosts) {
+        return HostSlots.total(settings.hosts().stream()
+                .filter(one -> hosts.contains(one.host()))
+                .toList());
     }
 
     /** @throws UsageException if a host lacks a network interface that the user has named */

@@ -3,6 +3,7 @@ package io.hvd.launch;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** The part of the mpirun line that says how many ranks run where, on which cores, and how they wait. */
 final class Placement {
@@ -35,10 +36,20 @@ final class Placement {
         if (!hosts.isEmpty()) {
             return Argument.of("hosts and slots asked for", "-H", HostSlots.join(hosts));
         }
-        return job.machine()
-                .allocation()
-                .map(who -> Argument.note("hosts: mpirun takes those of " + who))
+        return job.hostSource()
+                .map(source -> foreignHostfile()
+                        .orElseGet(() -> Argument.note("hosts: mpirun takes those of " + source.name())))
                 .orElse(Argument.note("hosts: this machine"));
+    }
+
+    /** The default hostfile is only asked where nothing of more weight names the hosts. */
+    private Optional<Argument> foreignHostfile() {
+        return LauncherParameter.DEFAULT_HOSTFILE
+                .foreign(job.version(), job.machine().environment())
+                .filter(other -> job.hostSource()
+                        .filter(source -> source.name().startsWith(other.variable()))
+                        .isPresent())
+                .map(other -> other.argument(job.version()));
     }
 
     private List<Argument> ours() {
@@ -56,7 +67,8 @@ final class Placement {
         if (!job.version().startsWithPrrte()) {
             return List.of(binding, Argument.of(crowdedReason(), "--oversubscribe"));
         }
-        boolean mapped = new UserChoices(words, Map.of()).source("map-by").isPresent();
+        boolean mapped =
+                new UserChoices(words, Map.of(), job.version()).source("map-by").isPresent();
         return mapped
                 ? List.of(
                         binding,
@@ -91,7 +103,7 @@ final class Placement {
     /** With hosts named the slots are known to suffice; where a resource manager decides, so does its count. */
     private boolean exceedsSlots() {
         return job.settings().hosts().isEmpty()
-                && job.machine().allocation().isEmpty()
+                && job.hostSource().isEmpty()
                 && job.ranksHere() > job.machine().cores();
     }
 

@@ -1,9 +1,5 @@
 package io.hvd.launch;
 
-import java.util.List;
-import java.util.Locale;
-import java.util.stream.Stream;
-
 /**
  * Checks that the user can have meant this many ranks. If hosts are named, their slots limit the ranks, and if a resource
  * manager has chosen the hosts, mpirun does; this machine alone takes more ranks than it has cores, but not any number.
@@ -20,9 +16,8 @@ final class RankLimit {
         int ranks = job.settings().ranks();
         int cores = job.machine().cores();
         int most = (int) Math.min(Integer.MAX_VALUE, (long) MOST_PER_CORE * cores);
-        boolean settled =
-                !job.settings().hosts().isEmpty() || job.machine().allocation().isPresent();
-        if (settled || ranks <= most || asksForCrowding(job)) {
+        boolean settled = !job.settings().hosts().isEmpty() || job.hostSource().isPresent();
+        if (settled || ranks <= most || job.allowsCrowding()) {
             return;
         }
         throw new UsageException(
@@ -31,11 +26,5 @@ final class RankLimit {
                         + " cores and is taken to"
                         + " hold " + most + " ranks; name hosts with slots for them, as in -H a:8,b:8, or -H localhost:"
                         + ranks + " if so many are meant to run here");
-    }
-
-    private static boolean asksForCrowding(Job job) {
-        LaunchSettings.Words words = job.settings().words();
-        return Stream.concat(words.more().stream(), words.binding().stream().flatMap(List::stream))
-                .anyMatch(word -> word.toLowerCase(Locale.ROOT).contains("oversubscribe"));
     }
 }

@@ -15,6 +15,9 @@ import java.util.regex.Pattern;
  * @param hosts empty if Slurm says nothing of tasks
  */
 record SlurmAllocation(String job, List<HostSlots> hosts) {
+    /** The number of tasks that the job was asked to have; unset where only places for tasks were asked for. */
+    static final String COUNT = "SLURM_NTASKS";
+
     private static final String NODES = "SLURM_JOB_NODELIST";
     private static final String TASKS = "SLURM_TASKS_PER_NODE";
 
@@ -41,6 +44,17 @@ record SlurmAllocation(String job, List<HostSlots> hosts) {
         }
         String tasks = environment.getOrDefault(TASKS, "");
         return Optional.of(new SlurmAllocation(job, tasks.isEmpty() ? List.of() : slots(nodes, tasks)));
+    }
+
+    /**
+     * The tasks that srun would start: as many as {@code --ntasks} asked for, which may be fewer than the nodes can hold,
+     * or one for every place of a task.
+     */
+    Optional<Integer> tasks(Map<String, String> environment) {
+        String asked = environment.getOrDefault(COUNT, "").strip();
+        int places = HostSlots.total(hosts);
+        int tasks = asked.matches("0*[1-9]\\d{0,8}") ? Integer.parseInt(asked) : places;
+        return tasks > 0 ? Optional.of(tasks) : Optional.empty();
     }
 
     /** For a message. */

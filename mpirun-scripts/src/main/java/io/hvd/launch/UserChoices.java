@@ -15,12 +15,13 @@ final class UserChoices {
     private static final Set<String> MAPPINGS =
             Set.of("map-by", "ppr", "npernode", "N", "npersocket", "pernode", "bynode", "byslot", "rankfile", "rf");
     private static final Set<String> BINDINGS = Set.of("bind-to", "bind-to-core", "bind-to-socket", "bind-to-none");
-    private static final List<String> PREFIXES = List.of("OMPI_MCA_", "PRTE_MCA_", "PMIX_MCA_");
 
     private final Map<String, String> sources = new HashMap<>();
 
-    UserChoices(List<String> mpiArguments, Map<String, String> environment) {
-        environment.keySet().forEach(this::addVariable);
+    UserChoices(List<String> mpiArguments, Map<String, String> environment, MpiVersion version) {
+        for (String variable : environment.keySet()) {
+            LauncherParameter.parameterOf(variable, version).ifPresent(name -> sources.put(name, variable));
+        }
         for (int i = 0; i < mpiArguments.size(); i++) {
             if (mpiArguments.get(i).startsWith("-")) {
                 String next = i + 1 < mpiArguments.size() ? mpiArguments.get(i + 1) : "";
@@ -32,14 +33,6 @@ final class UserChoices {
     /** Where an mpirun flag ({@code bind-to}), an MCA parameter ({@code btl}) or an export ({@code -x NAME}) was set. */
     Optional<String> source(String name) {
         return Optional.ofNullable(sources.get(name));
-    }
-
-    private void addVariable(String variable) {
-        for (String prefix : PREFIXES) {
-            if (variable.startsWith(prefix)) {
-                sources.put(variable.substring(prefix.length()), variable);
-            }
-        }
     }
 
     private void addFlag(String flag, String next) {

@@ -41,7 +41,7 @@ final class HostCacheTest {
 
     @Test
     void whatWasFoundCountsForAnHour() {
-        cache("from here", NOON).remember(Map.of("a", Set.of("eth0", "lo"), "b", Set.of()));
+        cache("from here", NOON).remember(Map.of("a", Set.of("eth0", "lo"), "b", Set.of()), Map.of());
 
         assertThat(cache("from here", NOON.plus(Duration.ofMinutes(59))).recent(BOTH))
                 .isEqualTo(Map.of("a", Set.of("eth0", "lo"), "b", Set.of()));
@@ -52,7 +52,7 @@ final class HostCacheTest {
 
     @Test
     void whatWasSeenWithAnotherKeyOrFromAnotherMachineDoesNotCount() {
-        cache("from here -p 22", NOON).remember(Map.of("a", Set.of("eth0")));
+        cache("from here -p 22", NOON).remember(Map.of("a", Set.of("eth0")), Map.of());
 
         assertThat(cache("from here -p 23", NOON).recent(BOTH)).isEmpty();
         assertThat(cache("from here -p 22", NOON).recent(BOTH)).containsOnlyKeys("a");
@@ -60,15 +60,15 @@ final class HostCacheTest {
 
     @Test
     void moreHostsAreAdded() {
-        cache("v", NOON).remember(Map.of("a", Set.of("eth0")));
-        cache("v", NOON.plusSeconds(60)).remember(Map.of("b", Set.of("eth1")));
+        cache("v", NOON).remember(Map.of("a", Set.of("eth0")), Map.of());
+        cache("v", NOON.plusSeconds(60)).remember(Map.of("b", Set.of("eth1")), Map.of());
 
         assertThat(cache("v", NOON.plusSeconds(90)).recent(BOTH)).containsOnlyKeys("a", "b");
     }
 
     @Test
     void onlyItsOwnerMayReadTheFile() throws IOException {
-        cache("v", NOON).remember(Map.of("a", Set.of("eth0")));
+        cache("v", NOON).remember(Map.of("a", Set.of("eth0")), Map.of());
 
         assertThat(file).isEqualTo(home.resolve(".cache/hvd/hosts"));
         assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file)))
@@ -85,7 +85,7 @@ final class HostCacheTest {
         Files.createDirectories(file.getParent());
         WholeFileProgram.beginAndBeKilled(file);
 
-        cache("v", NOON).remember(Map.of("a", Set.of("eth0")));
+        cache("v", NOON).remember(Map.of("a", Set.of("eth0")), Map.of());
 
         try (var files = Files.list(file.getParent())) {
             assertThat(files).containsExactly(file);
@@ -98,7 +98,7 @@ final class HostCacheTest {
         Files.writeString(file, "nonsense\n99999999999999999999\ta v\teth0\n\t\t\n");
 
         assertThat(cache("v", NOON).recent(BOTH)).isEmpty();
-        cache("v", NOON).remember(Map.of("a", Set.of("eth0")));
+        cache("v", NOON).remember(Map.of("a", Set.of("eth0")), Map.of());
         assertThat(cache("v", NOON).recent(BOTH)).containsOnlyKeys("a");
     }
 
@@ -110,7 +110,7 @@ final class HostCacheTest {
         Files.writeString(file, noon + "\ta v\t" + damaged + "\n" + noon + "\tb v\teth0,lo\n");
 
         assertThat(cache("v", NOON).recent(BOTH)).isEqualTo(Map.of("b", Set.of("eth0", "lo")));
-        cache("v", NOON).remember(Map.of("a", Set.of("ib0")));
+        cache("v", NOON).remember(Map.of("a", Set.of("ib0")), Map.of());
         assertThat(cache("v", NOON).recent(BOTH)).isEqualTo(Map.of("a", Set.of("ib0"), "b", Set.of("eth0", "lo")));
     }
 
@@ -127,7 +127,9 @@ final class HostCacheTest {
     void noDamageToTheFileIsEverThrown() throws IOException {
         var hosts = Set.of("node1", "node2", "node3");
         cache("v", NOON)
-                .remember(Map.of("node1", Set.of("eth0", "lo"), "node2", Set.of(), "node3", Set.of("ib0", "eth1")));
+                .remember(
+                        Map.of("node1", Set.of("eth0", "lo"), "node2", Set.of(), "node3", Set.of("ib0", "eth1")),
+                        Map.of());
         byte[] whole = Files.readAllBytes(file);
         for (int seed = 0; seed < 3_000; seed++) {
             Files.write(file, damaged(whole, new Random(seed)));
@@ -135,7 +137,7 @@ final class HostCacheTest {
             int of = seed;
             assertThatCode(() -> {
                         assertThat(hosts).containsAll(cache.recent(hosts).keySet());
-                        cache.remember(Map.of("node2", Set.of("eth0")));
+                        cache.remember(Map.of("node2", Set.of("eth0")), Map.of());
                         assertThat(cache.recent(hosts)).containsEntry("node2", Set.of("eth0"));
                     })
                     .as("seed " + of)
@@ -171,7 +173,8 @@ final class HostCacheTest {
     /** It would be read as two. */
     @Test
     void aNameThatCannotStandInALineIsNotWritten() {
-        cache("v", NOON).remember(Map.of("a", Set.of("eth0,lo"), "b", Set.of("eth0\n1"), "c\td", Set.of("eth0")));
+        cache("v", NOON)
+                .remember(Map.of("a", Set.of("eth0,lo"), "b", Set.of("eth0\n1"), "c\td", Set.of("eth0")), Map.of());
 
         assertThat(cache("v", NOON).recent(Set.of("a", "b", "c\td"))).isEmpty();
     }
@@ -181,12 +184,20 @@ final class HostCacheTest {
         Path blocked = Files.writeString(home.resolve("blocked"), "");
         var cache = new HostCache(blocked.resolve("hvd/hosts"), "v", Clock.fixed(NOON, ZoneOffset.UTC));
 
-        cache.remember(Map.of("a", Set.of("eth0")));
+        cache.remember(Map.of("a", Set.of("eth0")), Map.of());
 
         assertThat(cache.recent(BOTH)).isEmpty();
     }
 
     private HostCache cache(String view, Instant now) {
         return new HostCache(file, view, Clock.fixed(now, ZoneOffset.UTC));
+    }
+
+    @Test
+    void whatAHostCallsItselfIsRememberedToo() {
+        cache("v", NOON).remember(Map.of("a", Set.of("eth0"), "b", Set.of()), Map.of("a", "node-1.cluster"));
+
+        assertThat(cache("v", NOON).hostnames(Set.of("a", "b"))).isEqualTo(Map.of("a", "node-1.cluster"));
+        assertThat(cache("v", NOON).recent(Set.of("a", "b"))).hasSize(2);
     }
 }

@@ -1,9 +1,12 @@
 package io.hvd.launch;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -15,6 +18,8 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** With a script in the place of ssh; {@link NamespaceHostsIT} has the real one. */
 @Timeout(60)
@@ -28,7 +33,8 @@ final class HostCheckTest {
 
     @Test
     void everyHostSaysWhichInterfacesItHas() throws Exception {
-        var check = new HostCheck(ssh("echo lo; case $* in *' b '*) echo ens3;; *) echo eth0;; esac"), ACCESS, LONG);
+        var check = new HostCheck(
+                ssh("echo lo; case $* in *' b '*) echo ens3;; *) echo eth0;; esac"), ACCESS, LONG, System.err);
 
         assertThat(check.ask(List.of("a", "b")))
                 .isEqualTo(Map.of("a", Set.of("lo", "eth0"), "b", Set.of("lo", "ens3")));
@@ -38,30 +44,62 @@ final class HostCheckTest {
     void theQuestionIsAskedWithoutAPromptAndWithThePortAndTheKey() throws Exception {
         Path asked = folder.resolve("asked");
 
-        new HostCheck(ssh("echo \"$*\" >" + asked), ACCESS, LONG).ask(List.of("a"));
+        new HostCheck(ssh("echo \"$*\" >" + asked), ACCESS, LONG, System.err).ask(List.of("a"));
 
         assertThat(asked)
                 .hasContent(
                         "-o BatchMode=yes -o PasswordAuthentication=no -o StrictHostKeyChecking=accept-new -o LogLevel=ERROR"
-                                + " -o ConnectTimeout=10 -p 2222 -i /keys/id a ls /sys/class/net");
+                                + " -o ConnectTimeout=10 -p 2222 -i /keys/id a ls /sys/class/net;"
+                                + " echo hvd-host-name: $(cat /proc/sys/kernel/hostname)");
+    }
+
+    /** A name may come to be known late, as those of pods do: the time that was promised is not cut short by a number of attempts. */
+    @Test
+    void aNameThatIsNotKnownYetIsWaitedForAndTheWaitIsSaid() throws Exception {
+        Path attempts = folder.resolve("attempts");
+        var said = new ByteArrayOutputStream();
+        Path ssh = ssh("echo >>" + attempts + "; [ $(wc -l <" + attempts + ") -gt 7 ] && echo eth0 && exit;"
+                + " echo 'ssh: Could not resolve hostname late: Name or service not known' >&2; exit 255");
+        var check = new HostCheck(ssh, ACCESS, LONG, new PrintStream(said, true, UTF_8), Duration.ofMillis(50));
+
+        assertThat(check.ask(List.of("late"))).isEqualTo(Map.of("late", Set.of("eth0")));
+
+        assertThat(said.toString(UTF_8))
+                .contains("waiting for late (ssh: Could not resolve hostname late", "30 s", "--start-timeout");
     }
 
     @Test
-    void hostsThatAreNotReachedAreNamedWithWhatSshSaysAfterFiveAttempts() throws Exception {
-        Path attempts = folder.resolve("attempts");
-        Path ssh = ssh("case $* in *' good '*) echo eth0;; *' b '*) echo b >>" + attempts
-                + "; echo no route to b >&2; exit 255;; *) echo Permission denied for c >&2; exit 255;; esac");
+    void hostsThatAreNotReachedUntilTheLimitAreNamedWithWhatSshSays() throws Exception {
+        Path ssh = ssh("case $* in *' good '*) echo eth0;; *) echo no route to b >&2; exit 255;; esac");
 
-        assertThatThrownBy(() -> new HostCheck(ssh, ACCESS, LONG).ask(List.of("good", "b", "c")))
+        assertThatThrownBy(
+                        () -> new HostCheck(ssh, ACCESS, Duration.ofSeconds(3), System.err).ask(List.of("good", "b")))
                 .isInstanceOf(UsageException.class)
                 .hasMessageContainingAll(
                         "hosts-unreachable",
-                        "1 of 3",
+                        "1 of 2",
                         "  b: no route to b",
-                        "  c: Permission denied for c",
+                        "times within 3 s; --start-timeout",
                         "-p 2222 -i /keys/id b true")
                 .hasMessageNotContaining("good:");
-        assertThat(attempts).hasContent("b\n".repeat(5));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "ada@c: Permission denied (publickey).",
+                "Host key verification failed.",
+                "Received disconnect from 10.0.0.3: Too many authentication failures",
+            })
+    void aHostThatRefusesIsNamedWithoutWaitingForTheLimitOrForOthers(String refusal) throws Exception {
+        Path attempts = folder.resolve("attempts");
+        Path ssh = ssh("case $* in *' late '*) echo unknown name >&2; exit 255;; esac; echo c >>" + attempts
+                + "; echo '" + refusal + "' >&2; exit 255");
+        var check = new HostCheck(ssh, ACCESS, Duration.ofHours(1), System.err);
+
+        assertThatThrownBy(() -> check.ask(List.of("late", "c")))
+                .hasMessageContainingAll("0 of 2", "  c: " + refusal, "  late: unknown name");
+        assertThat(attempts).hasContent("c\n".repeat(5));
     }
 
     @Test
@@ -69,7 +107,20 @@ final class HostCheckTest {
         Path first = folder.resolve("first");
         Path ssh = ssh("[ -e " + first + " ] && echo eth0 && exit; touch " + first + "; exit 255");
 
-        assertThat(new HostCheck(ssh, ACCESS, LONG).ask(List.of("a"))).isEqualTo(Map.of("a", Set.of("eth0")));
+        assertThat(new HostCheck(ssh, ACCESS, LONG, System.err).ask(List.of("a")))
+                .isEqualTo(Map.of("a", Set.of("eth0")));
+    }
+
+    @Test
+    void everyHostSaysWhatItCallsItself() throws Exception {
+        var check = new HostCheck(
+                ssh("echo eth0; case $* in *' b '*) ;; *) echo hvd-host-name: node-1;; esac"),
+                ACCESS,
+                LONG,
+                System.err);
+
+        assertThat(check.ask(List.of("a", "b"))).isEqualTo(Map.of("a", Set.of("eth0"), "b", Set.of("eth0")));
+        assertThat(check.hostnames()).isEqualTo(Map.of("a", "node-1"));
     }
 
     @Test
@@ -78,27 +129,28 @@ final class HostCheckTest {
         Path ssh =
                 ssh("mkdir -p " + folder + "/here/$$; while [ $(ls " + folder + "/here | wc -l) -lt 3 ]; do :; done");
 
-        assertThat(new HostCheck(ssh, ACCESS, LONG).ask(List.of("a", "b", "c"))).hasSize(3);
+        assertThat(new HostCheck(ssh, ACCESS, LONG, System.err).ask(List.of("a", "b", "c")))
+                .hasSize(3);
     }
 
     @Test
     void aHostThatNeverAnswersEndsWithTheLimitAndItsKnob() throws Exception {
         Path ssh = ssh("exec sleep 600");
 
-        assertThatThrownBy(() -> new HostCheck(ssh, ACCESS, Duration.ofSeconds(1)).ask(List.of("a")))
+        assertThatThrownBy(() -> new HostCheck(ssh, ACCESS, Duration.ofSeconds(1), System.err).ask(List.of("a")))
                 .hasMessageContainingAll("a: no answer within 1 s", "--start-timeout");
     }
 
     @Test
     void aHostWithoutInterfacesToShowIsReachedAllTheSame() throws Exception {
-        assertThat(new HostCheck(ssh("echo ls: no such folder; exit 2"), ACCESS, LONG).ask(List.of("a")))
+        assertThat(new HostCheck(ssh("echo ls: no such folder; exit 2"), ACCESS, LONG, System.err).ask(List.of("a")))
                 .isEqualTo(Map.of("a", Set.of()));
     }
 
     @Test
     void afterTheEndNoSshBeginsAnyMore() throws Exception {
         Path called = folder.resolve("called");
-        var check = new HostCheck(ssh("touch " + called), ACCESS, LONG);
+        var check = new HostCheck(ssh("touch " + called), ACCESS, LONG, System.err);
 
         check.end();
 

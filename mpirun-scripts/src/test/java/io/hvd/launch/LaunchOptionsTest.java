@@ -8,6 +8,7 @@ import io.hvd.launch.LaunchSettings.Action;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -293,6 +294,23 @@ final class LaunchOptionsTest {
                 .isEqualTo(7);
         assertThatThrownBy(() -> LaunchOptions.parse(slurm, "-H", "n1:3", "true"))
                 .hasMessageContaining("np-missing");
+    }
+
+    /** As a real Slurm sets them for -N2 -n3 --ntasks-per-node=2, where srun starts three; and for -N2 alone. */
+    @Test
+    void insideASlurmJobThereAreAsManyRanksAsSrunWouldStart() {
+        Map<String, String> slurm = new HashMap<>(
+                Map.of("SLURM_JOB_ID", "7", "SLURM_JOB_NODELIST", "n[1-2]", "SLURM_TASKS_PER_NODE", "2(x2)"));
+        assertThat(LaunchOptions.parse(slurm, "true").ranks()).isEqualTo(4);
+
+        slurm.put("SLURM_NTASKS", "3");
+
+        assertThat(LaunchOptions.parse(slurm, "true").ranks()).isEqualTo(3);
+        assertThat(LaunchOptions.parse(slurm, "-np", "4", "true").ranks()).isEqualTo(4);
+        for (String nothing : List.of("", "0", "many")) {
+            slurm.put("SLURM_NTASKS", nothing);
+            assertThat(LaunchOptions.parse(slurm, "true").ranks()).as(nothing).isEqualTo(4);
+        }
     }
 
     @Test

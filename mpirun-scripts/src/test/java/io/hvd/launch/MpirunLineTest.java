@@ -219,6 +219,95 @@ final class MpirunLineTest {
         assertThat(explained(V4, operator, "-np", "64", "true")).contains("/etc/mpi/hostfile");
     }
 
+    /** mpirun would start all ranks here, and say nothing. */
+    @Test
+    void aDefaultHostfileOfTheOtherVersionsNameIsHandedOnByItsOwn() {
+        Machine operator = withEnvironment(PLAIN, "OMPI_MCA_orte_default_hostfile", "/etc/mpi/hostfile");
+        Machine prrte = withEnvironment(PLAIN, "PRTE_MCA_prte_default_hostfile", "/etc/mpi/hostfile");
+
+        assertThat(line(V5, operator, "-np", "64", "true"))
+                .contains(" --prtemca prte_default_hostfile /etc/mpi/hostfile ", "-x HVD_LAUNCHER_ADDRESS");
+        assertThat(explained(V5, operator, "-np", "64", "true"))
+                .contains("OMPI_MCA_orte_default_hostfile, which Open MPI 5.0.7 does not read itself")
+                .doesNotContain("mpirun takes those of");
+        assertThat(line(V4, prrte, "-np", "64", "true")).contains(" --mca orte_default_hostfile /etc/mpi/hostfile ");
+        assertThat(explained(V5, prrte, "-np", "64", "true"))
+                .contains("mpirun takes those of PRTE_MCA_prte_default_hostfile=/etc/mpi/hostfile")
+                .doesNotContain("--prtemca prte_default_hostfile");
+        assertThat(explained(V5, withEnvironment(operator, "PRTE_MCA_prte_default_hostfile", "/b"), "-np", "2", "true"))
+                .as("its own name counts more")
+                .contains("mpirun takes those of PRTE_MCA_prte_default_hostfile=/b");
+        assertThat(line(V5, operator, "-np", "2", "-H", "a:1,b:1", "true")).doesNotContain("default_hostfile");
+    }
+
+    @Test
+    void sshsAgentAndArgumentsOfTheOtherVersionsNamesAreHandedOnToo() {
+        Machine operator = withEnvironment(
+                withEnvironment(PLAIN, "OMPI_MCA_plm_rsh_args", "-o ConnectionAttempts=10"),
+                "OMPI_MCA_plm_rsh_agent",
+                "/etc/mpi/kubexec.sh");
+
+        assertThat(line(V5, operator, "-np", "2", "-H", "a:1,b:1", "true"))
+                .contains(
+                        "--prtemca plm_ssh_agent /etc/mpi/kubexec.sh",
+                        "--prtemca plm_ssh_args '-o ConnectionAttempts=10'");
+        assertThat(line(V5, operator, "-np", "2", "-H", "a:1,b:1", "-p", "22", "true"))
+                .contains("--prtemca plm_ssh_args '-p 22'")
+                .doesNotContain("ConnectionAttempts");
+        assertThat(line(V4, operator, "-np", "2", "-H", "a:1,b:1", "true")).doesNotContain("plm_");
+        assertThat(line(V5, operator, "-np", "2", "true")).doesNotContain("plm_");
+    }
+
+    @Test
+    void ranksCompareTheirJobWithTheFewestHostsThatCanHoldIt() {
+        assertThat(declared(PLAIN, "-np", "4", "true")).contains("4 1 -np 4");
+        assertThat(declared(PLAIN, "-np", "4", "-H", "a:2,b:2", "true")).contains("4 2 -H a:2,b:2");
+        assertThat(declared(PLAIN, "-np", "2", "-H", "a:2,b:2", "true")).contains("2 1 -H a:2,b:2");
+        assertThat(declared(PLAIN, "-np", "2", "-H", "localhost:1," + PLAIN.hostname() + ":1", "true"))
+                .as("two names of this machine")
+                .hasValueSatisfying(words -> assertThat(words).startsWith("2 1 "));
+        assertThat(declared(PLAIN, "-np", "2", "-H", "a:1,b:1", "--mpi-args=--oversubscribe", "true"))
+                .as("may crowd one host")
+                .hasValueSatisfying(words -> assertThat(words).startsWith("2 1 "));
+        assertThat(declared(PLAIN, "-np", "2", "--mpi-args=-np 1", "true"))
+                .as("the user's own word for mpirun")
+                .isEmpty();
+    }
+
+    @Test
+    void hostsThatGetNoRankAreNamed() {
+        assertThat(job(PLAIN, "-np", "2", "-H", "a:2,b:2,c:1", "true").idleHosts())
+                .hasValueSatisfying(words -> assertThat(words).contains("-np 2", "5 slots", "no rank on b, c"));
+        assertThat(job(PLAIN, "-np", "3", "-H", "a:2,b:2", "true").idleHosts()).isEmpty();
+        assertThat(job(PLAIN, "-np", "2", "true").idleHosts()).isEmpty();
+        assertThat(job(PLAIN, "-np", "2", "-H", "a:2,b:2", "--mpi-args=--map-by node", "true")
+                        .idleHosts())
+                .isEmpty();
+    }
+
+    private static Job job(Machine machine, String... args) {
+        return new Job(LaunchOptions.parse(machine.environment(), args), machine, V4, Map.of());
+    }
+
+    private static Optional<String> declared(Machine machine, String... args) {
+        return job(machine, args).declared();
+    }
+
+    /** Open MPI 5 reads the parameters of its launcher from PRTE_MCA_ only, those of MPI from OMPI_MCA_. */
+    @Test
+    void aParameterCountsAsSetOnlyByAVariableThatThisVersionReads() {
+        Machine old = withEnvironment(PLAIN, "OMPI_MCA_oob_tcp_if_include", "ib0");
+        Machine now = withEnvironment(PLAIN, "PRTE_MCA_prte_if_include", "ib0");
+        Machine data = withEnvironment(PLAIN, "OMPI_MCA_btl_tcp_if_include", "ib0");
+        String[] twoHosts = {"-np", "2", "-H", "a:1,b:1", "true"};
+
+        assertThat(line(V4, old, twoHosts)).doesNotContain("oob_tcp_if");
+        assertThat(line(V5, old, twoHosts)).contains("prte_if_exclude");
+        assertThat(line(V5, now, twoHosts)).doesNotContain("prte_if");
+        assertThat(line(V4, now, twoHosts)).contains("oob_tcp_if_exclude");
+        assertThat(line(V5, data, twoHosts)).doesNotContain("btl_tcp_if");
+    }
+
     @Test
     void otherHostsGetTheEnvironmentWithoutWhatIsLocalOrSecret() {
         Machine machine = PLAIN;
@@ -243,7 +332,7 @@ final class MpirunLineTest {
 
         assertThat(line(V4, machine, "-np", "2", "-H", "here:1,there:1", "true"))
                 .endsWith(
-                        " -x HVD_FAILURE_DIR -x HVD_LAUNCHER_ADDRESS -x HOROVOD_CYCLE_TIME -x LD_LIBRARY_PATH -x NCCL_DEBUG -x PATH true")
+                        " -x HVD_FAILURE_DIR -x HVD_LAUNCHER_ADDRESS -x HVD_DECLARED_JOB -x HOROVOD_CYCLE_TIME -x LD_LIBRARY_PATH -x NCCL_DEBUG -x PATH true")
                 .doesNotContain("secret value");
         assertThat(line(V4, machine, "-np", "2", "-H", "here:2,there:1", "true"))
                 .as("all ranks on this host")
@@ -399,7 +488,7 @@ final class MpirunLineTest {
                                 + " --mca opal_signal 31 -x UCX_ERROR_SIGNALS= --mca plm_rsh_args '-p 22'"
                                 + " --mca oob_tcp_keepalive_time 2 --mca oob_tcp_keepalive_intvl 1"
                                 + " --mca oob_tcp_keepalive_probes 2"
-                                + " -x HVD_FAILURE_DIR -x HVD_LAUNCHER_ADDRESS -x HOROVOD_CYCLE_TIME=2.5 -x PATH env java -jar t.jar");
+                                + " -x HVD_FAILURE_DIR -x HVD_LAUNCHER_ADDRESS -x HVD_DECLARED_JOB -x HOROVOD_CYCLE_TIME=2.5 -x PATH env java -jar t.jar");
         assertThat(ShellWords.join(build(V5, PLAIN, others, args).words()))
                 .isEqualTo(
                         "mpirun -np 4 -H here:2,b:2 --bind-to none --map-by slot --mca pml ob1"
@@ -408,9 +497,9 @@ final class MpirunLineTest {
                                 + " --prtemca prte_if_exclude br-0123456789ab,docker0,lo,virbr0,virbr1"
                                 + " -x NCCL_SOCKET_IFNAME=^br-0123456789ab,docker0,lo,virbr0,virbr1"
                                 + " --mca opal_signal 31 -x UCX_ERROR_SIGNALS= --prtemca plm_ssh_args '-p 22'"
-                                + " --prtemca prte_keepalive_time 2 --prtemca prte_keepalive_intvl 1"
-                                + " --prtemca prte_keepalive_probes 2"
-                                + " -x HVD_FAILURE_DIR -x HVD_LAUNCHER_ADDRESS -x HOROVOD_CYCLE_TIME=2.5 -x PATH env java -jar t.jar");
+                                + " --prtemca oob_tcp_keepalive_time 2 --prtemca oob_tcp_keepalive_intvl 1"
+                                + " --prtemca oob_tcp_keepalive_probes 2"
+                                + " -x HVD_FAILURE_DIR -x HVD_LAUNCHER_ADDRESS -x HVD_DECLARED_JOB -x HOROVOD_CYCLE_TIME=2.5 -x PATH env java -jar t.jar");
         assertThat(build(V4, PLAIN, others, args).explained())
                 .contains("interfaces that end inside a host are left out, used: here eth0; b ens3")
                 .contains("# --cycle-time-ms");

@@ -1,6 +1,7 @@
 package io.hvd.launch;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -33,17 +34,49 @@ final class OtherHostsTest {
     @Test
     void whoWasReachedIsAskedAgainOnlyWithoutTheCache() throws Exception {
         assertThat(hosts().known()).isEmpty();
-        assertThat(hosts().checked()).isEqualTo(FOUND);
-        assertThat(hosts().checked()).isEqualTo(FOUND);
+        assertThat(hosts().checked(System.err)).isEqualTo(FOUND);
+        assertThat(hosts().checked(System.err)).isEqualTo(FOUND);
         assertThat(hosts().known()).isEqualTo(FOUND);
         assertThat(folder.resolve("log")).hasContent("asked");
 
         assertThat(hosts("--disable-cache").known()).isEmpty();
-        assertThat(hosts("--disable-cache").checked()).isEqualTo(FOUND);
+        assertThat(hosts("--disable-cache").checked(System.err)).isEqualTo(FOUND);
         assertThat(folder.resolve("log")).hasContent("asked\nasked");
     }
 
+    /** Open MPI 4.1 crashes in such a job. */
+    @Test
+    void twoHostsThatCallThemselvesTheSameAreRefusedAlsoWhenTheyAreKnownFromTheCache() throws Exception {
+        plantSsh("echo eth0; case $* in *' c '*) echo hvd-host-name: other;; *) echo hvd-host-name: node;; esac");
+
+        for (int time = 0; time < 2; time++) {
+            assertThatThrownBy(() -> hostsOf("b:1,c:1,d:3").checked(System.err))
+                    .isInstanceOf(UsageException.class)
+                    .hasMessageContainingAll(
+                            "same-hostname", "b and d both call themselves node", "-H b:4", "hostname");
+        }
+        assertThat(hostsOf("b:1,c:1").checked(System.err)).hasSize(2);
+    }
+
+    @Test
+    void aHostThatIsCalledAsThisMachineIsRefusedBesideItsNamesAndTheyAmongThemselvesAreNot() throws Exception {
+        plantSsh("echo eth0; echo hvd-host-name: a");
+
+        assertThatThrownBy(() -> hostsOf("a:1,b:1").checked(System.err))
+                .hasMessageContainingAll("b and a both call themselves a");
+        assertThat(hostsOf("a:1,localhost:1").checked(System.err)).isEmpty();
+        assertThat(hostsOf("b:1").checked(System.err)).hasSize(1);
+    }
+
+    private void plantSsh(String script) throws IOException {
+        Files.writeString(folder.resolve("ssh"), "#!/bin/sh\n" + script + "\n");
+    }
+
     private OtherHosts hosts(String... flags) {
+        return hostsOf("a:1,b:1", flags);
+    }
+
+    private OtherHosts hostsOf(String list, String... flags) {
         Map<String, String> environment = Map.of("PATH", folder.toString(), "HOME", folder.toString());
         var machine = new Machine(
                 "a",
@@ -52,11 +85,11 @@ final class OtherHostsTest {
                 false,
                 Optional.empty(),
                 OptionalLong.of(1L << 30),
-                Set.of("a"),
+                Set.of("a", "localhost"),
                 Set.of("eth0"),
                 environment);
         String[] words = new String[flags.length + 5];
-        System.arraycopy(new String[] {"-np", "2", "-H", "a:1,b:1"}, 0, words, 0, 4);
+        System.arraycopy(new String[] {"-np", "1", "-H", list}, 0, words, 0, 4);
         System.arraycopy(flags, 0, words, 4, flags.length);
         words[words.length - 1] = "true";
         return new OtherHosts(LaunchOptions.parse(environment, words), machine);

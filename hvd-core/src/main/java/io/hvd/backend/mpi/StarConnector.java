@@ -9,7 +9,9 @@ import io.hvd.net.MessageReader;
 import io.hvd.net.MessageWriter;
 import io.hvd.spi.Topology;
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.InetSocketAddress;
+import java.net.NoRouteToHostException;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.util.ArrayDeque;
@@ -17,7 +19,11 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Connects one star or several: rank 0 listens at one address with a port that the system chooses, tells all ranks the
@@ -25,6 +31,10 @@ import java.util.stream.IntStream;
  * number times the number of ranks, plus the rank.
  */
 final class StarConnector implements AutoCloseable {
+
+    private static final Logger LOG = LoggerFactory.getLogger(StarConnector.class);
+
+    private static final int PAUSE_MILLIS = 100;
 
     private final Topology topology;
     private final HvdConfig config;
@@ -117,12 +127,40 @@ final class StarConnector implements AutoCloseable {
     }
 
     private void dial(Meeting meeting, Stars to) throws IOException {
-        int left = (int) Math.max(1, (deadline - System.nanoTime()) / 1_000_000);
         for (int star = 0; star < stars; star++) {
-            int number = star * topology.size() + topology.rank();
-            to.add(star, 0, FramedConnection.dial(own.peek(), meeting.address, meeting.secret, number, left));
+            to.add(star, 0, dial(meeting, star * topology.size() + topology.rank()));
             own.remove();
         }
+    }
+
+    /** A route or a rule of the network may come late, so a refusal counts only once the time is over. */
+    private FramedConnection dial(Meeting meeting, int number) throws IOException {
+        boolean told = false;
+        while (true) {
+            try {
+                return FramedConnection.dial(own.peek(), meeting.address, meeting.secret, number, millisLeft());
+            } catch (ConnectException | NoRouteToHostException e) {
+                if (millisLeft() <= PAUSE_MILLIS) {
+                    throw e;
+                }
+                if (!told) {
+                    LOG.warn(
+                            "rank {} does not reach rank 0 at {} yet ({}); it tries for {} s, as HOROVOD_START_TIMEOUT says",
+                            topology.rank(),
+                            meeting.address,
+                            e.getMessage(),
+                            config.startTimeoutSeconds());
+                    told = true;
+                }
+                own.remove().close();
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(PAUSE_MILLIS));
+                own.addFirst(SocketChannel.open());
+            }
+        }
+    }
+
+    private int millisLeft() {
+        return (int) Math.max(1, (deadline - System.nanoTime()) / 1_000_000);
     }
 
     /** Accepts no more connections, and closes those that were not completed. */

@@ -6,13 +6,17 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.hvd.config.HvdConfig;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.net.HandshakeListener;
 import io.hvd.spi.ControlChannel;
 import io.hvd.spi.Topology;
 import io.hvd.testing.Exchange;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.ByteBuffer;
+import java.nio.channels.ServerSocketChannel;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -445,6 +449,37 @@ class SocketControlTest {
             assertThat(news.rank()).isEqualTo(rank);
             assertThat(news.bytes()).isEqualTo(pattern(rank, 0, 5));
         }
+    }
+
+    /** A route or a rule of the network may come late; the time that was promised counts, and not the first attempt. */
+    @Test
+    void aRankThatIsRefusedTriesAgainUntilRankZeroAnswers() throws Exception {
+        InetSocketAddress address;
+        byte[] secret = HandshakeListener.newSecret();
+        try (ServerSocketChannel found = HandshakeListener.bind(InetAddress.getLoopbackAddress())) {
+            address = (InetSocketAddress) found.getLocalAddress();
+        }
+        CompletableFuture<Integer> connected = new CompletableFuture<>();
+        Thread rank = new Thread(() -> {
+            try (var connector =
+                    new StarConnector(Star.topology(1, 2), HvdConfig.from(Map.of("HOROVOD_START_TIMEOUT", "60")), 1)) {
+                connector.invite();
+                connector.connect(
+                        new StarConnector.Meeting(address, secret).encode(),
+                        (star, number, connection) -> connected.complete(number));
+            } catch (Throwable e) {
+                connected.completeExceptionally(e);
+            }
+        });
+        rank.start();
+        while (rank.getState() != Thread.State.TIMED_WAITING && rank.isAlive()) {
+            Thread.onSpinWait(); // until it has been refused and pauses
+        }
+        try (ServerSocketChannel late = ServerSocketChannel.open().bind(address);
+                HandshakeListener listener = new HandshakeListener(List.of(late))) {
+            assertThat(listener.next(secret, TimeUnit.SECONDS.toNanos(30))).isPresent();
+        }
+        assertThat(connected.get(30, TimeUnit.SECONDS)).isZero();
     }
 
     @Test
