@@ -43,6 +43,14 @@ public final class Checkpoints implements AutoCloseable {
     private final Snapshot snapshot = new Snapshot();
 
     private int leftOut;
+    /** What {@link #savePrepared} writes; null if nothing was copied since the last save. Only the first rank has it. */
+    private Prepared prepared;
+
+    private record Prepared(long step, int epoch, boolean written, Checkpoint checkpoint) {
+        Prepared asWritten() {
+            return new Prepared(step, epoch, true, checkpoint);
+        }
+    }
 
     Checkpoints(CheckpointsBuilder builder) {
         this.files = builder.files();
@@ -165,6 +173,41 @@ public final class Checkpoints implements AutoCloseable {
         begin(step, epoch);
     }
 
+    /**
+     * Copies the state, for {@link #savePrepared}. A collective. While the checkpoint before is still being written, nothing is
+     * copied, and that one is the last.
+     */
+    void prepare(long step, int epoch) throws IOException {
+        together.run();
+        if (isWriter() && !files.isBusy()) {
+            files.requireNoFailure();
+            files.requireOwnFolder(step);
+            take(step, epoch);
+        }
+    }
+
+    private synchronized void take(long step, int epoch) {
+        prepared =
+                new Prepared(step, epoch, false, parts.checkpoint(parts.manifest(step, epoch, ranks.size()), snapshot));
+    }
+
+    /** Has the copy written, if it is still the last one; on any thread. */
+    synchronized void savePrepared() {
+        if (prepared != null && !prepared.written) {
+            files.begin(prepared.step, prepared.checkpoint);
+            prepared = prepared.asWritten();
+        }
+    }
+
+    /** Waits for the copy that is being written, and says whether it is of this step and epoch. */
+    synchronized boolean isSaved(long step, int epoch) {
+        boolean saved = prepared != null && prepared.written && prepared.step == step && prepared.epoch == epoch;
+        if (saved) {
+            files.await();
+        }
+        return saved;
+    }
+
     private void leaveOut(long step) {
         LOG.atLevel(leftOut++ == 0 ? Level.WARN : Level.DEBUG)
                 .log(
@@ -177,14 +220,17 @@ public final class Checkpoints implements AutoCloseable {
     /** Does the same, and waits until this checkpoint is on the disk: for the last one of a run. A collective. */
     public void saveAndWait(long step, int epoch) throws IOException {
         together.run();
-        if (isWriter()) {
+        if (isWriter() && !isSaved(step, epoch)) {
             files.await();
             begin(step, epoch);
             files.await();
         }
     }
 
-    private void begin(long step, int epoch) throws IOException {
+    /** The copy is overwritten that was prepared. */
+    private synchronized void begin(long step, int epoch) throws IOException {
+        prepared = null;
+        files.await();
         files.requireOwnFolder(step);
         files.begin(step, parts.checkpoint(parts.manifest(step, epoch, ranks.size()), snapshot));
     }
