@@ -223,7 +223,7 @@ class AutoResumeTest {
 
     /** A program that began to listen before it loaded its data. */
     @Test
-    void aSignalThatHasComeBeforeTheLoopEndsItAfterItsFirstSteps() throws IOException {
+    void aSignalThatHasComeBeforeTheLoopEndsItBeforeItsFirstBatch() throws IOException {
         Hvd.spawn(3, hvd -> {
             LineFit fit = new LineFit(hvd);
             fit.early = TerminationSignal.listen();
@@ -233,11 +233,12 @@ class AutoResumeTest {
             try (Checkpoints checkpoints = fit.checkpoints(folder).build()) {
                 Training training = fit.train(EPOCHS, 1_000, checkpoints, now -> {});
                 assertThat(fit.autoResume.wasTerminated()).isTrue();
-                assertThat(training.steps()).isEqualTo(2);
+                assertThat(training.steps()).isZero();
+                assertThat(training.cancelReasons()).containsOnlyKeys(1);
             }
             return null;
         });
-        assertThat(names()).containsExactly("step-0000000002.safetensors");
+        assertThat(names()).isEmpty();
     }
 
     /** To read and to send a large model takes long. */
