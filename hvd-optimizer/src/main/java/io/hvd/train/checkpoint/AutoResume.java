@@ -111,6 +111,9 @@ public final class AutoResume implements Callback, Training.PauseSaver {
             sampler.setEpoch(training.epoch());
         }
         stepsBefore = training.steps();
+        if (training.epoch() < training.epochs()) {
+            checkpoints.requireWritable();
+        }
     }
 
     @Override

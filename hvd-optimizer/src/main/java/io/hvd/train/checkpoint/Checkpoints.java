@@ -120,6 +120,37 @@ public final class Checkpoints implements AutoCloseable {
         }
     }
 
+    /**
+     * Finds out before the training whether a checkpoint can be written: whether the folder can be made and written to, whether its disk
+     * has the room for one file, and whether all names and words can be in one. {@code AutoResume} calls it; a loop of one's own does
+     * behind {@link #resumeLatest}. A collective; it leaves an empty folder behind at most.
+     *
+     * @throws HvdException on all ranks, if it cannot
+     */
+    public void requireWritable() {
+        together.run();
+        String why = ranks.broadcastObject(
+                "checkpoints.writable", isWriter() ? whyNotWritable() : null, ObjectCodec.utf8(), root());
+        if (!why.isEmpty()) {
+            throw new HvdException(
+                    ErrorId.CHECKPOINT_NOT_WRITTEN,
+                    "no checkpoint can be written to " + files.folder() + " by rank " + root()
+                            + ", which shows before the first step: " + why);
+        }
+    }
+
+    private String whyNotWritable() {
+        try {
+            Checkpoint now = parts.checkpoint(parts.manifest(0, 0, ranks.size()), snapshot);
+            files.requireRoom(now.withTensorSums().bytes());
+            return "";
+        } catch (HvdException e) {
+            return e.words();
+        } catch (IOException e) {
+            return e.getMessage();
+        }
+    }
+
     private String newest() throws IOException {
         NewestValid found = files.newest(parts);
         found.manifest().ifPresent(manifest -> {

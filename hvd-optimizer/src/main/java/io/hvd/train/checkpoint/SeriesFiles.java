@@ -2,9 +2,11 @@ package io.hvd.train.checkpoint;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.file.WholeFile;
 import io.hvd.tensor.Tensor;
 import io.hvd.train.Checkpoint;
 import java.io.IOException;
+import java.nio.file.FileStore;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -88,6 +90,26 @@ final class SeriesFiles {
                     "the folder " + folder.folder() + " holds checkpoints of another run, up to step " + later.get()
                             + ", and this one is at step " + step
                             + ": call resumeLatest() first, or take an empty folder");
+        }
+    }
+
+    /** @throws IOException in words, if the folder cannot be written to, or its disk has not the room for a file of so many bytes */
+    void requireRoom(long bytes) throws IOException {
+        Path path = folder.folder();
+        if (Files.exists(path) && !Files.isDirectory(path)) {
+            throw new IOException("this is a file, expected a folder");
+        }
+        try {
+            Files.createDirectories(path);
+        } catch (IOException e) {
+            throw new IOException("the folder cannot be made: " + e, e);
+        }
+        WholeFile.requireWritable(folder.file(0));
+        FileStore disk = Files.getFileStore(path);
+        boolean knowsItsSize = disk.getTotalSpace() > 0;
+        if (knowsItsSize && disk.getUsableSpace() < bytes) {
+            throw new IOException("a checkpoint has " + bytes + " bytes, and the disk has room for "
+                    + disk.getUsableSpace() + ". Make room, or name a folder on another disk");
         }
     }
 
