@@ -81,8 +81,8 @@ public final class SaveCheckpoint implements Callback, Stateful {
         if (!why.isEmpty()) {
             throw new HvdException(
                     ErrorId.CHECKPOINT_NOT_WRITTEN,
-                    "SaveCheckpoint cannot write " + file + " on rank " + root
-                            + ", which shows before the first step: " + why);
+                    "SaveCheckpoint cannot write " + file + " on rank " + root + ", which shows before the first step: "
+                            + why);
         }
         if (use.isOver()) {
             best = Double.NaN;

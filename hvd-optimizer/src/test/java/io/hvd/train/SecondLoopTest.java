@@ -27,8 +27,7 @@ class SecondLoopTest {
     /** An epoch per loss. */
     private static Training run(HvdContext hvd, List<Callback> callbacks, double... losses) {
         float[] gradient = {0};
-        var optimizer = DistributedOptimizer.wrap(
-                        new Sgd(new ArrayParameters().add("w", new float[] {0}, gradient), 1))
+        var optimizer = DistributedOptimizer.wrap(new Sgd(new ArrayParameters().add("w", new float[] {0}, gradient), 1))
                 .build();
         optimizer.broadcastParameters(0);
         TrainingLoop loop = TrainingLoop.of(hvd, optimizer);
@@ -83,7 +82,9 @@ class SecondLoopTest {
             List<Double> saved = new ArrayList<>();
             SaveCheckpoint best = SaveCheckpoint.best(Goal.smallest("loss"), file, training -> {
                 saved.add(training.result("loss").mean());
-                return new Checkpoint(new TreeMap<>(), Map.of("loss", "" + training.result("loss").mean()));
+                return new Checkpoint(
+                        new TreeMap<>(),
+                        Map.of("loss", "" + training.result("loss").mean()));
             });
             run(hvd, List.of(best), 3, 1, 2);
             run(hvd, List.of(best), 9, 8, 10);

@@ -36,7 +36,9 @@ record EarlierRecord(Path folder) {
             Files.move(file, aside.resolve(file.getFileName()));
         }
         LOG.warn(
-                "{} holds the record of a run, and this one begins at its first step: the record is now in {}", folder, aside);
+                "{} holds the record of a run, and this one begins at its first step: the record is now in {}",
+                folder,
+                aside);
         return aside;
     }
 

@@ -30,7 +30,8 @@ final class EventFile implements ScalarSink {
 
     @Override
     public void goOnAfter(long lastStep, double seconds) throws IOException {
-        write(EventRecord.sessionStart(seconds, lastStep + 1)); // TensorBoard leaves out what earlier files have from there on
+        write(EventRecord.sessionStart(
+                seconds, lastStep + 1)); // TensorBoard leaves out what earlier files have from there on
     }
 
     private static FileChannel create(Path folder, long seconds) throws IOException {

@@ -59,6 +59,7 @@ public final class RunLog implements AutoCloseable {
     private long stepsBefore;
     /** Of the last epoch that this process has recorded. */
     private long lastStep;
+
     private final StepClock clock = new StepClock();
     private final List<String> starts = new ArrayList<>();
     private final List<EpochRow> epochs = new ArrayList<>();
@@ -140,8 +141,8 @@ public final class RunLog implements AutoCloseable {
      */
     public void goesOnAfter(long stepsDone) {
         stepsBefore = stepsDone;
-        FirstRank.of(hvd).together(
-                "go on with the run in " + file.file().getParent(), () -> cutAfter(stepsDone), () -> null);
+        FirstRank.of(hvd)
+                .together("go on with the run in " + file.file().getParent(), () -> cutAfter(stepsDone), () -> null);
         write();
     }
 
@@ -245,7 +246,9 @@ public final class RunLog implements AutoCloseable {
     }
 
     private void requireGoingOn(long step) {
-        long last = earlier.exists && !epochs.isEmpty() ? epochs.get(epochs.size() - 1).step() : 0;
+        long last = earlier.exists && !epochs.isEmpty()
+                ? epochs.get(epochs.size() - 1).step()
+                : 0;
         if (step <= last) {
             throw new HvdException(
                     ErrorId.BAD_ARGUMENT,

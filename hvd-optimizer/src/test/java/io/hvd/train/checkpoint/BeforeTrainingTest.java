@@ -63,7 +63,8 @@ class BeforeTrainingTest {
         String words = all.get(0).words().replace("rank 0, before", "rank, before");
         assertThat(all).allSatisfy(one -> {
             assertThat(one.id()).isEqualTo(ErrorId.CHECKPOINT_NOT_WRITTEN);
-            assertThat(one.words().replaceFirst("rank \\d, before", "rank, before")).isEqualTo(words);
+            assertThat(one.words().replaceFirst("rank \\d, before", "rank, before"))
+                    .isEqualTo(words);
         });
         return all.get(0);
     }
@@ -78,7 +79,8 @@ class BeforeTrainingTest {
         try (var loader = DataLoader.<Integer, List<Integer>>builder(
                                 Dataset.of(List.of(0, 1, 2, 3, 4, 5)), sampler, List::copyOf)
                         .build();
-                var checkpoints = more.apply(Checkpoints.in(folder, hvd, optimizer).with("sampler", sampler))
+                var checkpoints = more.apply(
+                                Checkpoints.in(folder, hvd, optimizer).with("sampler", sampler))
                         .build()) {
             TrainingLoop loop = TrainingLoop.of(hvd, optimizer);
             if (extra != null) {
@@ -150,7 +152,6 @@ class BeforeTrainingTest {
     }
 
     private static SaveCheckpoint best(Path file) {
-        return SaveCheckpoint.best(
-                Goal.smallest("loss"), file, training -> new Checkpoint(new TreeMap<>(), Map.of()));
+        return SaveCheckpoint.best(Goal.smallest("loss"), file, training -> new Checkpoint(new TreeMap<>(), Map.of()));
     }
 }

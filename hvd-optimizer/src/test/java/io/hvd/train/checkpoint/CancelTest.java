@@ -315,7 +315,10 @@ class CancelTest {
     }
 
     private static boolean agreed(HvdContext hvd, boolean mine) {
-        return ((float[]) hvd.allreduce("agree", Tensor.of(new float[] {mine ? 1 : 0})).toArray())[0] == 1;
+        return ((float[]) hvd.allreduce("agree", Tensor.of(new float[] {mine ? 1 : 0}))
+                                .toArray())
+                        [0]
+                == 1;
     }
 
     @Test
@@ -342,8 +345,7 @@ class CancelTest {
     /** Without AutoResume; ranks that join have different numbers of batches. */
     private static Training plain(HvdContext hvd, Callback callback, JoinDivisor divisor) {
         float[] gradient = {0};
-        var optimizer = DistributedOptimizer.wrap(
-                        new Sgd(new ArrayParameters().add("w", new float[] {0}, gradient), 1))
+        var optimizer = DistributedOptimizer.wrap(new Sgd(new ArrayParameters().add("w", new float[] {0}, gradient), 1))
                 .build();
         optimizer.broadcastParameters(0);
         int batches = divisor == null ? BATCHES : BATCHES + hvd.rank();
@@ -398,8 +400,7 @@ class CancelTest {
         var writing = new CompletableFuture<CountDownLatch>();
         Hvd.spawn(ranks, hvd -> {
             float[] weight = {5};
-            var optimizer = DistributedOptimizer.wrap(
-                            new Sgd(new ArrayParameters().add("w", weight, new float[1]), 1))
+            var optimizer = DistributedOptimizer.wrap(new Sgd(new ArrayParameters().add("w", weight, new float[1]), 1))
                     .build();
             CountDownLatch written = new CountDownLatch(1);
             if (hvd.rank() == 0) {

@@ -56,8 +56,7 @@ class ResumedEpochTest {
     private static List<Made> run(HvdContext hvd, Data data, Path folder, long stop) throws Exception {
         List<Made> made = new ArrayList<>();
         float[] gradient = {1};
-        var optimizer = DistributedOptimizer.wrap(
-                        new Sgd(new ArrayParameters().add("w", new float[] {0}, gradient), 1))
+        var optimizer = DistributedOptimizer.wrap(new Sgd(new ArrayParameters().add("w", new float[] {0}, gradient), 1))
                 .build();
         optimizer.broadcastParameters(0);
         var sampler = ElasticSampler.builder(data.samples(), hvd.size(), hvd.rank())
@@ -100,8 +99,7 @@ class ResumedEpochTest {
         List<List<Made>> parts = new ArrayList<>();
         whole.forEach(rank -> parts.add(new ArrayList<>()));
         for (int part = 0; part <= stops.length; part++) {
-            List<List<Made>> next =
-                    run(ranks, data, folder.resolve("parts"), part == stops.length ? 0 : stops[part]);
+            List<List<Made>> next = run(ranks, data, folder.resolve("parts"), part == stops.length ? 0 : stops[part]);
             for (int rank = 0; rank < ranks; rank++) {
                 parts.get(rank).addAll(next.get(rank));
             }
@@ -130,9 +128,7 @@ class ResumedEpochTest {
             int batch = 1 + random.nextInt(5);
             int samples = ranks * (batch + 1) + random.nextInt(30);
             boolean padded = random.nextBoolean();
-            UnevenSteps even = padded
-                    ? UnevenSteps.REFUSE
-                    : random.nextBoolean() ? UnevenSteps.PAD : UnevenSteps.DROP;
+            UnevenSteps even = padded ? UnevenSteps.REFUSE : random.nextBoolean() ? UnevenSteps.PAD : UnevenSteps.DROP;
             Data data = new Data(samples, batch, random.nextBoolean(), padded, even);
             long perEpoch = run(ranks, data, folder.resolve(seed + "-count-" + i), 0)
                             .get(0)
@@ -153,7 +149,9 @@ class ResumedEpochTest {
                 .get(0);
         int rest = 16 / (ranks * batch);
         for (int i = 0; i < rest; i++) {
-            assertThat(resumed.get(i).progress()).as("batch %d", i).isCloseTo(24 / 40.0 + i * 16 / 40.0 / rest, within(1e-12));
+            assertThat(resumed.get(i).progress())
+                    .as("batch %d", i)
+                    .isCloseTo(24 / 40.0 + i * 16 / 40.0 / rest, within(1e-12));
         }
         assertThat(resumed.get(rest).progress()).isEqualTo(1);
     }

@@ -204,9 +204,7 @@ class RunLogTest {
         for (int start = 0; start < expected.length; start++) {
             int leaveAfter = start == 0 ? 4 : 0;
             Hvd.spawn(2, hvd -> {
-                try (RunLog log = withZero
-                        ? RunLog.resume(hvd, folder, MINE, 0)
-                        : RunLog.resume(hvd, folder, MINE)) {
+                try (RunLog log = withZero ? RunLog.resume(hvd, folder, MINE, 0) : RunLog.resume(hvd, folder, MINE)) {
                     return log.during(() -> resumable(hvd, log, checkpoints, leaveAfter, 5));
                 }
             });
