@@ -25,7 +25,7 @@ import java.util.stream.IntStream;
 /** Trains in the background, one training after the other, as a service does. */
 final class TrainingService implements AutoCloseable {
     private final ExecutorService pool = Executors.newSingleThreadExecutor();
-    private volatile Training running; // of one of the ranks
+    private volatile Training running; // that of one of the ranks
     private volatile boolean closing;
 
     Future<Training> begin(Path folder, int epochs) {

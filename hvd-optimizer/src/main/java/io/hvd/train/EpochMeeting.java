@@ -1,5 +1,6 @@
 package io.hvd.train;
 
+import io.hvd.AllreduceOptions;
 import io.hvd.ObjectCodec;
 import io.hvd.ProcessSet;
 import io.hvd.data.EpochBatches;
@@ -9,6 +10,7 @@ import io.hvd.optimizer.AmpOptimizer;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.tensor.JoinDivisor;
+import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 import java.io.IOException;
 import java.util.Iterator;
@@ -98,9 +100,18 @@ record EpochMeeting(ProcessSet ranks, Optimizer optimizer, JoinDivisor divisor, 
             if (why != null) {
                 training.leave(why);
             }
-        } else if (!training.leaves() && vote.afterStep() > 0) {
+        } else if (!training.leaves() && vote.afterStep() > 0 && !waitsForAStep(training)) {
             cancelTogether(training);
         }
+    }
+
+    /** With several backward passes per step, the ranks make those that are left, though not more than any step has taken so far. */
+    private boolean waitsForAStep(Training training) {
+        int[] open = {training.isBetweenPasses() ? 1 : 0};
+        if (ranks.size() > 1) {
+            ranks.allreduceInPlace("training.cancel.passes", Tensor.of(open), AllreduceOptions.of(ReduceOp.MAX));
+        }
+        return open[0] > 0;
     }
 
     /** After the last step of an epoch. The votes of all steps are read when a pause begins. */

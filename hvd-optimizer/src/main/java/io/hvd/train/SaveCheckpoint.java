@@ -5,7 +5,6 @@ import io.hvd.data.StateWords;
 import io.hvd.data.Stateful;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
-import io.hvd.file.WholeFile;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -95,7 +94,7 @@ public final class SaveCheckpoint implements Callback, Stateful {
             return "there is no folder " + folder + ": make it first";
         }
         try {
-            WholeFile.requireWritable(file);
+            Checkpoint.requireWritable(file);
             return "";
         } catch (IOException e) {
             return e.getMessage();

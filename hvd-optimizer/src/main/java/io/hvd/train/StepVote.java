@@ -26,6 +26,7 @@ public final class StepVote implements AutoCloseable {
     private PreparedAllreduce allreduce;
 
     private boolean started;
+    private int agreed;
     /** Null before the first one. */
     private PauseWatch watch;
 
@@ -46,8 +47,7 @@ public final class StepVote implements AutoCloseable {
         if (ranks.size() == 1) {
             return asks.getAsInt();
         }
-        int agreed = settled();
-        if (agreed == 0) {
+        if (settled() == 0) {
             if (allreduce == null) {
                 allreduce = ranks.prepareAllreduce(
                         List.of(name), List.of(Tensor.of(votes)), AllreduceOptions.of(ReduceOp.MAX));
@@ -61,12 +61,12 @@ public final class StepVote implements AutoCloseable {
 
     /** Called by every rank behind the last step before a pause: waits for the vote of that step. */
     public int settled() {
-        if (!started) {
-            return 0;
+        if (started) {
+            started = false;
+            allreduce.await();
+            agreed = votes[0];
         }
-        started = false;
-        allreduce.await();
-        return votes[0];
+        return agreed;
     }
 
     /**

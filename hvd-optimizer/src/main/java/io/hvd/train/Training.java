@@ -23,6 +23,7 @@ public final class Training {
     private final Optimizer optimizer;
     private final int epochs;
     private final EpochMetrics metrics = new EpochMetrics();
+    private final PassWindow window;
 
     private final List<Runnable> checks = new ArrayList<>();
     private final List<Supplier<String>> cancelling = new CopyOnWriteArrayList<>();
@@ -55,6 +56,7 @@ public final class Training {
         this.optimizer = optimizer;
         this.epochs = epochs;
         this.batches = batches;
+        this.window = new PassWindow(optimizer);
     }
 
     /** The ranks that train together. */
@@ -318,6 +320,15 @@ public final class Training {
     void endBatch() {
         batch++;
         steps++;
+        window.batchEnds();
+    }
+
+    /**
+     * Whether backward passes of the last batches wait for their step, as far as the steps before it show: a checkpoint would be without
+     * them. The same on all ranks if they step in the same batches.
+     */
+    public boolean isBetweenPasses() {
+        return window.isOpen();
     }
 
     /** All ranks have as many steps as the one with most. */

@@ -38,6 +38,8 @@ public final class AutoResume implements Callback, Training.PauseSaver {
     private TerminationSignal early;
 
     private long stepsBefore;
+    /** Whether a checkpoint is to be written at the next occasion. */
+    private boolean due;
 
     private AutoResume(int every, Checkpoints checkpoints, ElasticSampler sampler) {
         this.every = every;
@@ -100,6 +102,7 @@ public final class AutoResume implements Callback, Training.PauseSaver {
     @Override
     public void trainingBegins(Training begun) throws IOException {
         training = begun;
+        due = false;
         signal = early == null ? TerminationSignal.listen() : early;
         early = null; // it is closed with this loop
         training.cancelWhen(this::asksToCancel);
@@ -118,7 +121,9 @@ public final class AutoResume implements Callback, Training.PauseSaver {
 
     @Override
     public void batchEnds(Training training) throws IOException {
-        if (isDue(training) && training.batch() < training.batches()) {
+        due |= isDue(training);
+        if (due && training.batch() < training.batches() && !training.isBetweenPasses()) {
+            due = false;
             training.requireSavable();
             checkpoints.save(training.steps(), training.epoch());
         }
@@ -143,7 +148,8 @@ public final class AutoResume implements Callback, Training.PauseSaver {
     @Override
     public void epochEnds(Training training) throws IOException {
         sampler.setEpoch(training.epoch() + 1);
-        if (isDue(training) && training.epoch() + 1 < training.epochs()) {
+        if ((due || isDue(training)) && training.epoch() + 1 < training.epochs()) {
+            due = false;
             checkpoints.save(training.steps(), training.epoch() + 1);
         }
     }

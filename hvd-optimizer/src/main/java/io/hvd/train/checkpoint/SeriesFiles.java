@@ -2,7 +2,6 @@ package io.hvd.train.checkpoint;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
-import io.hvd.file.WholeFile;
 import io.hvd.tensor.Tensor;
 import io.hvd.train.Checkpoint;
 import java.io.IOException;
@@ -104,7 +103,7 @@ final class SeriesFiles {
         } catch (IOException e) {
             throw new IOException("the folder cannot be made: " + e, e);
         }
-        WholeFile.requireWritable(folder.file(0));
+        Checkpoint.requireWritable(folder.file(0));
         FileStore disk = Files.getFileStore(path);
         boolean knowsItsSize = disk.getTotalSpace() > 0;
         if (knowsItsSize && disk.getUsableSpace() < bytes) {

@@ -57,7 +57,7 @@ public final class RunLog implements AutoCloseable {
     private Earlier earlier;
 
     private long stepsBefore;
-    /** Of the last epoch that this process has recorded. */
+    /** The step of the last epoch that this process has recorded. */
     private long lastStep;
 
     private final StepClock clock = new StepClock();

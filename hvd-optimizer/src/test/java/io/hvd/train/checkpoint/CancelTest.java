@@ -385,6 +385,46 @@ class CancelTest {
         assertThat(ends.get(1).steps()).isEqualTo(join ? BATCHES + 1 : 5);
     }
 
+    /** Each step is of four batches; one rank asks in the sixth. */
+    @Test
+    void betweenBackwardPassesACancelAndACheckpointThatIsDueWaitForTheStep() throws IOException {
+        List<Training> ends = Hvd.spawn(2, hvd -> accumulated(hvd, 6, 5));
+        assertThat(ends).allSatisfy(end -> assertThat(end.steps()).isEqualTo(8));
+        assertThat(files()).containsExactly("step-0000000008.safetensors");
+        Hvd.spawn(2, hvd -> accumulated(hvd, 0, 1_000));
+        Checkpoint last = Checkpoint.read(folder.resolve("step-0000000016.safetensors"));
+        assertThat((float[]) last.tensors().get("model.w").toArray()).containsExactly(16);
+    }
+
+    private Training accumulated(HvdContext hvd, int askedIn, int every) {
+        float[] gradient = {0};
+        var optimizer = DistributedOptimizer.wrap(new Sgd(new ArrayParameters().add("w", new float[] {0}, gradient), 1))
+                .build();
+        optimizer.broadcastParameters(0);
+        var sampler =
+                ElasticSampler.builder(16 * hvd.size(), hvd.size(), hvd.rank()).build();
+        Dataset<Integer> numbers =
+                Dataset.of(IntStream.range(0, 16 * hvd.size()).boxed().toList());
+        try (var loader = DataLoader.<Integer, List<Integer>>builder(numbers, sampler, List::copyOf)
+                        .build();
+                var checkpoints = Checkpoints.in(folder, hvd, optimizer)
+                        .with("sampler", sampler)
+                        .build()) {
+            return TrainingLoop.of(hvd, optimizer)
+                    .with(AutoResume.everySteps(every, checkpoints, sampler))
+                    .run(1, loader, loader.batches(), (batch, training) -> {
+                        gradient[0] -= 1;
+                        if ((training.steps() + 1) % 4 == 0) {
+                            optimizer.step();
+                            optimizer.zeroGradients();
+                        }
+                        if (hvd.rank() == 1 && training.steps() + 1 == askedIn) {
+                            training.cancel("enough");
+                        }
+                    });
+        }
+    }
+
     @Test
     void aTrainingThatHasEndedIsNotChangedByACancel() {
         Training end = Hvd.spawn(1, hvd -> plain(hvd, new Callback() {}, null)).get(0);
