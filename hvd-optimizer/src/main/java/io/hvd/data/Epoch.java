@@ -93,7 +93,8 @@ public final class Epoch<B> implements EpochBatches.Pass<B>, AutoCloseable {
         }
     }
 
-    /** Whether {@link #next} would return at once: the next batch is made already, or has failed. */
+    /** Whether the next batch is made already, or has failed. */
+    @Override
     public synchronized boolean isNextReady() {
         return !inFlight.isEmpty() && inFlight.getFirst().isMade();
     }

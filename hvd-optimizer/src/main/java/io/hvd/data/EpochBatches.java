@@ -38,5 +38,10 @@ public interface EpochBatches<B> extends Iterable<B> {
         default double progress(int taken, int of) {
             return of == 0 ? 1 : taken / (double) of;
         }
+
+        /** Whether {@link #next} would return at once, as far as this is known. */
+        default boolean isNextReady() {
+            return false;
+        }
     }
 }

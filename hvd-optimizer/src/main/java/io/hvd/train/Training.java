@@ -212,6 +212,11 @@ public final class Training {
         checks.forEach(Runnable::run);
     }
 
+    /** Whether nothing has to be asked before a save. */
+    public boolean isSavableUnasked() {
+        return checks.isEmpty();
+    }
+
     /** Why the loop was stopped on this rank, or which ranks have asked for it; null if it was not. */
     public String stopReason() {
         return reason;
@@ -239,7 +244,7 @@ public final class Training {
     }
 
     /** Why this rank asks for an end; null if it does not. */
-    String asksToCancel() {
+    public String asksToCancel() {
         String why = cancel.get();
         for (Supplier<String> each : cancelling) {
             why = why == null ? each.get() : why;
@@ -277,6 +282,12 @@ public final class Training {
 
         /** Saves it: on a thread of its own on each rank, at most once in a pause. It calls no collective. */
         void cancelledInPause();
+
+        /** This rank waits for a batch, and what it has does not change; on the thread that trains. */
+        void waitBegins();
+
+        /** It waits no longer. */
+        void waitEnds();
     }
 
     /** Has the state saved if the training is cancelled in a pause. A callback calls it in {@link Callback#trainingBegins} on all ranks. */

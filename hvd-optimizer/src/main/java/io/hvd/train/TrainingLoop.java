@@ -184,7 +184,7 @@ public final class TrainingLoop {
             if (!rest.hasNext()) {
                 throw wrongNumber(training, "only " + training.batch(), batches);
             }
-            B batch = rest.next();
+            B batch = next(training, rest);
             meeting.vote().resume();
             runBatch(training, batch, step);
             meeting.cancelAfterStep(training);
@@ -195,6 +195,18 @@ public final class TrainingLoop {
         meeting.join(training);
         if (!training.leaves()) {
             endEpoch(training, meeting);
+        }
+    }
+
+    private static <B> B next(Training training, Iterator<B> rest) {
+        if (rest instanceof EpochBatches.Pass<?> pass && pass.isNextReady()) {
+            return rest.next();
+        }
+        training.pauseSavers().forEach(Training.PauseSaver::waitBegins);
+        try {
+            return rest.next();
+        } finally {
+            training.pauseSavers().forEach(Training.PauseSaver::waitEnds);
         }
     }
 

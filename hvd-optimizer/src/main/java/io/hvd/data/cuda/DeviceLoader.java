@@ -149,6 +149,11 @@ public final class DeviceLoader<S> implements EpochBatches<DeviceBatch>, AutoClo
         }
 
         @Override
+        public boolean isNextReady() {
+            return upcoming != null || epoch.isNextReady();
+        }
+
+        @Override
         public boolean hasNext() {
             return upcoming != null || epoch.hasNext();
         }

@@ -70,6 +70,11 @@ public final class TorchLoader<S> implements EpochBatches<TorchBatch>, AutoClose
             }
 
             @Override
+            public boolean isNextReady() {
+                return epoch.isNextReady();
+            }
+
+            @Override
             public boolean hasNext() {
                 return epoch.hasNext();
             }
@@ -153,6 +158,11 @@ public final class TorchLoader<S> implements EpochBatches<TorchBatch>, AutoClose
                 @Override
                 public double progress(int taken, int of) {
                     return epoch.progress(taken, of);
+                }
+
+                @Override
+                public boolean isNextReady() {
+                    return epoch.isNextReady();
                 }
 
                 @Override

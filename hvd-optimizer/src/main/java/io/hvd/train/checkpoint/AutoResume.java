@@ -37,6 +37,9 @@ public final class AutoResume implements Callback, Training.PauseSaver {
     /** Null if the loop begins to listen. */
     private TerminationSignal early;
 
+    /** Null before the first loop. */
+    private WaitWatch waits;
+
     private long stepsBefore;
     /** Whether a checkpoint is to be written at the next occasion. */
     private boolean due;
@@ -114,6 +117,7 @@ public final class AutoResume implements Callback, Training.PauseSaver {
             sampler.setEpoch(training.epoch());
         }
         stepsBefore = training.steps();
+        waits = new WaitWatch(() -> training.asksToCancel() != null, checkpoints::saveWaiting);
         if (training.epoch() < training.epochs()) {
             checkpoints.requireWritable();
         }
@@ -141,6 +145,18 @@ public final class AutoResume implements Callback, Training.PauseSaver {
         checkpoints.savePrepared();
     }
 
+    @Override
+    public void waitBegins() {
+        if (training.isSavableUnasked() && !training.isBetweenPasses() && training.steps() > stepsBefore) {
+            checkpoints.waitBegins(training.steps(), training.epoch());
+        }
+    }
+
+    @Override
+    public void waitEnds() {
+        checkpoints.waitEnds();
+    }
+
     private boolean isDue(Training training) {
         return training.steps() % every == 0;
     }
@@ -156,6 +172,7 @@ public final class AutoResume implements Callback, Training.PauseSaver {
 
     @Override
     public void trainingEnds(Training training) throws IOException {
+        waits.close();
         if (!training.cancelReasons().containsValue(SENT)) {
             signal.close(); // else the process is about to end, and a late signal must not end it with an error
         }
@@ -168,6 +185,9 @@ public final class AutoResume implements Callback, Training.PauseSaver {
     /** The process ends at SIGTERM again, as it did before the loop. */
     @Override
     public void trainingFails(Training training) {
+        if (waits != null) {
+            waits.close();
+        }
         if (signal != null) {
             signal.close();
         } else if (early != null) {

@@ -40,11 +40,14 @@ public final class Checkpoints implements AutoCloseable {
     private final ProcessSet ranks;
     private final ResumableParts parts;
     private final Runnable together;
+    private final boolean copiesAlone;
     private final Snapshot snapshot = new Snapshot();
 
     private int leftOut;
     /** What {@link #savePrepared} writes; null if nothing was copied since the last save. Only the first rank has it. */
     private Prepared prepared;
+    /** What the checkpoint of now says about itself, while the first rank waits for a batch; else null. */
+    private Manifest waiting;
 
     private record Prepared(long step, int epoch, boolean written, Checkpoint checkpoint) {
         Prepared asWritten() {
@@ -57,6 +60,7 @@ public final class Checkpoints implements AutoCloseable {
         this.ranks = builder.ranks();
         this.parts = builder.parts();
         this.together = builder.together();
+        this.copiesAlone = builder.copiesAlone();
     }
 
     /**
@@ -227,6 +231,27 @@ public final class Checkpoints implements AutoCloseable {
         if (prepared != null && !prepared.written) {
             files.begin(prepared.step, prepared.checkpoint);
             prepared = prepared.asWritten();
+        }
+    }
+
+    /** The first rank waits for a batch: until {@link #waitEnds} its state is this one. Others have nothing to save. */
+    synchronized void waitBegins(long step, int epoch) {
+        if (isWriter() && copiesAlone) {
+            waiting = parts.manifest(step, epoch, ranks.size()); // the sampler counts a batch that comes
+        }
+    }
+
+    /** Waits for a copy that is being made. */
+    synchronized void waitEnds() {
+        waiting = null;
+    }
+
+    /** Copies the state and has it written, if this is the first rank, it waits for a batch, and nothing is being written; on any thread. */
+    synchronized void saveWaiting() {
+        if (waiting != null && !files.isBusy() && !files.isWhole(waiting.step())) {
+            prepared = null;
+            files.begin(waiting.step(), parts.checkpoint(waiting, snapshot));
+            waiting = null;
         }
     }
 

@@ -52,6 +52,11 @@ final class SeriesFiles {
         return found;
     }
 
+    /** Whether the last file that this run knows to be whole is of this step. */
+    boolean isWhole(long step) {
+        return lastWhole == step;
+    }
+
     /** Whether a file is still being written. */
     boolean isBusy() {
         return writer.isBusy();
