@@ -68,6 +68,9 @@ public final class Hvd {
      * the same size, thread t of process p is rank p * size + t, and a body that throws ends all processes. With
      * {@code HVD_BACKEND=local} each process is a separate job.
      *
+     * <p>What a process has once, the ranks share, such as LibTorch's default generator, from which dropout draws: the page
+     * docs/api.md lists it and says what to do instead.
+     *
      * <p>Where there are GPUs, each rank gets its own, which is the current device of the thread that runs its body; the
      * back ends local and mpi, asked for by name, use none.
      *

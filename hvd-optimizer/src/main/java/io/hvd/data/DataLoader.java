@@ -96,7 +96,7 @@ public final class DataLoader<S, B> implements EpochBatches<B>, AutoCloseable {
         endCurrent("its loader began another one; nested loops need a loader each");
         requireOpen();
         EvenSteps.Share mine = ownShare();
-        return begin(even == null ? mine : even.agreed(mine));
+        return begin(even == null ? mine : even.agreed(mine, sampler));
     }
 
     /**
@@ -129,8 +129,12 @@ public final class DataLoader<S, B> implements EpochBatches<B>, AutoCloseable {
         requireOpen();
         Executor executor = threads == null ? Runnable::run : threads;
         BatchPlan<S, B> plan = new BatchPlan<>(dataset, share.order(), batchSize, collate);
-        current = new Epoch<>(plan, share.batches(), executor, ahead, handover);
+        current = new Epoch<>(plan, share.batches(), executor, ahead, handover, this::progress);
         return current;
+    }
+
+    private double progress(int taken, int of) {
+        return sampler.progress(batchSize, taken, of);
     }
 
     private EvenSteps.Share ownShare() {

@@ -1,8 +1,8 @@
 package io.hvd.data;
 
-import java.util.Arrays;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 
 /**
  * Deals a shuffled data set to the ranks, as {@link DistributedSampler} does, and can go on in the middle of an epoch with
@@ -14,9 +14,10 @@ import java.util.Objects;
  * dealt to the ranks that there are now: with n samples left and R ranks, rank r takes the places r, r+R, r+2R ... of the
  * rest. Each sample that is left is dealt once, and none that was seen before.
  *
- * <p><b>Remainder.</b> Where the rest does not divide by R, it is continued with its own head, so that every rank has as
+ * <p><b>Remainder.</b> Where the rest does not divide by R, it is continued with the epoch's head, so that every rank has as
  * many samples; these repetitions stand last on their ranks, {@link #padding()} is their number and {@code PaddingMask}
- * leaves them out. {@link Builder#padded padded(false)} deals none: then some ranks have one sample fewer, which takes
+ * leaves them out. They are the first samples of the whole epoch, so a run that goes on with as many ranks has the very batches
+ * of one that was not interrupted. {@link Builder#padded padded(false)} deals none: then some ranks have one sample fewer, which takes
  * {@code UnevenSteps.JOIN}, or {@code weightByBatchSize()} with {@code batchSize(0)} on a rank without a last batch.
  *
  * <p>The order of epoch e is {@link Permutation#of Permutation.of(N, seed + e)}, that of {@link DistributedSampler}.
@@ -24,6 +25,13 @@ import java.util.Objects;
 public final class ElasticSampler implements Sampler, Stateful {
     private static final String EPOCH = "epoch";
     private static final String POSITION = "position";
+    /** With these three {@link #progress} counts on in batches; checkpoints of earlier versions do not have them. */
+    private static final String DEALT_FROM = "dealt_from";
+
+    private static final String RANKS = "ranks";
+    private static final String BATCH_SIZE = "batch_size";
+    /** The words that tell a place; the others must be those of this sampler. */
+    private static final Set<String> MOVING = Set.of(EPOCH, POSITION, DEALT_FROM, RANKS, BATCH_SIZE);
 
     private final Shard whole;
     private final boolean shuffle;
@@ -36,6 +44,10 @@ public final class ElasticSampler implements Sampler, Stateful {
     private int from;
     /** Samples of the epoch's order that all ranks together have seen. */
     private int position;
+    /** Place from which on all batches of the epoch were dealt to as many ranks in batches of the same size. */
+    private int dealtFrom;
+    /** That size; 0 before the first batch. */
+    private int dealtBatch;
 
     private ElasticSampler(Builder builder) {
         whole = builder.shard;
@@ -78,7 +90,7 @@ public final class ElasticSampler implements Sampler, Stateful {
         return position;
     }
 
-    /** The part of the epoch that is done, from 0 to 1. */
+    /** The part of the epoch's samples that is done, from 0 to 1. A pass's {@code progress} counts in batches. */
     public double done() {
         return datasetSize() == 0 ? 0 : position / (double) datasetSize();
     }
@@ -100,6 +112,7 @@ public final class ElasticSampler implements Sampler, Stateful {
 
     private void start(int atEpoch, int atPosition) {
         epoch = atEpoch;
+        dealtFrom = atPosition;
         position = atPosition;
         from = atPosition;
         begun = false;
@@ -107,9 +120,50 @@ public final class ElasticSampler implements Sampler, Stateful {
 
     @Override
     public int[] indices() {
+        return deal(length(), from);
+    }
+
+    @Override
+    public int[] repeatable() {
+        return deal(padded ? whole.roundedUp() : whole.exact(), 0);
+    }
+
+    /** This rank's first samples from a place on, with those of the epoch's head behind its last one. */
+    private int[] deal(int count, int first) {
         int size = datasetSize();
         int[] order = shuffle ? Permutation.of(size, seed + epoch) : Permutation.identity(size);
-        return rest().deal(Arrays.copyOfRange(order, from, size), length());
+        int[] mine = new int[count];
+        for (int i = 0; i < count; i++) {
+            mine[i] = order[(int) ((first + whole.rank() + (long) i * whole.replicas()) % size)];
+        }
+        return mine;
+    }
+
+    @Override
+    public boolean isRest() {
+        return from > 0;
+    }
+
+    /**
+     * Counts batches where the whole epoch is dealt to as many ranks in batches of one size, whether it was resumed or not. Where a run
+     * has gone on with other ranks or batches, the samples that were seen before are so much of the epoch as they are of its samples,
+     * and the batches after that share the rest evenly.
+     */
+    @Override
+    public double progress(int batchSize, int taken, int batches) {
+        boolean sameBatches = batchSize == dealtBatch && dealtFrom <= from;
+        int first = sameBatches ? dealtFrom : from;
+        long all = batchesBetween(first, batchSize) + batches;
+        if (all == 0) {
+            return 1;
+        }
+        double before = first * (double) all / (datasetSize() - first);
+        return (before + (all - batches + taken)) / (before + all);
+    }
+
+    private long batchesBetween(int first, int batchSize) {
+        long together = (long) batchSize * whole.replicas();
+        return (from - first + together - 1) / together;
     }
 
     private Shard rest() {
@@ -128,6 +182,10 @@ public final class ElasticSampler implements Sampler, Stateful {
     /** Counts a batch on every rank. A loader of hvd calls it; a loop of your own calls it once per batch, on every rank. */
     @Override
     public void recordBatch(int batchSize) {
+        if (batchSize != dealtBatch) {
+            dealtFrom = position;
+            dealtBatch = batchSize;
+        }
         long seen = position + (long) batchSize * whole.replicas();
         position = (int) Math.min(seen, datasetSize());
     }
@@ -139,6 +197,12 @@ public final class ElasticSampler implements Sampler, Stateful {
                 String.valueOf(epoch),
                 POSITION,
                 String.valueOf(position),
+                DEALT_FROM,
+                String.valueOf(dealtFrom),
+                RANKS,
+                String.valueOf(whole.replicas()),
+                BATCH_SIZE,
+                String.valueOf(dealtBatch),
                 "samples",
                 String.valueOf(datasetSize()),
                 "seed",
@@ -151,12 +215,22 @@ public final class ElasticSampler implements Sampler, Stateful {
     public void loadState(Map<String, String> state) {
         StateWords words = new StateWords("an ElasticSampler", state);
         saveState().forEach((key, expected) -> {
-            if (!key.equals(EPOCH) && !key.equals(POSITION)) {
+            if (!MOVING.contains(key)) {
                 words.require(key, expected);
             }
         });
         int savedEpoch = words.whole(EPOCH, Integer.MAX_VALUE);
-        start(savedEpoch, words.whole(POSITION, datasetSize()));
+        int savedPosition = words.whole(POSITION, datasetSize());
+        if (!state.containsKey(DEALT_FROM)) {
+            start(savedEpoch, savedPosition);
+            return;
+        }
+        int savedFrom = words.whole(DEALT_FROM, savedPosition);
+        int savedBatch = words.whole(BATCH_SIZE, Integer.MAX_VALUE);
+        boolean asManyRanks = words.whole(RANKS, Integer.MAX_VALUE) == whole.replicas();
+        start(savedEpoch, savedPosition);
+        dealtFrom = asManyRanks ? savedFrom : savedPosition;
+        dealtBatch = savedBatch;
     }
 
     /** Settings of an {@link ElasticSampler}; the same on every rank. */

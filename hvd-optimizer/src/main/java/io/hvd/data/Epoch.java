@@ -25,6 +25,7 @@ public final class Epoch<B> implements EpochBatches.Pass<B>, AutoCloseable {
     private final Executor executor;
     private final int ahead;
     private final Handover handover;
+    private final Progress progress;
 
     private final Deque<PendingBatch<B>> inFlight = new ArrayDeque<>();
     private int submitted;
@@ -32,23 +33,34 @@ public final class Epoch<B> implements EpochBatches.Pass<B>, AutoCloseable {
     private boolean ended;
     private String endedFromOutside;
 
+    /** The part of the epoch that is done after so many of so many batches. */
+    interface Progress {
+        double after(int taken, int of);
+    }
+
     /**
      * With {@code ahead} 0 a batch is submitted when it is asked for.
      *
      * @param handover is told of each {@link #next}; the loader's epochs share it
      */
-    Epoch(BatchPlan<?, B> plan, int batches, Executor executor, int ahead, Handover handover) {
+    Epoch(BatchPlan<?, B> plan, int batches, Executor executor, int ahead, Handover handover, Progress progress) {
         this.plan = plan;
         this.batches = batches;
         this.executor = executor;
         this.ahead = ahead;
         this.handover = handover;
+        this.progress = progress;
         submitUpTo(ahead);
     }
 
     @Override
     public int batches() {
         return batches;
+    }
+
+    @Override
+    public double progress(int taken, int of) {
+        return progress.after(taken, of);
     }
 
     /**
@@ -81,7 +93,8 @@ public final class Epoch<B> implements EpochBatches.Pass<B>, AutoCloseable {
         }
     }
 
-    /** Whether {@link #next} would return at once: the next batch is made already, or has failed. */
+    /** Whether the next batch is made already, or has failed. */
+    @Override
     public synchronized boolean isNextReady() {
         return !inFlight.isEmpty() && inFlight.getFirst().isMade();
     }

@@ -27,5 +27,21 @@ public interface EpochBatches<B> extends Iterable<B> {
     interface Pass<B> extends Iterator<B> {
         /** Batches of this epoch on this rank. */
         int batches();
+
+        /**
+         * The part of the epoch, from 0 to 1, that is done after some batches of this pass. A pass that is the rest of an epoch does
+         * not begin with 0.
+         *
+         * @param taken batches of this pass that are done
+         * @param of how many there are, {@link #batches} or, where ranks join, the most of any rank
+         */
+        default double progress(int taken, int of) {
+            return of == 0 ? 1 : taken / (double) of;
+        }
+
+        /** Whether {@link #next} would return at once, as far as this is known. */
+        default boolean isNextReady() {
+            return false;
+        }
     }
 }

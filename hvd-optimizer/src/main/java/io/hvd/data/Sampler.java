@@ -39,4 +39,25 @@ public interface Sampler {
      * @param batchSize samples of a full batch on this rank, also if this one has fewer
      */
     default void recordBatch(int batchSize) {}
+
+    /** Whether the pass under way is the rest of an epoch that an earlier run has begun, the same on all ranks. */
+    default boolean isRest() {
+        return false;
+    }
+
+    /** What a rank may repeat that needs more samples than {@link #indices()}: those of the epoch as a whole. */
+    default int[] repeatable() {
+        return indices();
+    }
+
+    /**
+     * The part of the epoch, from 0 to 1, that is done after some batches of the pass under way; a pass may be the rest of an epoch.
+     *
+     * @param batchSize samples of a full batch on this rank
+     * @param taken batches of the pass that are done
+     * @param batches of the pass
+     */
+    default double progress(int batchSize, int taken, int batches) {
+        return batches == 0 ? 1 : taken / (double) batches;
+    }
 }

@@ -181,6 +181,11 @@ public final class AmpOptimizer implements Optimizer, AutoCloseable {
         return optimizer.lastStep();
     }
 
+    /** How often this object has made a step, without those that were skipped. */
+    public long stepsMade() {
+        return optimizer.stepsMade();
+    }
+
     @Override
     public List<Parameter> parameters() {
         return optimizer.parameters();

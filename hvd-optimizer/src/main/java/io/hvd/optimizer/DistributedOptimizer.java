@@ -66,6 +66,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     private boolean skipping;
     private boolean stepped;
     private boolean closed;
+    private long stepsMade;
     private double lastNorm = Double.NaN;
     private StepStats lastStep = new StepStats(0, 0, 0, 0);
 
@@ -179,8 +180,14 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         stepNow();
     }
 
+    /** How often this object has made a step; backward passes without one are not counted. */
+    public long stepsMade() {
+        return stepsMade;
+    }
+
     private void stepNow() {
         rules.requireOpen(closed);
+        stepsMade++;
         rules.requireOutsideOfNoSync();
         if (!skipping && !alone) {
             if (synchronizedAlready) {

@@ -43,6 +43,25 @@ public record Checkpoint(SortedMap<String, Tensor> tensors, Map<String, String> 
     }
 
     /**
+     * Finds out by trying whether a checkpoint could be written to this file; leaves nothing behind.
+     *
+     * @throws FileSystemException that names the file, if it could not
+     */
+    public static void requireWritable(Path file) throws IOException {
+        WholeFile.requireWritable(file);
+    }
+
+    /**
+     * How many bytes its file has.
+     *
+     * @throws HvdException if a name or a word cannot be in such a file, or they are too many
+     */
+    public long bytes() {
+        CheckpointHeader header = CheckpointHeader.of(this);
+        return Long.BYTES + header.encode().length + header.dataBytes();
+    }
+
+    /**
      * Writes the file so that it is either there as a whole or as it was before, see {@link WholeFile}. Only one rank
      * may do it.
      *

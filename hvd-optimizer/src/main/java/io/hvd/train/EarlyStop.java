@@ -5,13 +5,21 @@ import io.hvd.data.Stateful;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.util.Map;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** Stops when a metric has not become better for some epochs. It looks at the mean over all ranks, so they stop together. */
+/**
+ * Stops when a metric has not become better for some epochs, and says so in one line of the first rank's log. It looks at the mean over
+ * all ranks, so they stop together. In a second loop it begins anew, unless its state was loaded.
+ */
 public final class EarlyStop implements Callback, Stateful {
+    private static final Logger LOG = LoggerFactory.getLogger(EarlyStop.class);
+
     private final Goal goal;
     private final int patience;
     private double best = Double.NaN;
     private int worse;
+    private final LoopUse use = new LoopUse();
 
     /** @param patience epochs in a row without a better value after which it stops; at least 1 */
     public EarlyStop(Goal goal, int patience) {
@@ -30,16 +38,27 @@ public final class EarlyStop implements Callback, Stateful {
     }
 
     @Override
+    public void trainingBegins(Training training) {
+        if (use.isOver()) {
+            best = Double.NaN;
+            worse = 0;
+        }
+    }
+
+    @Override
     public void epochEnds(Training training) {
         if (training.isRestWithout(goal.metric())) {
             return;
         }
+        use.goesOn();
         double value = training.result(goal.metric()).mean();
         if (goal.isBetter(value, best)) {
             best = value;
             worse = 0;
         } else if (++worse >= patience) {
-            training.stop(why() + ", it is " + value);
+            String why = why() + ", it is " + value;
+            say(training, "stops the training after epoch " + (training.epoch() + 1) + " of " + training.epochs(), why);
+            training.stop(why);
         }
     }
 
@@ -47,7 +66,14 @@ public final class EarlyStop implements Callback, Stateful {
     @Override
     public void epochBegins(Training training) {
         if (worse >= patience) {
+            say(training, "has stopped this training in an earlier run, and nothing is trained", why());
             training.over(why());
+        }
+    }
+
+    private static void say(Training training, String what, String why) {
+        if (training.ranks().rank() == 0) {
+            LOG.info("EarlyStop {}: {}", what, why);
         }
     }
 
@@ -64,6 +90,7 @@ public final class EarlyStop implements Callback, Stateful {
 
     @Override
     public void loadState(Map<String, String> state) {
+        use.isLoaded();
         StateWords words = new StateWords("EarlyStop", state);
         words.require("metric", goal.metric());
         double savedBest = words.number("best");

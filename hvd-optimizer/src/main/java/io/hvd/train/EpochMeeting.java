@@ -1,5 +1,7 @@
 package io.hvd.train;
 
+import io.hvd.AllreduceOptions;
+import io.hvd.ObjectCodec;
 import io.hvd.ProcessSet;
 import io.hvd.data.EpochBatches;
 import io.hvd.error.ErrorId;
@@ -8,23 +10,28 @@ import io.hvd.optimizer.AmpOptimizer;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.tensor.JoinDivisor;
+import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
+import java.io.IOException;
 import java.util.Iterator;
 import java.util.List;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.stream.IntStream;
 
 /**
  * What the ranks of a {@link TrainingLoop} agree on when an epoch begins and ends.
  *
  * @param divisor null if all ranks have as many batches
+ * @param vote on a cancel
  */
-record EpochMeeting(ProcessSet ranks, Optimizer optimizer, JoinDivisor divisor) {
+record EpochMeeting(ProcessSet ranks, Optimizer optimizer, JoinDivisor divisor, StepVote vote) {
     private static final String WHY_EVEN =
             "A TrainingLoop lets its ranks have different numbers of batches if it is told so:"
                     + " call join(JoinDivisor.ACTIVE), or choose UnevenSteps.PAD or DROP";
 
     /** Refuses what cannot go on without ranks that have joined. */
-    void requireJoinable(List<Callback> callbacks) {
+    static void requireJoinable(List<Callback> callbacks, Optimizer optimizer, JoinDivisor divisor) {
         List<String> meeting = callbacks.stream()
                 .filter(Callback::meetsInBatches)
                 .map(TrainingLoop::name)
@@ -52,16 +59,16 @@ record EpochMeeting(ProcessSet ranks, Optimizer optimizer, JoinDivisor divisor) 
      * @return the number of this rank's batches
      */
     int agreeOnBatches(Training training, Iterator<?> epoch, int given) {
-        boolean known = epoch instanceof EpochBatches.Pass<?>;
-        int mine = known ? ((EpochBatches.Pass<?>) epoch).batches() : given;
-        if (!known && divisor == null) {
+        EpochBatches.Pass<?> pass = epoch instanceof EpochBatches.Pass<?> known ? known : null;
+        int mine = pass == null ? given : pass.batches();
+        if (pass == null && divisor == null) {
             return mine;
         }
         StepCounts counts = StepCounts.gather(ranks, mine, 0);
         if (divisor == null) {
             counts.requireEven(WHY_EVEN);
         }
-        training.batches(counts.most());
+        training.batches(counts.most(), pass);
         return mine;
     }
 
@@ -76,10 +83,65 @@ record EpochMeeting(ProcessSet ranks, Optimizer optimizer, JoinDivisor divisor) 
             ((DistributedOptimizer) optimizer).join(divisor);
         }
         List<Integer> leaving = asking("training.leave", training.leaves());
+        if (!leaving.isEmpty()) {
+            cancelTogether(training);
+        }
         if (leaving.isEmpty()) {
             training.joined();
         } else if (!training.leaves()) {
             training.leave("ranks " + leaving + " have left the epoch");
+        }
+    }
+
+    /** After a step: if a rank has asked for it, all of them leave the epoch. Ranks that may join leave it one by one. */
+    void cancelAfterStep(Training training) {
+        if (divisor != null) {
+            String why = training.asksToCancel();
+            if (why != null) {
+                training.leave(why);
+            }
+        } else if (!training.leaves() && vote.afterStep() > 0 && !waitsForAStep(training)) {
+            cancelTogether(training);
+        }
+    }
+
+    /** With several backward passes per step, the ranks make those that are left, though not more than any step has taken so far. */
+    private boolean waitsForAStep(Training training) {
+        int[] open = {training.isBetweenPasses() ? 1 : 0};
+        if (ranks.size() > 1) {
+            ranks.allreduceInPlace("training.cancel.passes", Tensor.of(open), AllreduceOptions.of(ReduceOp.MAX));
+        }
+        return open[0] > 0;
+    }
+
+    /** After the last step of an epoch. The votes of all steps are read when a pause begins. */
+    void pauseBegins(Training training) throws IOException {
+        if (vote.settled() > 0) {
+            cancelTogether(training);
+            return;
+        }
+        if (training.pauseSavers().isEmpty()) {
+            return;
+        }
+        for (Training.PauseSaver saver : training.pauseSavers()) {
+            saver.pauseBegins();
+        }
+        vote.watch(training::cancelledInPause);
+    }
+
+    /** If one rank has asked for it, all of them leave the epoch. A collective. */
+    void cancelTogether(Training training) {
+        String mine = training.asksToCancel();
+        List<String> all =
+                ranks.allgatherObject("training.cancel.reasons", mine == null ? "" : mine, ObjectCodec.utf8());
+        SortedMap<Integer, String> reasons = new TreeMap<>();
+        for (int place = 0; place < all.size(); place++) {
+            if (!all.get(place).isEmpty()) {
+                reasons.put(ranks.ranks().get(place), all.get(place));
+            }
+        }
+        if (!reasons.isEmpty()) {
+            training.cancelled(reasons);
         }
     }
 

@@ -31,6 +31,9 @@ public final class LearningRate implements Callback {
 
     @Override
     public void trainingBegins(Training training) {
+        if (plateau != null) {
+            plateau.loopBegins();
+        }
         schedule.requireSame(training.ranks(), training.epochs());
         training.ranks().requireSame(Map.of("plateau", plateau == null ? "none" : plateau.toString()));
     }

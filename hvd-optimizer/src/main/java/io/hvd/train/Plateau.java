@@ -8,7 +8,8 @@ import java.util.Map;
 
 /**
  * Makes the learning rate smaller when a metric has not become better for some epochs: torch's ReduceLROnPlateau. It takes means
- * over all ranks only, which are the same on all of them, and so is what it decides.
+ * over all ranks only, which are the same on all of them, and so is what it decides. In a second loop's {@link LearningRate} it begins
+ * anew, unless its state was loaded.
  *
  * <pre>{@code
  * optimizer.learningRate(0.1 * plateau.factorAfter(loss.reduce(hvd)));
@@ -23,6 +24,7 @@ public final class Plateau implements Stateful {
     private double best = Double.NaN;
     private int worse;
     private double now = 1;
+    private final LoopUse use = new LoopUse();
 
     /**
      * @param goal names the metric
@@ -44,8 +46,17 @@ public final class Plateau implements Stateful {
         this.least = least;
     }
 
+    void loopBegins() {
+        if (use.isOver()) {
+            best = Double.NaN;
+            worse = 0;
+            now = 1;
+        }
+    }
+
     /** Ends an epoch with this mean over all ranks, and says by what the rate is multiplied from now on. */
     public double factorAfter(MeanMetric.Result value) {
+        use.goesOn();
         if (goal.isBetter(value.mean(), best)) {
             best = value.mean();
             worse = 0;
@@ -88,6 +99,7 @@ public final class Plateau implements Stateful {
 
     @Override
     public void loadState(Map<String, String> state) {
+        use.isLoaded();
         StateWords words = new StateWords("Plateau", state);
         words.require("metric", goal.metric());
         double savedBest = words.number("best");

@@ -1,10 +1,10 @@
 package io.hvd.train;
 
+import io.hvd.ObjectCodec;
 import io.hvd.data.StateWords;
 import io.hvd.data.Stateful;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
-import io.hvd.file.WholeFile;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -12,7 +12,8 @@ import java.util.Map;
 
 /**
  * Writes a checkpoint at the end of epochs. All ranks decide alike whether one is due, by the mean over all ranks, and call what has
- * to be done together before; then the first rank of the set writes the file.
+ * to be done together before; then the first rank of the set writes the file. In a second loop the best value begins anew, unless
+ * its state was loaded, so the file is then that loop's.
  */
 public final class SaveCheckpoint implements Callback, Stateful {
     private final Path file;
@@ -23,6 +24,7 @@ public final class SaveCheckpoint implements Callback, Stateful {
     private final int every;
     private Runnable together = () -> {};
     private double best = Double.NaN;
+    private final LoopUse use = new LoopUse();
 
     private SaveCheckpoint(Path file, Content content, Goal goal, int every) {
         this.file = file;
@@ -65,12 +67,37 @@ public final class SaveCheckpoint implements Callback, Stateful {
         return Place.CHECKPOINT;
     }
 
-    /** A folder that is there and cannot be written shows before the first step; one that the content is to make does not. */
+    /**
+     * Finds out before the first step whether the file can be written; the first loop's best value is none of a second one's.
+     *
+     * @throws HvdException on all ranks, if it cannot
+     */
     @Override
-    public void trainingBegins(Training training) throws IOException {
-        if (training.ranks().rank() == 0
-                && Files.isDirectory(file.toAbsolutePath().getParent())) {
-            WholeFile.requireWritable(file);
+    public void trainingBegins(Training training) {
+        int root = training.ranks().ranks().get(0);
+        String mine = training.ranks().rank() == 0 ? whyNotWritable() : null;
+        String why = training.ranks().broadcastObject("training.checkpoint file", mine, ObjectCodec.utf8(), root);
+        if (!why.isEmpty()) {
+            throw new HvdException(
+                    ErrorId.CHECKPOINT_NOT_WRITTEN,
+                    "SaveCheckpoint cannot write " + file + " on rank " + root + ", which shows before the first step: "
+                            + why);
+        }
+        if (use.isOver()) {
+            best = Double.NaN;
+        }
+    }
+
+    private String whyNotWritable() {
+        Path folder = file.toAbsolutePath().getParent();
+        if (!Files.isDirectory(folder)) {
+            return "there is no folder " + folder + ": make it first";
+        }
+        try {
+            Checkpoint.requireWritable(file);
+            return "";
+        } catch (IOException e) {
+            return e.getMessage();
         }
     }
 
@@ -92,6 +119,7 @@ public final class SaveCheckpoint implements Callback, Stateful {
         if (training.isRestWithout(goal.metric())) {
             return false;
         }
+        use.goesOn();
         double value = training.result(goal.metric()).mean();
         boolean better = goal.isBetter(value, best);
         best = better ? value : best;
@@ -106,6 +134,7 @@ public final class SaveCheckpoint implements Callback, Stateful {
 
     @Override
     public void loadState(Map<String, String> state) {
+        use.isLoaded();
         best = new StateWords("SaveCheckpoint", state).number("best");
     }
 }

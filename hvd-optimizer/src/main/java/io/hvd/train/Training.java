@@ -1,14 +1,21 @@
 package io.hvd.train;
 
 import io.hvd.ProcessSet;
+import io.hvd.data.EpochBatches;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.Optimizer;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Objects;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
 
 /** How far a {@link TrainingLoop} is on this rank; for its steps and callbacks. */
 public final class Training {
@@ -16,8 +23,18 @@ public final class Training {
     private final Optimizer optimizer;
     private final int epochs;
     private final EpochMetrics metrics = new EpochMetrics();
+    private final PassWindow window;
 
     private final List<Runnable> checks = new ArrayList<>();
+    private final List<Supplier<String>> cancelling = new CopyOnWriteArrayList<>();
+    private final AtomicReference<String> cancel = new AtomicReference<>();
+    private final List<PauseSaver> pauseSavers = new ArrayList<>();
+    private volatile boolean cancelled;
+    /** Empty until the ranks have told each other. */
+    private volatile SortedMap<Integer, String> cancelReasons = new TreeMap<>();
+    /** Null for data that does not know its number of batches. */
+    private EpochBatches.Pass<?> pass;
+
     private int batches;
     private int epoch;
     private int batch;
@@ -39,6 +56,7 @@ public final class Training {
         this.optimizer = optimizer;
         this.epochs = epochs;
         this.batches = batches;
+        this.window = new PassWindow(optimizer);
     }
 
     /** The ranks that train together. */
@@ -86,8 +104,14 @@ public final class Training {
         return stepsResumed;
     }
 
-    /** The epoch and the part of it that is done. */
+    /**
+     * The epoch and the part of it that is done, in batches: the pass of a loader of hvd knows it, also where it is the rest of an epoch
+     * that was resumed.
+     */
     public double progress() {
+        if (pass != null && (doneBefore == 0 || pass.progress(0, batches) > 0)) {
+            return epoch + pass.progress(batch, batches);
+        }
         double ofPass = batches == 0 ? 1 : batch / (double) batches;
         return epoch + doneBefore + (1 - doneBefore) * ofPass;
     }
@@ -160,7 +184,7 @@ public final class Training {
      * Goes on where another run has ended. A callback calls it in {@link Callback#trainingBegins} alike on all ranks.
      *
      * @param atEpoch the epoch to go on with
-     * @param done part of it that is done, from 0 to 1; the data gives the rest
+     * @param done part of it that is done, from 0 to 1, for data that does not know it; the data gives the rest
      * @param stepsBefore batches of all runs before
      */
     public void resumeAt(int atEpoch, double done, long stepsBefore) {
@@ -188,21 +212,111 @@ public final class Training {
         checks.forEach(Runnable::run);
     }
 
+    /** Whether nothing has to be asked before a save. */
+    public boolean isSavableUnasked() {
+        return checks.isEmpty();
+    }
+
     /** Why the loop was stopped on this rank, or which ranks have asked for it; null if it was not. */
     public String stopReason() {
         return reason;
     }
 
+    /**
+     * Asks all ranks to end: they do so together after the same step, in the middle of its epoch, usually the next one. Callbacks such
+     * as {@code AutoResume} save as after SIGTERM, and {@link TrainingLoop#run} returns. An evaluation that is under way is not
+     * interrupted, and the loop ends behind it. With {@link TrainingLoop#join} the ranks end together behind their last batches of
+     * the epoch. A training that has ended is not changed. Any thread may call it, also a step.
+     *
+     * @param why for {@link #cancelReasons} and {@link #stopReason}; of several calls the first one counts
+     */
+    public void cancel(String why) {
+        cancel.compareAndSet(null, Objects.requireNonNull(why, "why"));
+    }
+
+    /**
+     * Cancels as soon as there is a reason.
+     *
+     * @param reason asked after each step and during pauses, on any thread; null if the training goes on
+     */
+    public void cancelWhen(Supplier<String> reason) {
+        cancelling.add(Objects.requireNonNull(reason, "reason"));
+    }
+
+    /** Why this rank asks for an end; null if it does not. */
+    public String asksToCancel() {
+        String why = cancel.get();
+        for (Supplier<String> each : cancelling) {
+            why = why == null ? each.get() : why;
+        }
+        return why;
+    }
+
+    /**
+     * Whether the ranks have agreed to end because of {@link #cancel} or a signal. In an evaluation of a training with {@code
+     * AutoResume} it becomes true within a second, on each rank for itself: one without collectives may then return.
+     */
+    public boolean isCancelled() {
+        return cancelled;
+    }
+
+    /** The ranks that have asked for this end, in the job, and why; empty if nobody has. The same on all ranks when the loop has ended. */
+    public SortedMap<Integer, String> cancelReasons() {
+        return Collections.unmodifiableSortedMap(cancelReasons);
+    }
+
+    /** The ranks have agreed. */
+    void cancelled(SortedMap<Integer, String> reasons) {
+        cancelled = true;
+        cancelReasons = reasons;
+        leave("cancelled after step " + steps + " by "
+                + reasons.entrySet().stream()
+                        .map(each -> "rank " + each.getKey() + ": " + each.getValue())
+                        .collect(Collectors.joining("; ")));
+    }
+
+    /** What saves a training that is cancelled while no steps are made, as during an evaluation or the wait for an epoch's first batch. */
+    public interface PauseSaver {
+        /** Copies what there is to save: on the thread that trains, on all ranks alike, behind the last step of an epoch. */
+        void pauseBegins() throws IOException;
+
+        /** Saves it: on a thread of its own on each rank, at most once in a pause. It calls no collective. */
+        void cancelledInPause();
+
+        /** This rank waits for a batch, and what it has does not change; on the thread that trains. */
+        void waitBegins();
+
+        /** It waits no longer. */
+        void waitEnds();
+    }
+
+    /** Has the state saved if the training is cancelled in a pause. A callback calls it in {@link Callback#trainingBegins} on all ranks. */
+    public void saveInPauses(PauseSaver saver) {
+        pauseSavers.add(saver);
+    }
+
+    List<PauseSaver> pauseSavers() {
+        return pauseSavers;
+    }
+
+    /** A pause has shown that a rank asks for an end; which one, the ranks tell each other behind it. */
+    void cancelledInPause() {
+        cancelled = true;
+        pauseSavers.forEach(PauseSaver::cancelledInPause);
+    }
+
     void beginEpoch(int number) {
         doneBefore = number == epoch ? doneBefore : 0;
+        pass = null;
         epoch = number;
         batch = 0;
         metrics.clear();
     }
 
-    /** Sets the number of batches of the epoch that has begun. */
-    void batches(int ofEpoch) {
+    /** Sets the number of batches of the epoch that has begun. @param of null for data that does not know it */
+    void batches(int ofEpoch, EpochBatches.Pass<?> of) {
         batches = ofEpoch;
+        pass = of;
     }
 
     /** Whether the epoch under way is left, or was left, before its end, so that a later run goes on with it. */
@@ -217,6 +331,15 @@ public final class Training {
     void endBatch() {
         batch++;
         steps++;
+        window.batchEnds();
+    }
+
+    /**
+     * Whether backward passes of the last batches wait for their step, as far as the steps before it show: a checkpoint would be without
+     * them. The same on all ranks if they step in the same batches.
+     */
+    public boolean isBetweenPasses() {
+        return window.isOpen();
     }
 
     /** All ranks have as many steps as the one with most. */

@@ -115,13 +115,15 @@ public final class TrainingLoop {
                     "a loop from epoch " + firstEpoch + " to " + epochs + " with " + batches
                             + " batches: expected a first epoch of at least 0, no fewer epochs, and at least 1 batch");
         }
-        EpochMeeting meeting = new EpochMeeting(ranks, optimizer, divisor);
-        meeting.requireJoinable(callbacks);
+        EpochMeeting.requireJoinable(callbacks, optimizer, divisor);
         Training training = new Training(ranks, optimizer, epochs, batches);
         requireSame(training, !(data instanceof EpochBatches<?>));
+        StepVote vote = new StepVote("training.cancel", ranks, () -> training.asksToCancel() == null ? 0 : 1);
         try {
-            runEpochs(training, meeting, data, step);
+            runEpochs(training, new EpochMeeting(ranks, optimizer, divisor, vote), data, step);
+            vote.close();
         } catch (RuntimeException | Error e) {
+            vote.abandon();
             failed(training, e);
             throw e;
         }
@@ -170,13 +172,22 @@ public final class TrainingLoop {
 
     private <B> void runEpoch(Training training, EpochMeeting meeting, int given, Iterable<B> data, Step<B> step) {
         tell("at the beginning", training, Callback::epochBegins);
+        if (!training.leaves()) {
+            meeting.cancelTogether(training);
+        }
+        if (training.leaves()) {
+            return;
+        }
         Iterator<B> rest = data.iterator();
         int batches = meeting.agreeOnBatches(training, rest, given);
         while (training.batch() < batches && !training.leaves()) {
             if (!rest.hasNext()) {
                 throw wrongNumber(training, "only " + training.batch(), batches);
             }
-            runBatch(training, rest.next(), step);
+            B batch = next(training, rest);
+            meeting.vote().resume();
+            runBatch(training, batch, step);
+            meeting.cancelAfterStep(training);
         }
         if (!training.leaves() && rest.hasNext()) {
             throw wrongNumber(training, "more", batches);
@@ -184,6 +195,18 @@ public final class TrainingLoop {
         meeting.join(training);
         if (!training.leaves()) {
             endEpoch(training, meeting);
+        }
+    }
+
+    private static <B> B next(Training training, Iterator<B> rest) {
+        if (rest instanceof EpochBatches.Pass<?> pass && pass.isNextReady()) {
+            return rest.next();
+        }
+        training.pauseSavers().forEach(Training.PauseSaver::waitBegins);
+        try {
+            return rest.next();
+        } finally {
+            training.pauseSavers().forEach(Training.PauseSaver::waitEnds);
         }
     }
 
@@ -195,10 +218,21 @@ public final class TrainingLoop {
     }
 
     private void endEpoch(Training training, EpochMeeting meeting) {
+        call("the pause", "at the end", training, () -> meeting.pauseBegins(training));
+        if (training.leaves()) {
+            return;
+        }
         call("the evaluation", "at the end", training, () -> evaluation.run(training));
+        meeting.cancelTogether(training);
+        if (training.leaves()) {
+            return;
+        }
         training.average();
         tell("at the end", training, Callback::epochEnds);
         meeting.stopTogether(training);
+        if (divisor != null) {
+            meeting.vote().awaitWatch(); // ranks that join take part in no round
+        }
     }
 
     private HvdException wrongNumber(Training training, String found, int expected) {

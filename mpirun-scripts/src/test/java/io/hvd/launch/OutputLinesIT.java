@@ -23,8 +23,8 @@ class OutputLinesIT {
                 .flatMap(rank -> IntStream.range(0, LINES)
                         .boxed()
                         .flatMap(line -> Stream.of("out", "err")
-                                .map(stream -> String.format(Locale.ROOT, begin, rank) + stream + " " + rank + " of " + ranks + " line "
-                                        + line + ".")))
+                                .map(stream -> String.format(Locale.ROOT, begin, rank) + stream + " " + rank + " of "
+                                        + ranks + " line " + line + ".")))
                 .toList();
     }
 

@@ -91,11 +91,15 @@ final class ImageTraining {
                 // one.
                 model.seedDropout(options.seed() + 1 + (long) epoch * hvd.size() + hvd.rank());
                 boolean complete = trainEpoch(loader, epoch);
+                if (!course.isTerminated()) {
+                    course.evaluationBegins(epoch);
+                    Evaluation measured = evaluator.evaluate(batch -> {});
+                    last = course.evaluationEnds(epoch) ? last : measured;
+                }
                 if (course.isTerminated()) {
                     record.stopped("SIGTERM has come, and a checkpoint is written");
                     return last;
                 }
-                last = evaluator.evaluate(batch -> {});
                 report.epoch(epoch, last);
                 record.epochEnds(epoch, last);
                 FiniteLoss.require(last.loss(), "the test loss after epoch " + (epoch + 1));

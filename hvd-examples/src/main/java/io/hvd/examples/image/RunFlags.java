@@ -54,7 +54,13 @@ record RunFlags(Optional<Path> folder, boolean resumes, Map<String, String> give
      */
     Optional<RunLog> open(HvdContext hvd, String example, long stepsDone) {
         RunDescription description = new RunDescription(example, given);
-        return folder.map(path ->
-                resumes ? RunLog.resume(hvd, path, description, stepsDone) : RunLog.open(hvd, path, description));
+        return folder.map(
+                path -> resumes ? goingOn(hvd, path, description, stepsDone) : RunLog.open(hvd, path, description));
+    }
+
+    private static RunLog goingOn(HvdContext hvd, Path folder, RunDescription description, long stepsDone) {
+        RunLog log = RunLog.resume(hvd, folder, description);
+        log.goesOnAfter(stepsDone);
+        return log;
     }
 }

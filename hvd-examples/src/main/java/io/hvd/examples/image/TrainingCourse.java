@@ -38,8 +38,14 @@ sealed interface TrainingCourse extends AutoCloseable permits WholeEpochs, Train
     /** Ends a batch. @return whether the training ends now, on all ranks and without an evaluation */
     boolean stepped(int epoch, boolean isLastOfEpoch) throws IOException;
 
-    /** Whether {@link #stepped} has ended the training. */
+    /** Whether {@link #stepped} or {@link #evaluationEnds} has ended the training. */
     boolean isTerminated();
+
+    /** The steps of an epoch are done, and an evaluation follows; what asks for an end meanwhile is heeded. */
+    void evaluationBegins(int epoch) throws IOException;
+
+    /** Whether the training ends now, on all ranks, with all steps so far saved. */
+    boolean evaluationEnds(int epoch) throws IOException;
 
     /** Saves in the middle of an epoch, after the evaluation, where the limit on steps ends the run. */
     void cutShort(int epoch) throws IOException;

@@ -147,14 +147,31 @@ final class TrainingSeries implements TrainingCourse {
         if (samples != null) {
             samples.flush();
         }
-        terminated = vote.afterStep();
-        if (terminated) {
-            checkpoints.saveAndWait(step, epoch);
-            if (hvd.rank() == 0) {
-                System.out.printf(Locale.ROOT, "SIGTERM: ending after step %d, whose checkpoint is written%n", step);
-            }
+        if (vote.afterStep()) {
+            terminate(epoch);
         } else if (step % flags.every() == 0 && !isLastOfEpoch) {
             checkpoints.save(step, epoch);
+        }
+        return terminated;
+    }
+
+    private void terminate(int epoch) throws IOException {
+        terminated = true;
+        checkpoints.saveAndWait(step, epoch);
+        if (hvd.rank() == 0) {
+            System.out.printf(Locale.ROOT, "SIGTERM: ending after step %d, whose checkpoint is written%n", step);
+        }
+    }
+
+    @Override
+    public void evaluationBegins(int epoch) throws IOException {
+        vote.pauseBegins(checkpoints, step, epoch);
+    }
+
+    @Override
+    public boolean evaluationEnds(int epoch) throws IOException {
+        if (vote.pauseEnds()) {
+            terminate(epoch);
         }
         return terminated;
     }

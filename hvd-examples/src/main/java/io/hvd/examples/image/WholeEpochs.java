@@ -67,6 +67,14 @@ final class WholeEpochs implements TrainingCourse {
         return false;
     }
 
+    @Override
+    public void evaluationBegins(int epoch) {}
+
+    @Override
+    public boolean evaluationEnds(int epoch) {
+        return false;
+    }
+
     /** The file has whole epochs only. */
     @Override
     public void cutShort(int epoch) {}

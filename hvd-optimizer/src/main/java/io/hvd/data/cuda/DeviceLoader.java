@@ -112,6 +112,21 @@ public final class DeviceLoader<S> implements EpochBatches<DeviceBatch>, AutoClo
         public int[] beginEpoch() {
             return sampler.beginEpoch();
         }
+
+        @Override
+        public boolean isRest() {
+            return sampler.isRest();
+        }
+
+        @Override
+        public int[] repeatable() {
+            return sampler.repeatable();
+        }
+
+        @Override
+        public double progress(int batchSize, int taken, int batches) {
+            return sampler.progress(batchSize, taken, batches);
+        }
     }
 
     /** One epoch, one batch ahead where the workers are. */
@@ -126,6 +141,16 @@ public final class DeviceLoader<S> implements EpochBatches<DeviceBatch>, AutoClo
         @Override
         public int batches() {
             return epoch.batches();
+        }
+
+        @Override
+        public double progress(int taken, int of) {
+            return epoch.progress(taken, of);
+        }
+
+        @Override
+        public boolean isNextReady() {
+            return upcoming != null || epoch.isNextReady();
         }
 
         @Override

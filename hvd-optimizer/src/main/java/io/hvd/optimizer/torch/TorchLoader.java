@@ -65,6 +65,16 @@ public final class TorchLoader<S> implements EpochBatches<TorchBatch>, AutoClose
             }
 
             @Override
+            public double progress(int taken, int of) {
+                return epoch.progress(taken, of);
+            }
+
+            @Override
+            public boolean isNextReady() {
+                return epoch.isNextReady();
+            }
+
+            @Override
             public boolean hasNext() {
                 return epoch.hasNext();
             }
@@ -143,6 +153,16 @@ public final class TorchLoader<S> implements EpochBatches<TorchBatch>, AutoClose
                 @Override
                 public int batches() {
                     return epoch.batches();
+                }
+
+                @Override
+                public double progress(int taken, int of) {
+                    return epoch.progress(taken, of);
+                }
+
+                @Override
+                public boolean isNextReady() {
+                    return epoch.isNextReady();
                 }
 
                 @Override

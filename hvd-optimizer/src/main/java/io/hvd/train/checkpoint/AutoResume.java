@@ -11,8 +11,9 @@ import java.util.Optional;
 
 /**
  * Makes a {@code TrainingLoop} go on where the last run has ended, in the middle of an epoch too and with any number of ranks,
- * and saves every so many steps. When a rank gets SIGTERM, all of them save after the next step and leave the loop, so that the program
- * ends as after its last epoch; {@link #wasTerminated} tells the difference.
+ * and saves every so many steps. When a rank gets SIGTERM, or calls {@link Training#cancel}, all of them leave the loop after the next
+ * step and save, so that the program ends as after its last epoch; {@link #wasTerminated} tells the difference. During an evaluation
+ * they save at once, and leave behind it.
  *
  * <pre>{@code
  * var autoResume = AutoResume.everySteps(500, checkpoints, sampler);
@@ -22,17 +23,26 @@ import java.util.Optional;
  * <p>The sampler is one of the checkpoints' parts: {@code Checkpoints.in(...).with("sampler", sampler)}. One batch of the
  * loader is one step. A checkpoint that is due with the last batch of an epoch is saved after the evaluation.
  */
-public final class AutoResume implements Callback {
+public final class AutoResume implements Callback, Training.PauseSaver {
+    private static final String SENT = "SIGTERM has come";
+    private static final String RAISED = "SIGTERM was raised by the program";
+
     private final int every;
     private final Checkpoints checkpoints;
     private final ElasticSampler sampler;
     /** Null outside of a loop. */
-    private TerminationVote vote;
+    private TerminationSignal signal;
+    /** Null before the first loop. */
+    private Training training;
     /** Null if the loop begins to listen. */
     private TerminationSignal early;
 
+    /** Null before the first loop. */
+    private WaitWatch waits;
+
     private long stepsBefore;
-    private boolean terminated;
+    /** Whether a checkpoint is to be written at the next occasion. */
+    private boolean due;
 
     private AutoResume(int every, Checkpoints checkpoints, ElasticSampler sampler) {
         this.every = every;
@@ -65,12 +75,20 @@ public final class AutoResume implements Callback {
 
     /** What this rank hears, while the loop runs; a program may {@link TerminationSignal#raise} it. */
     public TerminationSignal signal() {
-        return vote.signal();
+        return signal;
     }
 
-    /** Whether the loop has ended because of SIGTERM. */
+    /** Whether the last loop has ended because of SIGTERM on any rank. */
     public boolean wasTerminated() {
-        return terminated;
+        return training != null
+                && training.cancelReasons().values().stream().anyMatch(why -> why.equals(SENT) || why.equals(RAISED));
+    }
+
+    private String asksToCancel() {
+        if (signal.wasSent()) {
+            return SENT;
+        }
+        return signal.hasArrived() ? RAISED : null;
     }
 
     @Override
@@ -78,19 +96,28 @@ public final class AutoResume implements Callback {
         return Place.RESUME;
     }
 
-    /** The ranks agree on SIGTERM in each batch. */
+    /** The ranks save together. */
     @Override
     public boolean meetsInBatches() {
         return true;
     }
 
     @Override
-    public void trainingBegins(Training training) throws IOException {
-        vote = new TerminationVote(training.ranks(), early == null ? TerminationSignal.listen() : early);
+    public void trainingBegins(Training begun) throws IOException {
+        training = begun;
+        due = false;
+        signal = early == null ? TerminationSignal.listen() : early;
         early = null; // it is closed with this loop
+        training.cancelWhen(this::asksToCancel);
+        training.saveInPauses(this);
         Optional<Manifest> found = checkpoints.resumeLatest();
-        found.ifPresent(manifest -> training.resumeAt(manifest.epoch(), sampler.done(), manifest.step()));
+        if (found.isPresent()) {
+            training.resumeAt(found.get().epoch(), sampler.done(), found.get().step());
+        } else {
+            sampler.setEpoch(training.epoch());
+        }
         stepsBefore = training.steps();
+        waits = new WaitWatch(() -> training.asksToCancel() != null, checkpoints::saveWaiting);
         if (training.epoch() < training.epochs()) {
             checkpoints.requireWritable();
         }
@@ -98,16 +125,36 @@ public final class AutoResume implements Callback {
 
     @Override
     public void batchEnds(Training training) throws IOException {
-        boolean end = vote.afterStep();
-        if (end) {
-            terminated = true;
-            training.requireSavable();
-            checkpoints.saveAndWait(training.steps(), training.epoch());
-            training.leave("SIGTERM has come, and the checkpoint of step " + training.steps() + " is written");
-        } else if (isDue(training) && training.batch() < training.batches()) {
+        due |= isDue(training);
+        if (due && training.batch() < training.batches() && !training.isBetweenPasses()) {
+            due = false;
             training.requireSavable();
             checkpoints.save(training.steps(), training.epoch());
         }
+    }
+
+    /** The state behind the last step of an epoch, which an evaluation may change for its time. */
+    @Override
+    public void pauseBegins() throws IOException {
+        training.requireSavable();
+        checkpoints.prepare(training.steps(), training.epoch());
+    }
+
+    @Override
+    public void cancelledInPause() {
+        checkpoints.savePrepared();
+    }
+
+    @Override
+    public void waitBegins() {
+        if (training.isSavableUnasked() && !training.isBetweenPasses() && training.steps() > stepsBefore) {
+            checkpoints.waitBegins(training.steps(), training.epoch());
+        }
+    }
+
+    @Override
+    public void waitEnds() {
+        checkpoints.waitEnds();
     }
 
     private boolean isDue(Training training) {
@@ -117,15 +164,19 @@ public final class AutoResume implements Callback {
     @Override
     public void epochEnds(Training training) throws IOException {
         sampler.setEpoch(training.epoch() + 1);
-        if (isDue(training) && training.epoch() + 1 < training.epochs()) {
+        if ((due || isDue(training)) && training.epoch() + 1 < training.epochs()) {
+            due = false;
             checkpoints.save(training.steps(), training.epoch() + 1);
         }
     }
 
     @Override
     public void trainingEnds(Training training) throws IOException {
-        vote.close();
-        if (!terminated && training.steps() > stepsBefore) {
+        waits.close();
+        if (!training.cancelReasons().containsValue(SENT)) {
+            signal.close(); // else the process is about to end, and a late signal must not end it with an error
+        }
+        if (training.steps() > stepsBefore) {
             training.requireSavable();
             checkpoints.saveAndWait(training.steps(), training.epoch());
         }
@@ -134,8 +185,11 @@ public final class AutoResume implements Callback {
     /** The process ends at SIGTERM again, as it did before the loop. */
     @Override
     public void trainingFails(Training training) {
-        if (vote != null) {
-            vote.abandon();
+        if (waits != null) {
+            waits.close();
+        }
+        if (signal != null) {
+            signal.close();
         } else if (early != null) {
             early.close();
         }

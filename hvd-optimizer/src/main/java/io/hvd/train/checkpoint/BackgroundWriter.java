@@ -6,17 +6,17 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 
-/** Does one task at a time on a thread of its own. What a task throws comes out of the next call. */
+/** Does one task at a time on a thread of its own. What a task throws comes out of the next call. Any thread may call it. */
 final class BackgroundWriter {
     /** Null before the first task. */
     private FutureTask<Void> task;
 
-    boolean isBusy() {
+    synchronized boolean isBusy() {
         return task != null && !task.isDone();
     }
 
     /** Waits for the task before, and begins this one. */
-    void begin(Callable<Void> next) {
+    synchronized void begin(Callable<Void> next) {
         await();
         task = new FutureTask<>(next);
         Thread thread = new Thread(task, "hvd-checkpoint");
@@ -25,14 +25,14 @@ final class BackgroundWriter {
     }
 
     /** Throws what the last task has thrown, once, if it has ended. */
-    void requireNoFailure() {
+    synchronized void requireNoFailure() {
         if (task != null && task.isDone()) {
             await();
         }
     }
 
     /** Waits for the end of the last task. */
-    void await() {
+    synchronized void await() {
         if (task == null) {
             return;
         }

@@ -40,15 +40,27 @@ public final class Checkpoints implements AutoCloseable {
     private final ProcessSet ranks;
     private final ResumableParts parts;
     private final Runnable together;
+    private final boolean copiesAlone;
     private final Snapshot snapshot = new Snapshot();
 
     private int leftOut;
+    /** What {@link #savePrepared} writes; null if nothing was copied since the last save. Only the first rank has it. */
+    private Prepared prepared;
+    /** What the checkpoint of now says about itself, while the first rank waits for a batch; else null. */
+    private Manifest waiting;
+
+    private record Prepared(long step, int epoch, boolean written, Checkpoint checkpoint) {
+        Prepared asWritten() {
+            return new Prepared(step, epoch, true, checkpoint);
+        }
+    }
 
     Checkpoints(CheckpointsBuilder builder) {
         this.files = builder.files();
         this.ranks = builder.ranks();
         this.parts = builder.parts();
         this.together = builder.together();
+        this.copiesAlone = builder.copiesAlone();
     }
 
     /**
@@ -103,24 +115,43 @@ public final class Checkpoints implements AutoCloseable {
         }
     }
 
-    /**
-     * Has all ranks fail before the first step where the first one cannot write into the folder, which it makes. A collective, for
-     * a run that is going to save; one that only evaluates may resume from a folder that it cannot write.
-     */
-    void requireWritable() {
-        String why = ranks.broadcastObject(
-                "checkpoints.writable", isWriter() ? files.whyNotWritable() : null, ObjectCodec.utf8(), root());
-        if (!why.isEmpty()) {
-            throw new HvdException(ErrorId.CHECKPOINT_NOT_WRITTEN, why + "; this shows before the first step");
-        }
-    }
-
     private String whyNotSavable() {
         try {
             parts.optimizer().saveState();
             return "";
         } catch (HvdException e) {
             return e.words();
+        }
+    }
+
+    /**
+     * Finds out before the training whether a checkpoint can be written: whether the folder can be made and written to, whether its disk
+     * has the room for one file, and whether all names and words can be in one. {@code AutoResume} calls it; a loop of one's own does
+     * behind {@link #resumeLatest}. A collective; it leaves an empty folder behind at most.
+     *
+     * @throws HvdException on all ranks, if it cannot
+     */
+    public void requireWritable() {
+        together.run();
+        String why = ranks.broadcastObject(
+                "checkpoints.writable", isWriter() ? whyNotWritable() : null, ObjectCodec.utf8(), root());
+        if (!why.isEmpty()) {
+            throw new HvdException(
+                    ErrorId.CHECKPOINT_NOT_WRITTEN,
+                    "no checkpoint can be written to " + files.folder() + " by rank " + root()
+                            + ", which shows before the first step: " + why);
+        }
+    }
+
+    private String whyNotWritable() {
+        try {
+            Checkpoint now = parts.checkpoint(parts.manifest(0, 0, ranks.size()), snapshot);
+            files.requireRoom(now.withTensorSums().bytes());
+            return "";
+        } catch (HvdException e) {
+            return e.words();
+        } catch (IOException e) {
+            return e.getMessage();
         }
     }
 
@@ -177,6 +208,62 @@ public final class Checkpoints implements AutoCloseable {
         begin(step, epoch);
     }
 
+    /**
+     * Copies the state, for {@link #savePrepared}. A collective. While the checkpoint before is still being written, nothing is
+     * copied, and that one is the last.
+     */
+    void prepare(long step, int epoch) throws IOException {
+        together.run();
+        if (isWriter() && !files.isBusy()) {
+            files.requireNoFailure();
+            files.requireOwnFolder(step);
+            take(step, epoch);
+        }
+    }
+
+    private synchronized void take(long step, int epoch) {
+        prepared =
+                new Prepared(step, epoch, false, parts.checkpoint(parts.manifest(step, epoch, ranks.size()), snapshot));
+    }
+
+    /** Has the copy written, if it is still the last one; on any thread. */
+    synchronized void savePrepared() {
+        if (prepared != null && !prepared.written) {
+            files.begin(prepared.step, prepared.checkpoint);
+            prepared = prepared.asWritten();
+        }
+    }
+
+    /** The first rank waits for a batch: until {@link #waitEnds} its state is this one. Others have nothing to save. */
+    synchronized void waitBegins(long step, int epoch) {
+        if (isWriter() && copiesAlone) {
+            waiting = parts.manifest(step, epoch, ranks.size()); // the sampler counts a batch that comes
+        }
+    }
+
+    /** Waits for a copy that is being made. */
+    synchronized void waitEnds() {
+        waiting = null;
+    }
+
+    /** Copies the state and has it written, if this is the first rank, it waits for a batch, and nothing is being written; on any thread. */
+    synchronized void saveWaiting() {
+        if (waiting != null && !files.isBusy() && !files.isWhole(waiting.step())) {
+            prepared = null;
+            files.begin(waiting.step(), parts.checkpoint(waiting, snapshot));
+            waiting = null;
+        }
+    }
+
+    /** Waits for the copy that is being written, and says whether it is of this step and epoch. */
+    synchronized boolean isSaved(long step, int epoch) {
+        boolean saved = prepared != null && prepared.written && prepared.step == step && prepared.epoch == epoch;
+        if (saved) {
+            files.await();
+        }
+        return saved;
+    }
+
     private void leaveOut(long step) {
         LOG.atLevel(leftOut++ == 0 ? Level.WARN : Level.DEBUG)
                 .log(
@@ -189,14 +276,17 @@ public final class Checkpoints implements AutoCloseable {
     /** Does the same, and waits until this checkpoint is on the disk: for the last one of a run. A collective. */
     public void saveAndWait(long step, int epoch) throws IOException {
         together.run();
-        if (isWriter()) {
+        if (isWriter() && !isSaved(step, epoch)) {
             files.await();
             begin(step, epoch);
             files.await();
         }
     }
 
-    private void begin(long step, int epoch) throws IOException {
+    /** The copy is overwritten that was prepared. */
+    private synchronized void begin(long step, int epoch) throws IOException {
+        prepared = null;
+        files.await();
         files.requireOwnFolder(step);
         files.begin(step, parts.checkpoint(parts.manifest(step, epoch, ranks.size()), snapshot));
     }

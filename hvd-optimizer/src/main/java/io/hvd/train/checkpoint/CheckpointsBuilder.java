@@ -30,6 +30,7 @@ public final class CheckpointsBuilder {
     private Supplier<? extends SortedMap<String, Tensor>> tensors;
     private Consumer<SortedMap<String, Tensor>> load;
     private Runnable together = () -> {};
+    private boolean copiesAlone = true;
     private int kept = 3;
     private SeriesFiles.Output output = Checkpoint::write;
 
@@ -100,6 +101,7 @@ public final class CheckpointsBuilder {
     /** Sets what all ranks do before the first one copies, such as {@code () -> sharded.consolidate(0)}; a resume does it too. */
     public CheckpointsBuilder after(Runnable collective) {
         together = Objects.requireNonNull(collective, "collective");
+        copiesAlone = false;
         return this;
     }
 
@@ -137,6 +139,11 @@ public final class CheckpointsBuilder {
 
     Runnable together() {
         return together;
+    }
+
+    /** Whether the first rank needs no other one for a copy. */
+    boolean copiesAlone() {
+        return copiesAlone;
     }
 
     SeriesFiles files() {

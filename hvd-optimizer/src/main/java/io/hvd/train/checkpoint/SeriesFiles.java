@@ -6,6 +6,7 @@ import io.hvd.file.WholeFile;
 import io.hvd.tensor.Tensor;
 import io.hvd.train.Checkpoint;
 import java.io.IOException;
+import java.nio.file.FileStore;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -53,6 +54,11 @@ final class SeriesFiles {
         return found;
     }
 
+    /** Whether the last file that this run knows to be whole is of this step. */
+    boolean isWhole(long step) {
+        return lastWhole == step;
+    }
+
     /** Whether a file is still being written. */
     boolean isBusy() {
         return writer.isBusy();
@@ -76,20 +82,21 @@ final class SeriesFiles {
         });
     }
 
-    /** Finds out by trying, and makes the folder. Empty if a checkpoint could be written. */
-    String whyNotWritable() {
+    /** Makes the folder, and finds out by trying whether a file can be written there. @throws IOException in words, if not */
+    private void requireWritable() throws IOException {
         try {
             makeFolder();
             WholeFile.requireWritable(folder.file(0));
-            return "";
         } catch (IOException e) {
-            return "checkpoints cannot be written to " + folder.folder() + ": " + words(e)
-                    + ". Let this user write there, or name another folder";
+            throw new IOException(words(e) + ". Let this user write there, or name another folder", e);
         }
     }
 
     private void makeFolder() throws IOException {
         Path path = folder.folder();
+        if (Files.exists(path) && !Files.isDirectory(path)) {
+            throw new FileSystemException(path.toString(), null, "this is a file, expected a folder");
+        }
         if (!Files.isDirectory(path)) {
             Files.createDirectories(path);
             WholeFile.forceNames(path.toAbsolutePath().getParent());
@@ -105,9 +112,13 @@ final class SeriesFiles {
     /** Later files of a run that is not resumed would be taken for the newest ones by the next. */
     void requireOwnFolder(long step) throws IOException {
         if (!Files.isDirectory(folder.folder())) {
-            String why = whyNotWritable();
-            if (!why.isEmpty()) {
-                throw new HvdException(ErrorId.CHECKPOINT_NOT_WRITTEN, why);
+            try {
+                requireWritable();
+            } catch (IOException e) {
+                throw new HvdException(
+                        ErrorId.CHECKPOINT_NOT_WRITTEN,
+                        "no checkpoint can be written to " + folder.folder() + ": " + e.getMessage(),
+                        e);
             }
         }
         if (looked) {
@@ -121,6 +132,17 @@ final class SeriesFiles {
                     "the folder " + folder.folder() + " holds checkpoints of another run, up to step " + later.get()
                             + ", and this one is at step " + step
                             + ": call resumeLatest() first, or take an empty folder");
+        }
+    }
+
+    /** @throws IOException in words, if the folder cannot be written to, or its disk has not the room for a file of so many bytes */
+    void requireRoom(long bytes) throws IOException {
+        requireWritable();
+        FileStore disk = Files.getFileStore(folder.folder());
+        boolean knowsItsSize = disk.getTotalSpace() > 0;
+        if (knowsItsSize && disk.getUsableSpace() < bytes) {
+            throw new IOException("a checkpoint has " + bytes + " bytes, and the disk has room for "
+                    + disk.getUsableSpace() + ". Make room, or name a folder on another disk");
         }
     }
 

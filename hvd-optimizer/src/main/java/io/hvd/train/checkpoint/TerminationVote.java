@@ -1,17 +1,24 @@
 package io.hvd.train.checkpoint;
 
 import io.hvd.AllreduceOptions;
-import io.hvd.PreparedAllreduce;
 import io.hvd.ProcessSet;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
-import java.util.List;
+import io.hvd.train.StepVote;
+import java.io.IOException;
 import java.util.Objects;
 
 /**
- * Has the ranks end together after one step, if any of them has got SIGTERM. Each step starts an allreduce of four bytes and
- * looks at that of the step before, which has ended long before because gradients have travelled since: so no step waits
- * for it, and the ranks end one step after the one in which the first of them has said so.
+ * For a loop of one's own: has the ranks end together after one step, if any of them has got SIGTERM. No step waits for the vote, and
+ * the ranks end one step after the one in which the first of them has said so ({@link StepVote}).
+ *
+ * <pre>{@code
+ * vote.pauseBegins(checkpoints, step, epoch); // a SIGTERM that comes now has this state saved at once
+ * evaluate();
+ * if (vote.pauseEnds()) {
+ *     return; // on all ranks
+ * }
+ * }</pre>
  *
  * <p>Once the ranks have agreed because of a signal, {@link #close} does not give it back: the processes are about to end by
  * themselves, and a signal that comes late, or once more, must not end one of them with an error.
@@ -19,16 +26,15 @@ import java.util.Objects;
  * <p>For the thread that trains.
  */
 public final class TerminationVote implements AutoCloseable {
+    private static final String NAME = "training.terminate";
     private static final int RAISED = 1;
     private static final int SENT = 2;
 
+    private final ProcessSet ranks;
     private final TerminationSignal signal;
-    private final int[] asks = new int[1];
-    /** Null if this rank is alone. */
-    private final PreparedAllreduce allreduce;
-
-    private boolean started;
-    private boolean sent;
+    private final StepVote vote;
+    /** What the ranks have agreed on; 0 for nothing. */
+    private int agreed;
 
     /** Begins to listen. All ranks of the set make one. */
     public TerminationVote(ProcessSet ranks) {
@@ -41,11 +47,9 @@ public final class TerminationVote implements AutoCloseable {
      * @param signal which the vote closes
      */
     public TerminationVote(ProcessSet ranks, TerminationSignal signal) {
+        this.ranks = ranks;
         this.signal = Objects.requireNonNull(signal, "signal");
-        allreduce = ranks.size() == 1
-                ? null
-                : ranks.prepareAllreduce(
-                        List.of("training.terminate"), List.of(Tensor.of(asks)), AllreduceOptions.of(ReduceOp.MAX));
+        this.vote = new StepVote(NAME, ranks, this::asks);
     }
 
     /** What this rank hears; a program may {@link TerminationSignal#raise} it. */
@@ -55,19 +59,32 @@ public final class TerminationVote implements AutoCloseable {
 
     /** Called by every rank after every step: whether all of them end now. */
     public boolean afterStep() {
-        if (allreduce == null) {
-            sent = signal.wasSent();
-            return signal.hasArrived();
-        }
-        boolean agreed = ended() && asks[0] > 0;
-        if (agreed) {
-            sent = asks[0] == SENT;
-        } else {
-            asks[0] = asks();
-            allreduce.start();
-            started = true;
-        }
-        return agreed;
+        vote.resume();
+        agreed = Math.max(agreed, vote.afterStep());
+        return agreed > 0;
+    }
+
+    /**
+     * Called by every rank before a time without steps, such as an evaluation. The first rank copies the state. If a rank gets SIGTERM
+     * before {@link #pauseEnds}, the copy is written at once, while the program goes on.
+     *
+     * @param step steps that are done
+     * @param epoch to go on with
+     */
+    public void pauseBegins(Checkpoints checkpoints, long step, int epoch) throws IOException {
+        agreed = Math.max(agreed, vote.settled());
+        checkpoints.prepare(step, epoch);
+        vote.watch(checkpoints::savePrepared);
+    }
+
+    /** Called by every rank behind it: whether all of them end now. */
+    public boolean pauseEnds() {
+        vote.resume();
+        int[] all = {Math.max(agreed, asks())};
+        ranks.allreduceInPlace(NAME + ".now", Tensor.of(all), AllreduceOptions.of(ReduceOp.MAX));
+        vote.awaitWatch();
+        agreed = all[0];
+        return agreed > 0;
     }
 
     private int asks() {
@@ -77,29 +94,12 @@ public final class TerminationVote implements AutoCloseable {
         return signal.hasArrived() ? RAISED : 0;
     }
 
-    private boolean ended() {
-        if (!started) {
-            return false;
-        }
-        started = false;
-        allreduce.await();
-        return true;
-    }
-
-    /** Listens no longer, and does not wait for the last vote, in which other ranks may not take part after a failure. */
-    void abandon() {
-        signal.close();
-    }
-
     /** Waits for the last vote, which the other ranks have started too, and listens no longer unless a signal ends the job. */
     @Override
     public void close() {
-        if (!sent) {
+        if (agreed != SENT) {
             signal.close();
         }
-        if (allreduce != null) {
-            ended();
-            allreduce.close();
-        }
+        vote.close();
     }
 }

@@ -22,12 +22,16 @@ final class EventFile implements ScalarSink {
         this.channel = channel;
     }
 
-    /** @param firstStep what earlier files have from this step on, TensorBoard leaves out */
-    static EventFile begin(Path folder, double seconds, long firstStep) throws IOException {
+    static EventFile begin(Path folder, double seconds) throws IOException {
         EventFile file = new EventFile(create(folder, (long) seconds));
         file.write(EventRecord.fileVersion(seconds));
-        file.write(EventRecord.sessionStart(seconds, firstStep));
         return file;
+    }
+
+    @Override
+    public void goOnAfter(long lastStep, double seconds) throws IOException {
+        write(EventRecord.sessionStart(
+                seconds, lastStep + 1)); // TensorBoard leaves out what earlier files have from there on
     }
 
     private static FileChannel create(Path folder, long seconds) throws IOException {

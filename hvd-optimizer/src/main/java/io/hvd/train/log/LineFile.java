@@ -15,26 +15,36 @@ import java.util.List;
 
 /** A text file with a scalar in each line, which whole lines are appended to. */
 final class LineFile implements ScalarSink {
+    private final Path file;
     private final LineFormat format;
-    private final FileChannel channel;
+    private FileChannel channel;
 
-    private LineFile(LineFormat format, FileChannel channel) {
+    private LineFile(Path file, LineFormat format) {
+        this.file = file;
         this.format = format;
-        this.channel = channel;
     }
 
     /**
-     * Makes the file, or goes on with it.
+     * Makes the file, or goes on with it; a line that has no end, which a process that was killed may have left, is taken out.
      *
-     * @param lastStep lines of later steps are taken out of an existing file, and so is a line that has no end, which a process
-     *     that was killed may have left
      * @throws FileSystemException that names file and line, if a line is not one of a scalar
      */
-    static LineFile open(Path folder, LineFormat format, long lastStep) throws IOException {
-        Path file = folder.resolve(format.fileName());
+    static LineFile open(Path folder, LineFormat format) throws IOException {
+        LineFile opened = new LineFile(folder.resolve(format.fileName()), format);
+        opened.openWith(Long.MAX_VALUE);
+        return opened;
+    }
+
+    private void openWith(long lastStep) throws IOException {
         String kept = Files.exists(file) ? upTo(lastStep, file, format) : titles(format);
         WholeFile.write(file, kept.getBytes(StandardCharsets.UTF_8));
-        return new LineFile(format, FileChannel.open(file, StandardOpenOption.APPEND));
+        channel = FileChannel.open(file, StandardOpenOption.APPEND);
+    }
+
+    @Override
+    public void goOnAfter(long lastStep, double seconds) throws IOException {
+        channel.close();
+        openWith(lastStep);
     }
 
     private static String titles(LineFormat format) {

@@ -15,11 +15,19 @@ import java.util.TreeMap;
 public final class LogScalars implements Callback {
     private final RunLog log;
     private final int batchSize;
+    /** Steps of the record that the loop does not count. */
+    private long before;
 
     /** @param batchSize samples of a batch of one rank, for the samples per second */
     public LogScalars(RunLog log, int batchSize) {
         this.log = log;
         this.batchSize = batchSize;
+    }
+
+    /** The record goes on where the loop does; a second loop goes on behind the first one. */
+    @Override
+    public void trainingBegins(Training training) {
+        before = log.loopBegins(training.stepsResumed());
     }
 
     @Override
@@ -57,7 +65,6 @@ public final class LogScalars implements Callback {
     public void epochEnds(Training training) {
         Map<String, Double> metrics = new TreeMap<>();
         training.results().forEach((name, result) -> metrics.put(name, result.mean()));
-        long unknownToTheLoop = training.stepsResumed() == 0 ? log.stepsBefore() : 0;
-        log.epochEnds(training.epoch(), unknownToTheLoop + training.steps(), metrics);
+        log.epochEnds(training.epoch(), before + training.steps(), metrics);
     }
 }

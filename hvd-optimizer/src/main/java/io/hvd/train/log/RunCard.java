@@ -1,6 +1,5 @@
 package io.hvd.train.log;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
@@ -59,10 +58,4 @@ record RunCard(
 
     /** @param epoch counted from 1 @param step batches that were done at its end, over all epochs */
     record EpochRow(int epoch, long step, String ended, Map<String, Double> metrics, List<RankFigures> ranks) {}
-
-    /** The rows of the epochs that a checkpoint has behind it. */
-    List<EpochRow> epochsUpTo(long stepsDone) {
-        return new ArrayList<>(
-                epochs.stream().filter(row -> row.step() <= stepsDone).toList());
-    }
 }

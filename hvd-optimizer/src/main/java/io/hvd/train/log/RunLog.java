@@ -1,6 +1,7 @@
 package io.hvd.train.log;
 
 import io.hvd.HvdContext;
+import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.train.JsonCodec;
 import io.hvd.train.Memory;
@@ -26,12 +27,17 @@ import org.slf4j.LoggerFactory;
  * data, and how it ended. {@code hvd-report} makes a page of such folders.
  *
  * <pre>{@code
- * try (RunLog log = RunLog.open(hvd, Path.of("runs/a"), new RunDescription("mnist", Map.of("lr", "0.01")))) {
+ * try (RunLog log = RunLog.resume(hvd, Path.of("runs/a"), new RunDescription("mnist", Map.of("lr", "0.01")))) {
  *     log.during(() -> TrainingLoop.of(hvd, optimizer)
+ *             .with(AutoResume.everySteps(500, checkpoints, sampler))
  *             .with(new LogScalars(log, batchSize))
  *             .run(10, loader, loader.batches(), step));
  * }
  * }</pre>
+ *
+ * <p>A run that goes on from a checkpoint goes on with its record: {@link LogScalars} learns from the loop at which step. What the
+ * record has of later steps, which are made again, is replaced. A run that begins at its first step in a folder that holds a record
+ * moves that into a folder {@code earlier-1}, {@code earlier-2} ... in it: nothing is erased.
  *
  * <p>The ranks meet when the log is opened and at the end of each epoch; a step costs two readings of the clock. The first rank
  * writes, and the card is complete after each epoch, so a run that is killed leaves one that says "running". A card that cannot
@@ -47,7 +53,13 @@ public final class RunLog implements AutoCloseable {
     private final RunFacts facts;
     private final RunCardFile file;
     private final ScalarWriter scalars;
-    private final long stepsBefore;
+    /** What was in the folder when this process began, until it is known where the training goes on; only on rank 0. */
+    private Earlier earlier;
+
+    private long stepsBefore;
+    /** The step of the last epoch that this process has recorded. */
+    private long lastStep;
+
     private final StepClock clock = new StepClock();
     private final List<String> starts = new ArrayList<>();
     private final List<EpochRow> epochs = new ArrayList<>();
@@ -60,25 +72,24 @@ public final class RunLog implements AutoCloseable {
         this.facts = facts;
         this.scalars = scalars;
         this.file = earlier.file;
-        this.stepsBefore = earlier.stepsDone;
-        starts.addAll(earlier.starts);
+        this.earlier = earlier;
+        if (earlier.card != null) {
+            starts.addAll(earlier.card.starts());
+            epochs.addAll(earlier.card.epochs());
+        }
         starts.add(now());
-        epochs.addAll(earlier.epochs);
         write();
     }
 
     /** What is left of the run that this one goes on with. */
-    private record Earlier(RunCardFile file, long stepsDone, List<String> starts, List<EpochRow> epochs) {
-        static Earlier none(RunCardFile file, long stepsDone) {
-            return new Earlier(file, stepsDone, List.of(), List.of());
+    private record Earlier(RunCardFile file, boolean exists, RunCard card) {
+        static Earlier none(RunCardFile file) {
+            return new Earlier(file, false, null);
         }
 
-        static Earlier read(RunCardFile file, long stepsDone) throws IOException {
-            if (!file.exists()) {
-                return none(file, stepsDone);
-            }
-            RunCard card = file.read();
-            return new Earlier(file, stepsDone, card.starts(), card.epochsUpTo(stepsDone));
+        static Earlier read(RunCardFile file) throws IOException {
+            boolean exists = new EarlierRecord(file.file().getParent()).exists();
+            return new Earlier(file, exists, file.exists() ? file.read() : null);
         }
     }
 
@@ -90,26 +101,94 @@ public final class RunLog implements AutoCloseable {
      */
     public static RunLog open(HvdContext hvd, Path folder, RunDescription description) {
         ScalarWriter scalars = ScalarWriter.open(hvd, folder);
-        Earlier none = Earlier.none(RunCardFile.in(folder), 0);
+        Earlier none = Earlier.none(RunCardFile.in(folder));
         return new RunLog(hvd, description, RunFacts.gather(hvd), scalars, none);
     }
 
     /**
-     * Goes on with the record of a run, or begins one. A collective: every rank calls it.
+     * Goes on with the record of a run, or begins one; where it goes on, a loop with {@link LogScalars} says by itself, and a loop of
+     * one's own by {@link #goesOnAfter}. A collective: every rank calls it.
      *
-     * @param stepsDone batches that the checkpoint has behind it, over all epochs; what the folder has of later steps is left out
-     *     from now on
      * @throws HvdException on all ranks, if the folder's files cannot be read or written
      */
-    public static RunLog resume(HvdContext hvd, Path folder, RunDescription description, long stepsDone) {
+    public static RunLog resume(HvdContext hvd, Path folder, RunDescription description) {
         RunCardFile file = RunCardFile.in(folder);
         Earlier earlier = FirstRank.of(hvd)
-                .together(
-                        "read the run in " + folder,
-                        () -> Earlier.read(file, stepsDone),
-                        () -> Earlier.none(file, stepsDone));
-        ScalarWriter scalars = ScalarWriter.resume(hvd, folder, stepsDone);
+                .together("read the run in " + folder, () -> Earlier.read(file), () -> Earlier.none(file));
+        ScalarWriter scalars = ScalarWriter.resumeWhole(hvd, folder);
         return new RunLog(hvd, description, RunFacts.gather(hvd), scalars, earlier);
+    }
+
+    /**
+     * Does the same for a program that knows at which step it goes on.
+     *
+     * @param stepsDone for {@link #goesOnAfter}, unless it is 0: then the loop says it
+     */
+    public static RunLog resume(HvdContext hvd, Path folder, RunDescription description, long stepsDone) {
+        RunLog log = resume(hvd, folder, description);
+        if (stepsDone > 0) {
+            log.goesOnAfter(stepsDone);
+        }
+        return log;
+    }
+
+    /**
+     * Says at which step the training goes on. What the record has of later steps is left out from now on, since they are made again;
+     * with 0 the whole record is kept in a folder beside the new one. A collective: every rank calls it, before the first epoch.
+     *
+     * @param stepsDone batches that the checkpoint has behind it, over all epochs
+     * @throws HvdException on all ranks, if the folder's files cannot be written
+     */
+    public void goesOnAfter(long stepsDone) {
+        stepsBefore = stepsDone;
+        FirstRank.of(hvd)
+                .together("go on with the run in " + file.file().getParent(), () -> cutAfter(stepsDone), () -> null);
+        write();
+    }
+
+    private Object cutAfter(long stepsDone) throws IOException {
+        if (stepsDone == 0 && earlier.exists) {
+            beginAnew();
+        } else if (earlier.exists) {
+            int rows = epochs.size();
+            epochs.removeIf(row -> row.step() > stepsDone);
+            scalars.cutAfter(stepsDone);
+            if (epochs.size() < rows) {
+                LOG.info(
+                        "{} goes on after step {}: {} epochs that were recorded after it are made again",
+                        file.file().getParent(),
+                        stepsDone,
+                        rows - epochs.size());
+            }
+        }
+        earlier = Earlier.none(file); // it is known from where on the record is this run's
+        return null;
+    }
+
+    /** The card that was found is kept with the other files, and not what this run has made of it. */
+    private void beginAnew() throws IOException {
+        epochs.clear();
+        starts.subList(0, starts.size() - 1).clear();
+        Path aside = scalars.beginAnew();
+        if (earlier.card != null) {
+            RunCardFile.in(aside).write(earlier.card);
+        }
+    }
+
+    /**
+     * A loop begins on all ranks.
+     *
+     * @param resumed the steps that it goes on from; 0 if it does not know any
+     * @return the steps that the record has behind it and the loop does not count
+     */
+    long loopBegins(long resumed) {
+        long before = resumed > 0 ? 0 : Math.max(stepsBefore, lastStep);
+        if (resumed > 0) {
+            goesOnAfter(resumed);
+        } else if (before == 0) {
+            goesOnAfter(0);
+        }
+        return before;
     }
 
     /** Takes the curves of the program's own. */
@@ -122,7 +201,7 @@ public final class RunLog implements AutoCloseable {
         return clock;
     }
 
-    /** Batches that were done before this process began, as {@link #resume} was told; 0 in a new run. */
+    /** Batches that were done before this process began, as {@link #goesOnAfter} was told; 0 in a new run. */
     public long stepsBefore() {
         return stepsBefore;
     }
@@ -148,12 +227,15 @@ public final class RunLog implements AutoCloseable {
      * @param metrics by name, the same on all ranks
      */
     public void epochEnds(int epoch, long step, Map<String, Double> metrics) {
+        requireGoingOn(step);
         scalars.writeMeans();
         RankFigures mine = RankFigures.of(hvd.rank(), clock.take(), Memory.peakMebibytes());
         List<RankFigures> all = hvd.allgatherObject("run.figures", mine, JsonCodec.of(RankFigures.class));
         metrics.forEach((name, value) -> scalars.addScalar(name, value, step));
         all.forEach(one -> write(one, step));
         scalars.addScalar("samples per second", Summary.of(all).samplesPerSecond(), step);
+        lastStep = step;
+        epochs.removeIf(row -> row.epoch() == epoch + 1 && row.step() == step); // its end was cut off, and comes again
         epochs.add(new EpochRow(epoch + 1, step, now(), new TreeMap<>(metrics), all));
         metrics.forEach((name, value) -> {
             if (!Double.isFinite(value)) {
@@ -161,6 +243,19 @@ public final class RunLog implements AutoCloseable {
             }
         });
         write();
+    }
+
+    private void requireGoingOn(long step) {
+        long last = earlier.exists && !epochs.isEmpty()
+                ? epochs.get(epochs.size() - 1).step()
+                : 0;
+        if (step <= last) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT,
+                    "an epoch that ends with step " + step + " cannot go on with the record in "
+                            + file.file().getParent() + ", which goes to step " + last
+                            + ": call log.goesOnAfter(the checkpoint's step) before the first epoch");
+        }
     }
 
     private void write(RankFigures figures, long step) {

@@ -7,6 +7,9 @@ import java.util.List;
 sealed interface ScalarSink extends AutoCloseable permits EventFile, LineFile {
     void add(List<Scalar> scalars) throws IOException;
 
+    /** Leaves out what was written of later steps. */
+    void goOnAfter(long lastStep, double seconds) throws IOException;
+
     @Override
     void close() throws IOException;
 }

@@ -66,7 +66,9 @@ public final class ScalarWriter implements AutoCloseable {
                         "open the scalars of " + folder,
                         () -> {
                             requireFresh(folder);
-                            return begun(ranks, folder, 0, Clock.systemUTC());
+                            ScalarWriter writer = begun(ranks, folder, Clock.systemUTC());
+                            writer.cutAfter(0);
+                            return writer;
                         },
                         () -> new ScalarWriter(ranks, folder, Clock.systemUTC()));
     }
@@ -74,15 +76,47 @@ public final class ScalarWriter implements AutoCloseable {
     /**
      * Goes on with the files of a training, or begins them. A collective: every rank of the set calls it.
      *
-     * @param stepsDone the steps that the checkpoint has behind it; what the files have of later steps is left out from now on
+     * @param stepsDone the steps that the checkpoint has behind it; what the files have of later steps is left out from now on. With 0
+     *     the files of before are kept in a folder {@code earlier-1}, {@code earlier-2} ... beside the new ones
      * @throws HvdException on all ranks, if the files cannot be read or written
      */
     public static ScalarWriter resume(ProcessSet ranks, Path folder, long stepsDone) {
         return FirstRank.of(ranks)
                 .together(
                         "go on with the scalars of " + folder,
-                        () -> begun(ranks, folder, stepsDone, Clock.systemUTC()),
+                        () -> {
+                            if (stepsDone == 0 && new EarlierRecord(folder).exists()) {
+                                new EarlierRecord(folder).setAside();
+                            }
+                            ScalarWriter writer = begun(ranks, folder, Clock.systemUTC());
+                            writer.cutAfter(stepsDone);
+                            return writer;
+                        },
                         () -> new ScalarWriter(ranks, folder, Clock.systemUTC()));
+    }
+
+    /** Goes on with all that the files have. A collective. */
+    static ScalarWriter resumeWhole(ProcessSet ranks, Path folder) {
+        return FirstRank.of(ranks)
+                .together(
+                        "go on with the scalars of " + folder,
+                        () -> begun(ranks, folder, Clock.systemUTC()),
+                        () -> new ScalarWriter(ranks, folder, Clock.systemUTC()));
+    }
+
+    /** Leaves out what the files have of later steps; on the first rank. */
+    void cutAfter(long lastStep) throws IOException {
+        for (ScalarSink sink : sinks) {
+            sink.goOnAfter(lastStep, seconds());
+        }
+    }
+
+    /** Keeps the files beside those that are begun now; on the first rank. @return where they are */
+    Path beginAnew() throws IOException {
+        close();
+        Path aside = new EarlierRecord(folder).setAside();
+        begin();
+        return aside;
     }
 
     private static void requireFresh(Path folder) throws IOException {
@@ -95,17 +129,21 @@ public final class ScalarWriter implements AutoCloseable {
         }
     }
 
-    private static ScalarWriter begun(ProcessSet ranks, Path folder, long stepsDone, Clock clock) throws IOException {
-        Files.createDirectories(folder);
+    private static ScalarWriter begun(ProcessSet ranks, Path folder, Clock clock) throws IOException {
         ScalarWriter writer = new ScalarWriter(ranks, folder, clock);
+        writer.begin();
+        return writer;
+    }
+
+    private void begin() throws IOException {
+        Files.createDirectories(folder);
         try {
             for (LineFormat format : LineFormat.values()) {
-                writer.sinks.add(LineFile.open(folder, format, stepsDone));
+                sinks.add(LineFile.open(folder, format));
             }
-            writer.sinks.add(EventFile.begin(folder, writer.seconds(), stepsDone + 1));
-            return writer;
+            sinks.add(EventFile.begin(folder, seconds()));
         } catch (IOException e) {
-            writer.close();
+            close();
             throw e;
         }
     }

@@ -224,7 +224,7 @@ class AutoResumeTest {
 
     /** A program that began to listen before it loaded its data. */
     @Test
-    void aSignalThatHasComeBeforeTheLoopEndsItAfterItsFirstSteps() throws IOException {
+    void aSignalThatHasComeBeforeTheLoopEndsItBeforeItsFirstBatch() throws IOException {
         Hvd.spawn(3, hvd -> {
             LineFit fit = new LineFit(hvd);
             fit.early = TerminationSignal.listen();
@@ -234,11 +234,12 @@ class AutoResumeTest {
             try (Checkpoints checkpoints = fit.checkpoints(folder).build()) {
                 Training training = fit.train(EPOCHS, 1_000, checkpoints, now -> {});
                 assertThat(fit.autoResume.wasTerminated()).isTrue();
-                assertThat(training.steps()).isEqualTo(2);
+                assertThat(training.steps()).isZero();
+                assertThat(training.cancelReasons()).containsOnlyKeys(1);
             }
             return null;
         });
-        assertThat(names()).containsExactly("step-0000000002.safetensors");
+        assertThat(names()).isEmpty();
     }
 
     /** To read and to send a large model takes long. */
@@ -457,7 +458,7 @@ class AutoResumeTest {
         assertThatThrownBy(() ->
                         run(2, Path.of("/proc/hvd-checkpoints"), fit -> {}, training -> steps.add(training.steps())))
                 .hasStackTraceContaining("HVD-502")
-                .hasStackTraceContaining("cannot be written to /proc/hvd-checkpoints");
+                .hasStackTraceContaining("can be written to /proc/hvd-checkpoints");
         assertThat(steps).isEmpty();
     }
 }

@@ -552,7 +552,7 @@ class CheckpointsTest {
                 .allSatisfy(one -> assertThat(one)
                         .contains(
                                 "HVD-502",
-                                "cannot be written to " + nobodys,
+                                "can be written to " + nobodys,
                                 "name another folder",
                                 "before the first step"));
         Hvd.spawn(1, hvd -> {

@@ -28,6 +28,8 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(60)
 class RunLogTest {
@@ -185,6 +187,125 @@ class RunLogTest {
                         }
                     });
         }
+    }
+
+    private long losses() throws IOException {
+        try (var lines = Files.lines(folder.resolve("scalars.jsonl"))) {
+            return lines.filter(line -> line.contains("\"loss\"")).count();
+        }
+    }
+
+    /** The two documented pieces together; the number that the program may give does not matter. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void besideAutoResumeTheRecordGoesOnWhereTheCheckpointDoes(boolean withZero) throws Exception {
+        Path checkpoints = folder.resolve("checkpoints");
+        int[] expected = {1, 3, 3};
+        for (int start = 0; start < expected.length; start++) {
+            int leaveAfter = start == 0 ? 4 : 0;
+            Hvd.spawn(2, hvd -> {
+                try (RunLog log = withZero ? RunLog.resume(hvd, folder, MINE, 0) : RunLog.resume(hvd, folder, MINE)) {
+                    return log.during(() -> resumable(hvd, log, checkpoints, leaveAfter, 5));
+                }
+            });
+            assertThat(card().epochs()).as("start %d", start).hasSize(expected[start]);
+            assertThat(losses()).as("start %d", start).isEqualTo(expected[start]);
+            assertThat(card().starts()).hasSize(start + 1);
+        }
+        assertThat(card().epochs()).extracting(RunCard.EpochRow::step).containsExactly(3L, 6L, 9L);
+    }
+
+    /** As after kill -9: two epochs are recorded, and the newest checkpoint is from the middle of the second one. */
+    @Test
+    void epochsThatWereRecordedAfterTheCheckpointAreReplacedWhenTheyAreMadeAgain() throws Exception {
+        Path checkpoints = folder.resolve("checkpoints");
+        Hvd.spawn(2, hvd -> {
+            try (RunLog log = RunLog.resume(hvd, folder, MINE)) {
+                return log.during(() -> resumable(hvd, log, checkpoints, 4, 5));
+            }
+        });
+        Hvd.spawn(2, hvd -> {
+            RunLog killed = RunLog.resume(hvd, folder, MINE, 4);
+            killed.epochEnds(1, 6, Map.of("loss", 9.0));
+            return 0;
+        });
+        assertThat(losses()).isEqualTo(2);
+        Hvd.spawn(2, hvd -> {
+            try (RunLog log = RunLog.resume(hvd, folder, MINE)) {
+                return log.during(() -> resumable(hvd, log, checkpoints, 0, 5));
+            }
+        });
+        assertThat(card().epochs()).extracting(RunCard.EpochRow::step).containsExactly(3L, 6L, 9L);
+        assertThat(card().epochs()).extracting(row -> row.metrics().get("loss")).containsExactly(1.0, 1.0, 1.0);
+        assertThat(losses()).isEqualTo(3);
+    }
+
+    @Test
+    void aRunThatBeginsAtItsFirstStepKeepsTheRecordThatItFindsInAFolderBesideItsOwn() throws Exception {
+        for (int run = 0; run < 3; run++) {
+            int epochs = run + 1;
+            Hvd.spawn(2, hvd -> {
+                try (RunLog log = RunLog.resume(hvd, folder, MINE)) {
+                    return log.during(() -> {
+                        train(hvd, log, 0, epochs);
+                        return 0;
+                    });
+                }
+            });
+        }
+        assertThat(card().epochs()).hasSize(3);
+        assertThat(card().starts()).hasSize(1);
+        assertThat(losses()).isEqualTo(3);
+        for (int run = 1; run <= 2; run++) {
+            Path earlier = folder.resolve("earlier-" + run);
+            RunCard kept = RunCardFile.in(earlier).read();
+            assertThat(kept.epochs()).hasSize(run);
+            assertThat(kept.exit().state()).isEqualTo("finished");
+            assertThat(Files.readString(earlier.resolve("scalars.csv"))).contains(",loss,");
+            assertThat(earlier.toFile().list()).anyMatch(name -> name.startsWith("events.out.tfevents"));
+        }
+    }
+
+    @Test
+    void aLoopOfOnesOwnThatDoesNotSayWhereItGoesOnIsRefusedAndNothingIsErased() throws Exception {
+        Hvd.spawn(2, hvd -> {
+            try (RunLog log = RunLog.open(hvd, folder, MINE)) {
+                log.epochEnds(0, 5, Map.of("loss", 1.0));
+                log.epochEnds(1, 10, Map.of("loss", 1.0));
+            }
+            return 0;
+        });
+        assertThatThrownBy(() -> Hvd.spawn(2, hvd -> {
+                    try (RunLog log = RunLog.resume(hvd, folder, MINE)) {
+                        log.epochEnds(1, 10, Map.of("loss", 2.0));
+                    }
+                    return 0;
+                }))
+                .hasStackTraceContaining("ends with step 10")
+                .hasStackTraceContaining("goes to step 10")
+                .hasStackTraceContaining("goesOnAfter");
+        assertThat(losses()).isEqualTo(2);
+        Hvd.spawn(2, hvd -> {
+            try (RunLog log = RunLog.resume(hvd, folder, MINE)) {
+                log.goesOnAfter(5);
+                log.epochEnds(1, 10, Map.of("loss", 3.0));
+            }
+            return 0;
+        });
+        assertThat(card().epochs()).extracting(row -> row.metrics().get("loss")).containsExactly(1.0, 3.0);
+    }
+
+    @Test
+    void aSecondLoopGoesOnBehindTheFirstOne() throws Exception {
+        Hvd.spawn(2, hvd -> {
+            try (RunLog log = RunLog.open(hvd, folder, MINE)) {
+                train(hvd, log, 0, 2);
+                train(hvd, log, 0, 1);
+            }
+            return 0;
+        });
+        assertThat(card().epochs()).extracting(RunCard.EpochRow::step).containsExactly(3L, 6L, 9L);
+        assertThat(folder.resolve("earlier-1")).doesNotExist();
     }
 
     @Test
