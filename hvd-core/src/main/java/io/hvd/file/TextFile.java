@@ -24,7 +24,6 @@ import java.util.regex.Pattern;
  * cannot see. Any thread may call it.
  */
 public final class TextFile {
-    private static final int FIRST_BYTES = 512;
     private static final char BYTE_ORDER_MARK = '\ufeff';
 
     /** Blanks of Unicode, and letters that look like one: the Hangul fillers and Braille without a dot. */
@@ -137,7 +136,7 @@ public final class TextFile {
             String wide =
                     (marked ? "it is a text in UTF-16" : "there is a zero among its first two bytes, as in UTF-16")
                             + ", expected UTF-8: iconv -f UTF-16 -t UTF-8 converts it";
-            throw new FileSystemException(file.toString(), null, notText(bytes).orElse(wide));
+            throw new FileSystemException(file.toString(), null, notText(file).orElse(wide));
         }
     }
 
@@ -152,12 +151,11 @@ public final class TextFile {
                         + "iconv -f WINDOWS-1252 -t UTF-8 converts it",
                 bytes[at] & 0xff,
                 line);
-        return new FileSystemException(file.toString(), null, notText(bytes).orElse(other));
+        return new FileSystemException(file.toString(), null, notText(file).orElse(other));
     }
 
     /** What a file is that has turned out to be no text, such as an archive. */
-    private static Optional<String> notText(byte[] bytes) {
-        ByteBuffer first = ByteBuffer.wrap(bytes, 0, Math.min(bytes.length, FIRST_BYTES));
-        return ForeignFormat.of(first).map(what -> "it " + what + "; expected a text in UTF-8");
+    private static Optional<String> notText(Path file) {
+        return RegularFile.recognise(file).map(what -> "it " + what + "; expected a text in UTF-8");
     }
 }

@@ -58,7 +58,7 @@ final class LineFile implements ScalarSink {
         List<String> lines =
                 List.of(text.substring(0, text.lastIndexOf('\n') + 1).split("(?<=\n)"));
         for (int i = format.titles().isEmpty() ? 0 : 1; i < lines.size(); i++) {
-            String line = lines.get(i).replaceFirst("\n$", "");
+            String line = lines.get(i).replaceFirst("\r?\n$", "");
             if (!lines.get(i).isEmpty() && step(line, i + 1, file, format) <= lastStep) {
                 kept.append(line).append('\n');
             }
