@@ -34,9 +34,6 @@ record ArrayState(String kind, List<ArrayBuffer> buffers, List<Parameter> parame
     /** Number of steps and learning rate. */
     static final int HEAD = Long.BYTES + Double.BYTES;
 
-    /** Negative, which no number of steps is. */
-    private static final int MARK = 0x8d4d4172;
-
     static ArrayState of(ArrayOptimizer optimizer, List<Parameter> parameters) {
         long elements =
                 parameters.stream().mapToLong(each -> each.value().elements()).sum();
@@ -61,7 +58,7 @@ record ArrayState(String kind, List<ArrayBuffer> buffers, List<Parameter> parame
         byte[] words = owner().words().getBytes(StandardCharsets.UTF_8);
         int bytes = StateSize.require(kind, 2L * Integer.BYTES + words.length + numbers.length);
         return ByteBuffer.allocate(bytes)
-                .putInt(MARK)
+                .putInt(StateOwner.Mark.ARRAYS.number())
                 .putInt(words.length)
                 .put(words)
                 .put(numbers)
@@ -75,12 +72,12 @@ record ArrayState(String kind, List<ArrayBuffer> buffers, List<Parameter> parame
      */
     byte[] numbers(byte[] state) {
         ByteBuffer bytes = ByteBuffer.wrap(state);
-        boolean hasWords = state.length >= 2 * Integer.BYTES && bytes.getInt() == MARK;
-        if (!hasWords) {
+        if (!StateOwner.Mark.ARRAYS.begins(state) || state.length < 2 * Integer.BYTES) {
+            StateOwner.Mark.ARRAYS.requireNoOther(state);
             requireNotAnotherKinds(state);
             return state;
         }
-        int length = bytes.getInt();
+        int length = bytes.position(Integer.BYTES).getInt();
         if (length < 0 || length > bytes.remaining()) {
             throw StateOwner.mismatch("these " + state.length + " bytes are damaged: their words claim " + length
                     + " bytes of the " + bytes.remaining() + " that follow");

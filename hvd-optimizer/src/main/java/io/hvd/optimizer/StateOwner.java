@@ -2,7 +2,9 @@ package io.hvd.optimizer;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import java.nio.ByteBuffer;
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * Says in words whose state an optimizer's bytes are, so that a state of another kind of optimizer, or of other parameters, is refused
@@ -11,15 +13,56 @@ import java.util.List;
  * @param words kind of the optimizer, then name, type and shape of each parameter, one per line
  */
 public record StateOwner(String words) {
+    /** What a state begins with. Numbers that are negative begin no state of an hvd that knew no marks. */
+    public enum Mark {
+        /** An optimizer on plain arrays. */
+        ARRAYS(0x8d4d4172, "an optimizer on plain arrays"),
+        /** A LibTorch optimizer. */
+        TORCH(0x8d4d5453, "a LibTorch optimizer"),
+        /** A LibTorch optimizer whose steps are made on float32 copies. */
+        MASTERS(0x8d4d5753, "a LibTorch optimizer with MasterWeights"),
+        /** An optimizer and its scaler. */
+        AMP(0x68766441, "an AmpOptimizer, which begins with its scaler's");
+
+        private final int number;
+        private final String words;
+
+        Mark(int number, String words) {
+            this.number = number;
+            this.words = words;
+        }
+
+        /** The number that the state begins with. */
+        public int number() {
+            return number;
+        }
+
+        /** Whether a state begins with it. */
+        public boolean begins(byte[] state) {
+            return state.length >= Integer.BYTES && ByteBuffer.wrap(state).getInt() == number;
+        }
+
+        /** Requires that a state does not begin with another one. @throws HvdException that names both */
+        public void requireNoOther(byte[] state) {
+            Stream.of(values()).filter(mark -> mark != this && mark.begins(state)).findFirst().ifPresent(mark -> {
+                throw mismatch("it is the state of " + mark.words + ", expected that of " + words);
+            });
+        }
+    }
+
     /** The words for an optimizer of this kind. */
     public static StateOwner of(String kind, List<Parameter> parameters) {
-        StringBuilder words = new StringBuilder(kind);
-        parameters.forEach(parameter -> words.append('\n')
-                .append(parameter.name())
-                .append(' ')
-                .append(parameter.value().dtype())
-                .append(parameter.value().shape()));
-        return new StateOwner(words.toString());
+        return ofLines(kind, parameters.stream().map(StateOwner::line).toList());
+    }
+
+    /** The words where some lines are not of a parameter that is trained. */
+    public static StateOwner ofLines(String kind, List<String> lines) {
+        return new StateOwner(String.join("\n", Stream.concat(Stream.of(kind), lines.stream()).toList()));
+    }
+
+    /** What the words say of a parameter. */
+    public static String line(Parameter parameter) {
+        return parameter.name() + " " + parameter.value().dtype() + parameter.value().shape();
     }
 
     /** The first line. */
