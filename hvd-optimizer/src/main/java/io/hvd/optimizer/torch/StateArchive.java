@@ -197,8 +197,8 @@ final class StateArchive {
         void requireCount(String key, long expected, String what) {
             Tensor count = require(key, IValue::isTensor, "a tensor").toTensor();
             boolean isNumber = count.defined() && count.numel() == 1;
-            if (!isNumber || count.item_double() != expected) {
-                throw StateOwner.mismatch("its archive has " + (isNumber ? count.item_double() : "no number of") + " "
+            if (!isNumber || count.item_long() != expected) {
+                throw StateOwner.mismatch("its archive has " + (isNumber ? String.valueOf(count.item_long()) : "no number of") + " "
                         + what + " in \"" + place + "\", expected " + expected
                         + ". An hvd that took a parameter of two names for two has lost the state of some, if it wrote"
                         + " this state");

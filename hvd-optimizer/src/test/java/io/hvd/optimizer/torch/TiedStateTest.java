@@ -1,0 +1,255 @@
+package io.hvd.optimizer.torch;
+
+import static io.hvd.optimizer.torch.Models.weights;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.hvd.Hvd;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.optimizer.Closeness;
+import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.ShardedOptimizer;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.List;
+import java.util.function.Function;
+import org.bytedeco.pytorch.Adagrad;
+import org.bytedeco.pytorch.AdagradOptions;
+import org.bytedeco.pytorch.Adam;
+import org.bytedeco.pytorch.AdamOptions;
+import org.bytedeco.pytorch.AdamW;
+import org.bytedeco.pytorch.AdamWOptions;
+import org.bytedeco.pytorch.LinearImpl;
+import org.bytedeco.pytorch.Module;
+import org.bytedeco.pytorch.NoGradGuard;
+import org.bytedeco.pytorch.Optimizer;
+import org.bytedeco.pytorch.OptimizerParamGroup;
+import org.bytedeco.pytorch.OptimizerParamGroupVector;
+import org.bytedeco.pytorch.RMSprop;
+import org.bytedeco.pytorch.RMSpropOptions;
+import org.bytedeco.pytorch.SGD;
+import org.bytedeco.pytorch.SGDOptions;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorVector;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Named;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** A layer or a weight that a module registers under two names: LibTorch lists it twice, torch in Python once. */
+@Timeout(120)
+class TiedStateTest {
+    @BeforeAll
+    static void unpack() {
+        TorchRuntime.prepare();
+    }
+
+    /** What stands beside the layer "enc". */
+    private enum Tie {
+        NONE,
+        LAYER,
+        WEIGHT
+    }
+
+    private static final class Net extends Module {
+        private final LinearImpl enc = register_module("enc", new LinearImpl(2, 2));
+        private final Module decoder = new Module();
+        private final Tie tie;
+
+        Net(Tie tie) {
+            this.tie = tie;
+            if (tie == Tie.LAYER) {
+                register_module("dec", enc);
+            } else if (tie == Tie.WEIGHT) {
+                register_module("dec", decoder);
+                decoder.register_parameter("weight", enc.weight(), true);
+            }
+            try (NoGradGuard guard = new NoGradGuard()) {
+                enc.weight().copy_(Tensor.create(new float[] {1, 2, 3, 4}, 2, 2));
+                enc.bias().copy_(Models.tensor(5, 6));
+            }
+        }
+
+        /** The layer counts as often as it is in the model. */
+        Tensor loss() {
+            Tensor y = enc.forward(Tensor.create(new float[] {1, -2}, 1, 2));
+            return (tie == Tie.LAYER ? enc.forward(y) : y).square().sum();
+        }
+    }
+
+    static List<Arguments> optimizers() {
+        Function<TensorVector, Optimizer> plain = all -> new SGD(all, new SGDOptions(0.01));
+        Function<TensorVector, Optimizer> sgd = all -> new SGD(all, Models.sgd(0.01));
+        Function<TensorVector, Optimizer> adam = all -> new Adam(all, new AdamOptions(0.01));
+        Function<TensorVector, Optimizer> adamW = all -> new AdamW(all, new AdamWOptions(0.01));
+        Function<TensorVector, Optimizer> rms = all -> new RMSprop(all, new RMSpropOptions(0.01));
+        Function<TensorVector, Optimizer> adagrad = all -> new Adagrad(all, new AdagradOptions(0.01));
+        Function<TensorVector, Optimizer> lamb = all -> new TorchLamb(all, 0.01);
+        Function<TensorVector, Optimizer> lars = all -> new TorchLars(all, 0.01);
+        return List.of(
+                Arguments.of(Named.of("plain SGD", plain)),
+                Arguments.of(Named.of("SGD", sgd)),
+                Arguments.of(Named.of("Adam", adam)),
+                Arguments.of(Named.of("AdamW", adamW)),
+                Arguments.of(Named.of("RMSprop", rms)),
+                Arguments.of(Named.of("Adagrad", adagrad)),
+                Arguments.of(Named.of("LAMB", lamb)),
+                Arguments.of(Named.of("LARS", lars)));
+    }
+
+    /** As torch in Python does, whose {@code parameters()} lists a parameter once. */
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("optimizers")
+    void aTiedWeightIsSteppedOnceInEachStep(Function<TensorVector, Optimizer> make) {
+        Net plain = new Net(Tie.LAYER);
+        Optimizer once = make.apply(new TensorVector(plain.enc.weight(), plain.enc.bias()));
+        Net net = new Net(Tie.LAYER);
+        TorchOptimizer optimizer = optimizer(net, make);
+        for (int i = 0; i < 3; i++) {
+            once.zero_grad();
+            plain.loss().backward();
+            once.step();
+            step(net, optimizer);
+        }
+        assertThat(weights(net)).isEqualTo(weights(plain));
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("optimizers")
+    void theStateOfATiedModelComesBackAndGoesOn(Function<TensorVector, Optimizer> make) {
+        for (Tie tie : Tie.values()) {
+            Net net = new Net(tie);
+            TorchOptimizer optimizer = optimizer(net, make);
+            step(net, optimizer);
+            step(net, optimizer);
+            byte[] state = optimizer.saveState();
+
+            Net resumed = new Net(tie);
+            TorchOptimizer fresh = optimizer(resumed, make);
+            fresh.loadState(state);
+            StateDict.load(resumed, StateDict.of(net));
+            assertThat(fresh.saveState()).as("%s", tie).isEqualTo(state);
+            step(net, optimizer);
+            step(resumed, fresh);
+            assertThat(weights(resumed)).as("%s", tie).isEqualTo(weights(net));
+        }
+    }
+
+    @Test
+    void theStateOfATiedModelIsBroadcastAndSharedOut() {
+        List<float[]> trained = Hvd.spawn(3, hvd -> {
+            Net net = new Net(Tie.LAYER);
+            ShardedOptimizer sharded = TorchOptimizer.sharded(
+                    hvd, net.named_parameters(), share -> new Adam(share, new AdamOptions(0.01)));
+            var optimizer = DistributedOptimizer.wrap(sharded).build();
+            optimizer.broadcastParameters(0);
+            for (int i = 0; i < 3; i++) {
+                optimizer.zeroGradients();
+                net.loss().backward();
+                optimizer.step();
+                optimizer.broadcastOptimizerState(i % 3);
+            }
+            return weights(net);
+        });
+        Net alone = new Net(Tie.LAYER);
+        TorchOptimizer optimizer = optimizer(alone, all -> new Adam(all, new AdamOptions(0.01)));
+        for (int i = 0; i < 3; i++) {
+            step(alone, optimizer);
+        }
+        trained.forEach(weights -> Closeness.assertClose(weights, weights(alone), 1e-6));
+    }
+
+    @Test
+    void theNormOfTheGradientsCountsATiedWeightOnce() {
+        Net net = new Net(Tie.LAYER);
+        TorchOptimizer optimizer = optimizer(net, all -> new SGD(all, new SGDOptions(0.01)));
+        net.loss().backward();
+        double squares = net.enc.weight().grad().square().sum().item_double()
+                + net.enc.bias().grad().square().sum().item_double();
+        optimizer.stageAll(List.of(0, 1));
+        assertThat(optimizer.gradientNorm()).isCloseTo(Math.sqrt(squares), org.assertj.core.api.Assertions.within(1e-5));
+    }
+
+    @Test
+    void aParameterInTwoGroupsIsRefusedAsTorchDoes() {
+        Net net = new Net(Tie.NONE);
+        var groups = new OptimizerParamGroupVector(
+                new OptimizerParamGroup(new TensorVector(net.enc.weight(), net.enc.bias())),
+                new OptimizerParamGroup(new TensorVector(net.enc.bias())));
+        assertThatThrownBy(() -> new TorchOptimizer(new SGD(groups, new SGDOptions(0.1)), net.named_parameters()))
+                .isInstanceOfSatisfying(
+                        HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.OPTIMIZER_MISUSE))
+                .hasMessageContainingAll("\"enc.bias\"", "groups 0 and 1");
+    }
+
+    @Test
+    void aStateOfGroupsInAnotherOrderIsRefused() {
+        Function<Net, TorchOptimizer> forwards = net -> grouped(net, net.enc.weight(), net.enc.bias());
+        Function<Net, TorchOptimizer> backwards = net -> grouped(net, net.enc.bias(), net.enc.weight());
+        byte[] state = forwards.apply(new Net(Tie.NONE)).saveState();
+        TorchOptimizer other = backwards.apply(new Net(Tie.NONE));
+        assertMismatch(other, state, "\"enc.weight float32[2, 2]\"", "\"enc.bias float32[2]\"");
+        TorchOptimizer oneGroup = optimizer(new Net(Tie.NONE), all -> new SGD(all, Models.sgd(0.1)));
+        assertMismatch(oneGroup, state, "\"parameter group 1\"");
+    }
+
+    private static TorchOptimizer grouped(Net net, Tensor first, Tensor second) {
+        var groups = new OptimizerParamGroupVector(
+                new OptimizerParamGroup(new TensorVector(first)), new OptimizerParamGroup(new TensorVector(second)));
+        return new TorchOptimizer(new SGD(groups, Models.sgd(0.1)), net.named_parameters());
+    }
+
+    /** Two steps of Adam that an hvd before there were marks has made and saved. */
+    @Test
+    void aStateOfAnOlderVersionIsReadWhereNothingIsLost() throws IOException {
+        Net trained = new Net(Tie.NONE);
+        TorchOptimizer two = optimizer(trained, all -> new Adam(all, new AdamOptions(0.01)));
+        step(trained, two);
+        step(trained, two);
+        TorchOptimizer resumed = optimizer(new Net(Tie.NONE), all -> new Adam(all, new AdamOptions(0.01)));
+        resumed.loadState(older("adam-plain"));
+        assertThat(resumed.saveState()).isEqualTo(two.saveState());
+
+        TorchOptimizer tied = optimizer(new Net(Tie.WEIGHT), all -> new Adam(all, new AdamOptions(0.01)));
+        tied.loadState(older("adam-weight"));
+        byte[] saved = tied.saveState();
+        TorchOptimizer again = optimizer(new Net(Tie.WEIGHT), all -> new Adam(all, new AdamOptions(0.01)));
+        again.loadState(saved);
+        assertThat(again.saveState()).isEqualTo(saved);
+    }
+
+    @Test
+    void aStateInWhichAnOlderVersionHasLostAParameterIsRefused() throws IOException {
+        TorchOptimizer optimizer = optimizer(new Net(Tie.LAYER), all -> new Adam(all, new AdamOptions(0.01)));
+        byte[] before = optimizer.saveState();
+        assertMismatch(optimizer, older("adam-layer"), "has 1 parameters", "expected 2", "two names");
+        assertThat(optimizer.saveState()).isEqualTo(before);
+    }
+
+    private static byte[] older(String name) throws IOException {
+        try (InputStream in = TiedStateTest.class.getResourceAsStream("older-states/" + name + ".state")) {
+            return in.readAllBytes();
+        }
+    }
+
+    private static void assertMismatch(TorchOptimizer optimizer, byte[] state, String... facts) {
+        assertThatThrownBy(() -> optimizer.loadState(state))
+                .isInstanceOfSatisfying(
+                        HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.STATE_MISMATCH))
+                .hasMessageContainingAll(facts);
+    }
+
+    private static TorchOptimizer optimizer(Net net, Function<TensorVector, Optimizer> make) {
+        return new TorchOptimizer(make.apply(net.parameters()), net.named_parameters());
+    }
+
+    private static void step(Net net, TorchOptimizer optimizer) {
+        optimizer.zeroGradients();
+        net.loss().backward();
+        optimizer.step();
+    }
+}
