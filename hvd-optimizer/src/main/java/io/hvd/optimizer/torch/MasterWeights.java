@@ -36,7 +36,7 @@ public final class MasterWeights {
     private final Map<Long, Tensor> masters = new LinkedHashMap<>();
 
     private MasterWeights(Module model, ScalarType type) {
-        this.model = model;
+        this.model = model.retainReference();
         this.type = type;
     }
 
@@ -92,7 +92,7 @@ public final class MasterWeights {
         }
         boolean keeps = stays || !parameter.is_floating_point();
         if (parameter.requires_grad()) {
-            masters.put(address, keeps ? parameter : copyOf(parameter));
+            masters.put(address, keeps ? parameter.retainReference() : copyOf(parameter));
         }
         narrow(parameter, keeps);
     }
@@ -100,7 +100,7 @@ public final class MasterWeights {
     private static Tensor copyOf(Tensor parameter) {
         Tensor master = parameter.detach().to(ScalarType.Float).clone();
         master.set_requires_grad(true);
-        return master;
+        return master.retainReference(); // no scope of the program's may take it away
     }
 
     private void narrow(Tensor tensor, boolean stays) {

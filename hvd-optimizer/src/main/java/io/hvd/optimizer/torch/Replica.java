@@ -33,7 +33,7 @@ record Replica<M extends Module>(
         TreeMap<String, Tensor> buffers,
         Map<String, Long> versions) {
     static <M extends Module> Replica<M> of(int number, Device device, M module) {
-        Objects.requireNonNull(module, "the module that the factory has made");
+        KeptModule.keep(Objects.requireNonNull(module, "the module that the factory has made"));
         org.bytedeco.pytorch.Device place = device.isCpu()
                 ? new org.bytedeco.pytorch.Device(torch.DeviceType.CPU)
                 : new org.bytedeco.pytorch.Device(torch.DeviceType.CUDA, (byte) device.index());

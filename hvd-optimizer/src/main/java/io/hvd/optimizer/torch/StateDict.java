@@ -7,6 +7,7 @@ import io.hvd.tensor.Tensor;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.NoGradGuard;
 
@@ -17,15 +18,17 @@ public final class StateDict {
     /** A module's parameters and buffers by name, sorted: copies in the host's memory, for a checkpoint. */
     public static TreeMap<String, Tensor> of(Module module) {
         TreeMap<String, Tensor> copies = new TreeMap<>();
-        members(module).forEach((name, member) -> {
-            try (NoGradGuard guard = new NoGradGuard()) {
-                copies.put(
-                        name,
-                        TorchTensors.onHost(
-                                name, member.detach().cpu().contiguous().clone(), TorchTensors.LONGEST_BUFFER));
-            }
-        });
+        try (PointerScope scope = new PointerScope();
+                NoGradGuard guard = new NoGradGuard()) {
+            members(module).forEach((name, member) -> copies.put(name, copy(name, member)));
+        }
         return copies;
+    }
+
+    /** The copy stays as long as the hvd tensor, whatever scope is open. */
+    private static Tensor copy(String name, org.bytedeco.pytorch.Tensor member) {
+        org.bytedeco.pytorch.Tensor copy = member.detach().cpu().contiguous().clone();
+        return TorchTensors.onHost(name, copy.retainReference(), TorchTensors.LONGEST_BUFFER);
     }
 
     /**

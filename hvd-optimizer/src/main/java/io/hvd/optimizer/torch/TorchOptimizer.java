@@ -145,7 +145,7 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
         }
         TorchRuntime.shareCores();
         TorchHalves.install();
-        this.inner = inner;
+        this.inner = inner.retainReference(); // which no scope of the program's may take away from this one
         this.masters = masters;
         this.sparseAsDense = sparseAsDense;
         this.share = share;
