@@ -7,12 +7,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.hvd.Hvd;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.BufferSync;
 import io.hvd.optimizer.Closeness;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.ShardedOptimizer;
+import io.hvd.tensor.Device;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.List;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import org.bytedeco.pytorch.Adagrad;
 import org.bytedeco.pytorch.AdagradOptions;
@@ -20,6 +23,8 @@ import org.bytedeco.pytorch.Adam;
 import org.bytedeco.pytorch.AdamOptions;
 import org.bytedeco.pytorch.AdamW;
 import org.bytedeco.pytorch.AdamWOptions;
+import org.bytedeco.pytorch.BatchNorm1dImpl;
+import org.bytedeco.pytorch.BatchNormOptions;
 import org.bytedeco.pytorch.LinearImpl;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.NoGradGuard;
@@ -32,6 +37,7 @@ import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.SGDOptions;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
+import org.bytedeco.pytorch.global.torch;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
@@ -161,6 +167,123 @@ class TiedStateTest {
             step(alone, optimizer);
         }
         trained.forEach(weights -> Closeness.assertClose(weights, weights(alone), 1e-6));
+    }
+
+    /** Two parameters in the same memory: torch steps both, one after the other. */
+    private static Net alias() {
+        Net net = new Net(Tie.NONE);
+        LinearImpl other = new LinearImpl(2, 2);
+        net.register_module("other", other);
+        other.weight().set_data(net.enc.weight());
+        try (NoGradGuard guard = new NoGradGuard()) {
+            other.bias().copy_(Models.tensor(7, 8));
+        }
+        return net;
+    }
+
+    private static Tensor aliasLoss(Net net, int sample) {
+        Tensor x = Tensor.create(new float[] {1, sample}, 1, 2);
+        Tensor weight = TorchTensors.references(net.named_parameters()).get("other.weight");
+        return torch.linear(net.enc.forward(x), weight).square().sum();
+    }
+
+    @Test
+    void parametersInTheSameMemoryAreSteppedAsByLibTorchAlsoWhereTheStateIsSharedOut() {
+        Net plain = alias();
+        var adam = new Adam(plain.parameters(), new AdamOptions(0.01));
+        for (int i = 0; i < 3; i++) {
+            adam.zero_grad();
+            aliasLoss(plain, i).backward();
+            adam.step();
+        }
+        List<float[]> trained = Hvd.spawn(3, hvd -> {
+            Net net = alias();
+            var sharded = TorchOptimizer.sharded(
+                    hvd, net.named_parameters(), share -> new Adam(share, new AdamOptions(0.01)));
+            var optimizer = DistributedOptimizer.wrap(sharded).build();
+            optimizer.broadcastParameters(0);
+            for (int i = 0; i < 3; i++) {
+                optimizer.zeroGradients();
+                aliasLoss(net, i).backward();
+                optimizer.step();
+            }
+            return weights(net);
+        });
+        trained.forEach(weights -> Closeness.assertClose(weights, weights(plain), 1e-6));
+    }
+
+    @Test
+    void masterWeightsOfParametersInTheSameMemoryAreRefusedAndOfATiedLayerAreOne() {
+        Net net = alias();
+        assertThatThrownBy(() -> MasterWeights.of(net, torch.ScalarType.BFloat16))
+                .isInstanceOfSatisfying(
+                        HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.UNSUPPORTED))
+                .hasMessageContainingAll("\"enc.weight\"", "\"other.weight\"", "same memory");
+        assertThat(net.enc.weight().scalar_type().intern()).isEqualTo(torch.ScalarType.Float);
+
+        Net tied = new Net(Tie.LAYER);
+        MasterWeights masters = MasterWeights.of(tied, torch.ScalarType.BFloat16);
+        assertThat(masters.parameters().size()).isEqualTo(2);
+        TorchOptimizer optimizer = new TorchOptimizer(new SGD(masters.parameters(), Models.sgd(0.01)), masters);
+        assertThat(optimizer.parameters()).hasSize(2);
+        byte[] state = optimizer.saveState();
+        optimizer.loadState(state);
+        assertThat(optimizer.saveState()).isEqualTo(state);
+    }
+
+    @Test
+    void aTiedLayerIsCopiedToTheOtherDevicesAndItsGradientAddsUp() {
+        Net plain = new Net(Tie.LAYER);
+        Tensor batch = Tensor.create(new float[] {1, -2, 3, 4, 5, 6, 7, 8}, 4, 2);
+        BiFunction<Net, Tensor, Tensor> forward = (net, x) -> net.enc.forward(net.enc.forward(x));
+        forward.apply(plain, batch).square().sum().backward();
+        try (var parallel = DataParallel.wrap(() -> new Net(Tie.LAYER), List.of(Device.CPU, Device.CPU))) {
+            parallel.forward(forward, batch).square().sum().backward();
+            Closeness.assertClose(
+                    Models.floats(parallel.module().enc.weight().grad()),
+                    Models.floats(plain.enc.weight().grad()),
+                    1e-6);
+        }
+    }
+
+    /** A batch norm under two names. */
+    private static final class TiedNorm extends Module {
+        private BatchNorm1dImpl first = register_module("first", new BatchNorm1dImpl(new BatchNormOptions(2)));
+        private BatchNorm1dImpl second = first;
+
+        TiedNorm() {
+            register_module("second", first);
+        }
+
+        Tensor loss(int rank) {
+            Tensor x = Tensor.create(new float[] {1 + rank, 2, 3, 5 * rank}, 2, 2);
+            return second.forward(first.forward(x)).square().mul(Models.tensor(1, 2)).sum();
+        }
+    }
+
+    @Test
+    void aBatchNormUnderTwoNamesIsConvertedOnceAndItsBuffersAreAveragedOnce() {
+        Hvd.spawn(3, hvd -> {
+            TiedNorm net = SyncBatchNorm.convert(new TiedNorm(), hvd);
+            assertThat(net.second).isSameAs(net.first).isInstanceOf(SyncBatchNorm1d.class);
+            net.loss(hvd.rank()).backward();
+            assertThat(net.first.num_batches_tracked().item_long()).isEqualTo(2);
+
+            TiedNorm local = new TiedNorm();
+            local.loss(hvd.rank());
+            float[] own = Models.floats(local.first.running_mean());
+            var buffers = TorchTensors.buffers(local);
+            assertThat(buffers).containsKeys("first.running_mean", "second.running_mean");
+            var optimizer = DistributedOptimizer.wrap(
+                            new TorchOptimizer(new SGD(local.parameters(), Models.sgd(0.1)), local.named_parameters()))
+                    .buffers(buffers)
+                    .broadcastBuffers(BufferSync.meanEverySteps(1))
+                    .build();
+            optimizer.synchronizeBuffers();
+            float[] sums = hvd.allreduce("own", io.hvd.tensor.Tensor.of(own)).toFloatArray();
+            Closeness.assertClose(Models.floats(local.first.running_mean()), sums, 1e-6);
+            return null;
+        });
     }
 
     @Test
