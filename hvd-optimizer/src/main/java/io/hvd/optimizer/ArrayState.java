@@ -95,8 +95,8 @@ record ArrayState(String kind, List<ArrayBuffer> buffers, List<Parameter> parame
     private void requireLength(int found) {
         int expected = numbersLength();
         if (found != expected) {
-            throw StateOwner.mismatch("its numbers have " + found + " bytes, " + kind + " over "
-                    + parameters.size() + " parameters needs " + expected);
+            throw StateOwner.mismatch("its numbers have " + found + " bytes, " + kind + " over " + parameters.size()
+                    + " parameters needs " + expected);
         }
     }
 

@@ -38,9 +38,18 @@ record GradientPlace(Parameter parameter, Object memory, long begin, long end) {
         for (Parameter parameter : parameters) {
             Memory memory = parameter.gradient().memory();
             if (memory.bytes() > 0 && memory instanceof HeapMemory heap) {
-                add(new GradientPlace(parameter, new Array(heap.array()), heap.offset(), (long) heap.offset() + heap.length()), byMemory);
+                add(
+                        new GradientPlace(
+                                parameter,
+                                new Array(heap.array()),
+                                heap.offset(),
+                                (long) heap.offset() + heap.length()),
+                        byMemory);
             } else if (memory.bytes() > 0 && memory instanceof DeviceMemory device) {
-                add(new GradientPlace(parameter, device.device(), device.address(), device.address() + device.bytes()), byMemory);
+                add(
+                        new GradientPlace(
+                                parameter, device.device(), device.address(), device.address() + device.bytes()),
+                        byMemory);
             }
         }
         byMemory.values().forEach(GradientPlace::requireNoOverlap);

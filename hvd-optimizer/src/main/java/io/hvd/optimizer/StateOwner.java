@@ -44,9 +44,12 @@ public record StateOwner(String words) {
 
         /** Requires that a state does not begin with another one. @throws HvdException that names both */
         public void requireNoOther(byte[] state) {
-            Stream.of(values()).filter(mark -> mark != this && mark.begins(state)).findFirst().ifPresent(mark -> {
-                throw mismatch("it is the state of " + mark.words + ", expected that of " + words);
-            });
+            Stream.of(values())
+                    .filter(mark -> mark != this && mark.begins(state))
+                    .findFirst()
+                    .ifPresent(mark -> {
+                        throw mismatch("it is the state of " + mark.words + ", expected that of " + words);
+                    });
         }
     }
 
@@ -57,12 +60,14 @@ public record StateOwner(String words) {
 
     /** The words where some lines are not of a parameter that is trained. */
     public static StateOwner ofLines(String kind, List<String> lines) {
-        return new StateOwner(String.join("\n", Stream.concat(Stream.of(kind), lines.stream()).toList()));
+        return new StateOwner(
+                String.join("\n", Stream.concat(Stream.of(kind), lines.stream()).toList()));
     }
 
     /** What the words say of a parameter. */
     public static String line(Parameter parameter) {
-        return parameter.name() + " " + parameter.value().dtype() + parameter.value().shape();
+        return parameter.name() + " " + parameter.value().dtype()
+                + parameter.value().shape();
     }
 
     /** The first line. */

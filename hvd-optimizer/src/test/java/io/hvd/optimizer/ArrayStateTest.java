@@ -60,8 +60,12 @@ class ArrayStateTest {
         Hvd.spawn(2, hvd -> {
             var parameters = twoParameters("w", "v");
             var sharded = ShardedOptimizer.ofArrays(hvd, parameters, share -> new Adam(share, 0.1));
-            refused(sharded, stepped(KINDS.get("Adadelta with means of squares and means of squared steps"))
-                    .saveState(), "Adadelta", "Adam with");
+            refused(
+                    sharded,
+                    stepped(KINDS.get("Adadelta with means of squares and means of squared steps"))
+                            .saveState(),
+                    "Adadelta",
+                    "Adam with");
             sharded.loadState(stepped(share -> new Adam(share, 0.1)).saveState());
             return null;
         });

@@ -56,8 +56,8 @@ final class DistinctParameters {
             } else if (before != number) {
                 throw new HvdException(
                         ErrorId.OPTIMIZER_MISUSE,
-                        "parameter \"" + name.apply(member) + "\" is in the parameter groups " + before + " and " + number
-                                + " of the optimizer, expected each parameter in one group");
+                        "parameter \"" + name.apply(member) + "\" is in the parameter groups " + before + " and "
+                                + number + " of the optimizer, expected each parameter in one group");
             }
         }
         if (once.size() < members.size()) {

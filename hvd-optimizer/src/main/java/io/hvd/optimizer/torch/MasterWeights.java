@@ -74,7 +74,8 @@ public final class MasterWeights {
             if (identity(tensors.get(i)) != identity(tensors.get(firsts[i]))) {
                 throw new HvdException(
                         ErrorId.UNSUPPORTED,
-                        "MasterWeights.of(model, ...): the parameters \"" + names.get(firsts[i]) + "\" and \"" + names.get(i)
+                        "MasterWeights.of(model, ...): the parameters \"" + names.get(firsts[i]) + "\" and \""
+                                + names.get(i)
                                 + "\" are two that lie in the same memory, as after set_data(...), and would part when they are"
                                 + " converted. Register one parameter under both names");
             }

@@ -118,8 +118,8 @@ final class StateArchive {
         if (!(optimizer instanceof SGD)) {
             IValue step = buffers.require(STEP, IValue::isInt, "a whole number");
             if (step.toInt() < 0) {
-                throw StateOwner.mismatch("\"" + STEP + "\" of \"" + member.name + "\" is " + step.toInt()
-                        + ", expected 0 or more");
+                throw StateOwner.mismatch(
+                        "\"" + STEP + "\" of \"" + member.name + "\" is " + step.toInt() + ", expected 0 or more");
             }
         }
         buffers.values.forEach((key, value) -> {
@@ -188,8 +188,9 @@ final class StateArchive {
         IValue require(String key, Function<IValue, Boolean> kind, String expected) {
             IValue value = values.get(key);
             if (value == null || !kind.apply(value)) {
-                throw StateOwner.mismatch("its archive has " + (value == null ? "no" : "a " + value.tagKind().getString())
-                        + " \"" + place + key + "\", expected " + expected);
+                throw StateOwner.mismatch("its archive has "
+                        + (value == null ? "no" : "a " + value.tagKind().getString()) + " \"" + place + key
+                        + "\", expected " + expected);
             }
             return value;
         }
@@ -198,10 +199,11 @@ final class StateArchive {
             Tensor count = require(key, IValue::isTensor, "a tensor").toTensor();
             boolean isNumber = count.defined() && count.numel() == 1;
             if (!isNumber || count.item_long() != expected) {
-                throw StateOwner.mismatch("its archive has " + (isNumber ? String.valueOf(count.item_long()) : "no number of") + " "
-                        + what + " in \"" + place + "\", expected " + expected
-                        + ". An hvd that took a parameter of two names for two has lost the state of some, if it wrote"
-                        + " this state");
+                throw StateOwner.mismatch(
+                        "its archive has " + (isNumber ? String.valueOf(count.item_long()) : "no number of") + " "
+                                + what + " in \"" + place + "\", expected " + expected
+                                + ". An hvd that took a parameter of two names for two has lost the state of some, if it wrote"
+                                + " this state");
             }
         }
 

@@ -104,7 +104,9 @@ public final class StateDict {
             long bytes = tensor.nbytes();
             return new Place(
                     tensor.device().str().getString(),
-                    bytes == 0 ? DistinctParameters.identity(tensor) : tensor.data_ptr().address(),
+                    bytes == 0
+                            ? DistinctParameters.identity(tensor)
+                            : tensor.data_ptr().address(),
                     bytes);
         }
     }

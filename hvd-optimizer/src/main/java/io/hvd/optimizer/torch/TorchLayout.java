@@ -75,9 +75,7 @@ record TorchLayout<S>(BatchLayout<S> layout) {
                 TensorOptions type = new TensorOptions(typeOf(field.dtype()));
                 TensorOptions options = type.device(place)) {
             return torch.from_blob(
-                            TorchCopy.pointer(memory.address()),
-                            field.shape().toArray(),
-                            options)
+                            TorchCopy.pointer(memory.address()), field.shape().toArray(), options)
                     .retainReference();
         }
     }

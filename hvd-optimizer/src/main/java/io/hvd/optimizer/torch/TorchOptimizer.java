@@ -244,8 +244,7 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
             if (value.requires_grad() && known.add(DistinctParameters.identity(value))) {
                 String name = items.get(i).key().getString();
                 var master = masters == null ? value : masters.of(value);
-                GradientSlot slot =
-                        new GradientSlot(name, value, master, exchange.apply(value), sparse.contains(name));
+                GradientSlot slot = new GradientSlot(name, value, master, exchange.apply(value), sparse.contains(name));
                 slots.add(slot);
                 slot.exchange().ifPresent(exchanges::add);
                 var parameter = new Parameter(name, TorchTensors.alias(name, master), slot.alias());

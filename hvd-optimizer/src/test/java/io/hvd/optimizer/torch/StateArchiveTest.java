@@ -107,7 +107,13 @@ class StateArchiveTest {
     void whatIsWrongIsSaidByTheNameOfTheParameter() {
         Function<Module, Optimizer> adam = net -> new Adam(net.parameters(), Models.adam(0.01));
         byte[] archive = archive(adam);
-        refused(adam, archive, "state/1/exp_avg", Change.SMALL, "\"exp_avg\" of \"dense1.weight\" is float32[1]", "[8, 5]");
+        refused(
+                adam,
+                archive,
+                "state/1/exp_avg",
+                Change.SMALL,
+                "\"exp_avg\" of \"dense1.weight\" is float32[1]",
+                "[8, 5]");
         refused(adam, archive, "state/2/exp_avg_sq", Change.MISSING, "no \"state/2/exp_avg_sq\"", "expected a tensor");
         refused(adam, archive, "state/2/step", Change.NUMBER, "\"step\" of \"dense1.bias\" is -7");
         refused(
@@ -118,7 +124,13 @@ class StateArchiveTest {
                 "has 3 parameters",
                 "expected 4",
                 "two names");
-        refused(adam, archive, "param_groups/param_groups/0/params/3", Change.MISSING, "no \"param_groups/", "params/3");
+        refused(
+                adam,
+                archive,
+                "param_groups/param_groups/0/params/3",
+                Change.MISSING,
+                "no \"param_groups/",
+                "params/3");
         refused(adam, archive, "pytorch_version", Change.MISSING, "no \"pytorch_version\"");
     }
 

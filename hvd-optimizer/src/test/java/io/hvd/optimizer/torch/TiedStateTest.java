@@ -257,7 +257,10 @@ class TiedStateTest {
 
         Tensor loss(int rank) {
             Tensor x = Tensor.create(new float[] {1 + rank, 2, 3, 5 * rank}, 2, 2);
-            return second.forward(first.forward(x)).square().mul(Models.tensor(1, 2)).sum();
+            return second.forward(first.forward(x))
+                    .square()
+                    .mul(Models.tensor(1, 2))
+                    .sum();
         }
     }
 
@@ -294,7 +297,8 @@ class TiedStateTest {
         double squares = net.enc.weight().grad().square().sum().item_double()
                 + net.enc.bias().grad().square().sum().item_double();
         optimizer.stageAll(List.of(0, 1));
-        assertThat(optimizer.gradientNorm()).isCloseTo(Math.sqrt(squares), org.assertj.core.api.Assertions.within(1e-5));
+        assertThat(optimizer.gradientNorm())
+                .isCloseTo(Math.sqrt(squares), org.assertj.core.api.Assertions.within(1e-5));
     }
 
     @Test

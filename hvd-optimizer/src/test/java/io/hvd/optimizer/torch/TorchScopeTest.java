@@ -85,9 +85,7 @@ class TorchScopeTest {
         BiFunction<HvdContext, Module, Optimizer> lamb = (hvd, net) ->
                 distributed(hvd, new TorchOptimizer(new TorchLamb(net.parameters(), 0.1), net.named_parameters()));
         BiFunction<HvdContext, Module, Optimizer> sharded = (hvd, net) -> distributed(
-                hvd,
-                TorchOptimizer.sharded(
-                        hvd, net.named_parameters(), share -> new Adam(share, Models.adam(0.01))));
+                hvd, TorchOptimizer.sharded(hvd, net.named_parameters(), share -> new Adam(share, Models.adam(0.01))));
         BiFunction<HvdContext, Module, Optimizer> narrow = (hvd, net) -> DistributedOptimizer.wrap(
                         new TorchOptimizer(new SGD(net.parameters(), Models.sgd(0.05)), net.named_parameters()))
                 .context(hvd)
