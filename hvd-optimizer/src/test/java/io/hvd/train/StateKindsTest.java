@@ -38,7 +38,7 @@ class StateKindsTest {
             }
             assertThat(part.saveState()).isEqualTo(before);
         }));
-        refused(parts.get("EarlyStop"), parts.get("Plateau").saveState(), "\"kind\" is \"Plateau\"", "\"EarlyStop\"");
+        refused(parts.get("EarlyStop"), parts.get("Plateau").saveState(), "\"kind\" is \"Plateau\"", "expected EarlyStop");
     }
 
     @Test
