@@ -27,8 +27,8 @@ public record StateWords(String of, Map<String, String> words) {
         } else if (!words.keySet().equals(olderKeys)) {
             throw new HvdException(
                     ErrorId.STATE_MISMATCH,
-                    "the state of " + of + " does not fit: it names no kind, and has "
-                            + new TreeSet<>(words.keySet()) + ", expected " + new TreeSet<>(olderKeys));
+                    "the state of " + of + " does not fit: it names no kind, and has " + new TreeSet<>(words.keySet())
+                            + ", expected " + new TreeSet<>(olderKeys));
         }
     }
 

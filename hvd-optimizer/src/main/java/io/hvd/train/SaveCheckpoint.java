@@ -91,7 +91,8 @@ public final class SaveCheckpoint implements Callback, Stateful {
     /** The best value so far; NaN if there is none, or no metric. */
     @Override
     public Map<String, String> saveState() {
-        Map<String, String> words = new TreeMap<>(Map.of(StateWords.KIND, "SaveCheckpoint", "best", String.valueOf(best)));
+        Map<String, String> words =
+                new TreeMap<>(Map.of(StateWords.KIND, "SaveCheckpoint", "best", String.valueOf(best)));
         if (goal != null) {
             words.put(Goal.METRIC, goal.metric());
             words.put(Goal.DIRECTION, goal.direction());

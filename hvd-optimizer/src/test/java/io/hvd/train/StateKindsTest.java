@@ -38,7 +38,11 @@ class StateKindsTest {
             }
             assertThat(part.saveState()).isEqualTo(before);
         }));
-        refused(parts.get("EarlyStop"), parts.get("Plateau").saveState(), "\"kind\" is \"Plateau\"", "expected EarlyStop");
+        refused(
+                parts.get("EarlyStop"),
+                parts.get("Plateau").saveState(),
+                "\"kind\" is \"Plateau\"",
+                "expected EarlyStop");
     }
 
     @Test

@@ -2,8 +2,8 @@ package io.hvd.optimizer.torch;
 
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.StateOwner;
-import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -47,9 +47,10 @@ final class StateArchive {
      */
     void load(byte[] archive, UnaryOperator<byte[]> part) {
         try {
-            byte[] own = part.apply(distinct(archive));
-            TorchArchive.open(own, this::require);
-            TorchArchive.open(own, optimizer::load);
+            TorchArchive.open(part.apply(archive), opened -> {
+                require(opened);
+                optimizer.load(opened);
+            });
         } catch (HvdException e) {
             throw e;
         } catch (RuntimeException e) {
@@ -58,8 +59,8 @@ final class StateArchive {
         }
     }
 
-    /** Older versions have written a parameter that two modules share as often as the modules name it. */
-    private static byte[] distinct(byte[] archive) {
+    /** The archive with each parameter once: older versions have written one that two modules share as often as the modules name it. */
+    static byte[] distinct(byte[] archive) {
         boolean[] repeats = {false};
         TorchArchive.open(archive, opened -> repeats[0] = NumberedArchive.repeats(opened));
         return repeats[0] ? TorchArchive.numbered(archive) : archive;
@@ -69,7 +70,7 @@ final class StateArchive {
         try (PointerScope scope = new PointerScope()) {
             Entries root = new Entries("", archive);
             root.require(VERSION, IValue::isString, "a string");
-            Map<String, Member> members = new HashMap<>();
+            Map<String, Member> members = new LinkedHashMap<>();
             Entries groups = root.child(GROUPS);
             OptimizerParamGroupVector own = optimizer.param_groups();
             groups.requireCount(GROUPS + "/size", own.size(), "parameter groups");
@@ -85,6 +86,26 @@ final class StateArchive {
                             + "\", and numbers " + members.keySet());
                 }
                 requireBuffers(states.child(number), member);
+            }
+            requireNothingToForget(members, states.values.keySet());
+        }
+    }
+
+    /** Of a parameter that the state has no buffers of, this optimizer would keep its own. */
+    private void requireNothingToForget(Map<String, Member> members, Set<String> found) {
+        if (found.containsAll(members.keySet())) {
+            return;
+        }
+        Set<String> kept = new HashSet<>();
+        TorchArchive.open(
+                TorchArchive.writeState(optimizer),
+                own -> kept.addAll(new Entries("", own).child(STATE).values.keySet()));
+        int number = 0;
+        for (Map.Entry<String, Member> member : members.entrySet()) {
+            number++;
+            if (!found.contains(member.getKey()) && kept.contains(String.valueOf(number))) {
+                throw StateOwner.mismatch("it has no buffers of \"" + member.getValue().name
+                        + "\", and LibTorch cannot forget those that this optimizer has; make a new one");
             }
         }
     }
@@ -111,15 +132,12 @@ final class StateArchive {
     }
 
     private void requireBuffers(Entries buffers, Member member) {
-        Set<String> tensors = tensorsOf(member.options);
-        for (String buffer : tensors) {
-            buffers.require(buffer, IValue::isTensor, "a tensor");
-        }
-        if (!(optimizer instanceof SGD)) {
-            IValue step = buffers.require(STEP, IValue::isInt, "a whole number");
-            if (step.toInt() < 0) {
+        tensorsOf(member.options).forEach(buffer -> buffers.require(buffer, IValue::isTensor, "a tensor"));
+        if (countsSteps()) {
+            long step = buffers.require(STEP, IValue::isInt, "a whole number").toInt();
+            if (step < 0) {
                 throw StateOwner.mismatch(
-                        "\"" + STEP + "\" of \"" + member.name + "\" is " + step.toInt() + ", expected 0 or more");
+                        "\"" + STEP + "\" of \"" + member.name + "\" is " + step + ", expected 0 or more");
             }
         }
         buffers.values.forEach((key, value) -> {
@@ -132,9 +150,21 @@ final class StateArchive {
         });
     }
 
+    private boolean countsSteps() {
+        return optimizer instanceof Adam
+                || optimizer instanceof AdamW
+                || optimizer instanceof RMSprop
+                || optimizer instanceof Adagrad;
+    }
+
     private static void requireLike(String buffer, Tensor found, Member member) {
-        String is = found.defined() ? TorchTensors.typeOf(buffer, found) + "" + TorchTensors.shape(found) : "undefined";
-        String expected = TorchTensors.typeOf(member.name, member.tensor) + "" + TorchTensors.shape(member.tensor);
+        String type = String.valueOf(TorchTensors.typeOf(member.name, member.tensor));
+        boolean isOfType = found.defined()
+                && found.scalar_type().intern() == member.tensor.scalar_type().intern();
+        String is = found.defined()
+                ? (isOfType ? type : found.scalar_type().intern()) + "" + TorchTensors.shape(found)
+                : "undefined";
+        String expected = type + TorchTensors.shape(member.tensor);
         if (!is.equals(expected)) {
             throw StateOwner.mismatch(
                     "\"" + buffer + "\" of \"" + member.name + "\" is " + is + ", expected " + expected);

@@ -88,8 +88,10 @@ final class TorchState {
         ByteBuffer bytes = ByteBuffer.wrap(state);
         try {
             StateOwner expected = byNames;
+            UnaryOperator<byte[]> own = archived -> part.apply(StateArchive.distinct(archived));
             if (StateOwner.Mark.TORCH.begins(state)) {
                 expected = owner;
+                own = part;
                 requireWhole(state, bytes.getInt(Integer.BYTES));
                 bytes.position(SUMMED_FROM);
             }
@@ -102,7 +104,7 @@ final class TorchState {
             }
             byte[] archived = new byte[bytes.remaining()];
             bytes.get(archived);
-            archive.load(archived, part);
+            archive.load(archived, own);
             stepped = otherStepped;
         } catch (BufferUnderflowException e) {
             throw StateOwner.mismatch("these " + state.length + " bytes are none");

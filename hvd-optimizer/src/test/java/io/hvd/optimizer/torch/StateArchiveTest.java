@@ -121,9 +121,8 @@ class StateArchiveTest {
                 archive,
                 "param_groups/param_groups/0/params/0",
                 Change.TEXT,
-                "has 3 parameters",
-                "expected 4",
-                "two names");
+                "gives number 2 to \"dense1.weight\" and to \"dense1.bias\"");
+        refused(adam, archive, "state/3", Change.MISSING, "no buffers of \"dense2.weight\"", "make a new one");
         refused(
                 adam,
                 archive,
