@@ -65,7 +65,7 @@ final class DistinctParameters {
         }
     }
 
-    /** The same for two references to one parameter. */
+    /** Identifies a parameter: references to one and the same have the same number. */
     static long identity(Tensor tensor) {
         return tensor.unsafeGetTensorImpl().address();
     }

@@ -91,7 +91,7 @@ final class StateArchive {
         }
     }
 
-    /** Of a parameter that the state has no buffers of, this optimizer would keep its own. */
+    /** Where the state has no buffers of a parameter, LibTorch would keep those of the optimizer. */
     private void requireNothingToForget(Map<String, Member> members, Set<String> found) {
         if (found.containsAll(members.keySet())) {
             return;

@@ -34,7 +34,7 @@ final class TorchArchive {
         return numbered(write(optimizer::save, StateSize.LARGEST));
     }
 
-    /** The same archive in the form of {@link NumberedArchive}. */
+    /** Writes an archive in the form of {@link NumberedArchive}. */
     static byte[] numbered(byte[] archive) {
         try (PointerScope scope = new PointerScope()) {
             return write(

@@ -96,7 +96,7 @@ class StateArchiveTest {
     void anyByteMayBeAnotherAndTheTrainingGoesOn(Function<Module, Optimizer> make) {
         byte[] archive = archive(make);
         Random random = new Random(5);
-        for (int i = 0; i < 100; i++) {
+        for (int i = 0; i < 50; i++) {
             byte[] changed = archive.clone();
             changed[random.nextInt(changed.length)] = (byte) random.nextInt(256);
             survives(make, i % 10 == 0 ? Arrays.copyOf(changed, random.nextInt(changed.length)) : changed);
