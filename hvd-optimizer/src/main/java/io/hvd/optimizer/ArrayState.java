@@ -3,7 +3,6 @@ package io.hvd.optimizer;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
@@ -55,14 +54,7 @@ record ArrayState(String kind, List<ArrayBuffer> buffers, List<Parameter> parame
 
     /** The numbers with the words before them. */
     byte[] headed(byte[] numbers) {
-        byte[] words = owner().words().getBytes(StandardCharsets.UTF_8);
-        int bytes = StateSize.require(kind, 2L * Integer.BYTES + words.length + numbers.length);
-        return ByteBuffer.allocate(bytes)
-                .putInt(StateOwner.Mark.ARRAYS.number())
-                .putInt(words.length)
-                .put(words)
-                .put(numbers)
-                .array();
+        return owner().head(StateOwner.Mark.ARRAYS, numbers);
     }
 
     /**
@@ -71,23 +63,13 @@ record ArrayState(String kind, List<ArrayBuffer> buffers, List<Parameter> parame
      * @throws HvdException if it is of another kind of optimizer, of other parameters or damaged
      */
     byte[] numbers(byte[] state) {
-        ByteBuffer bytes = ByteBuffer.wrap(state);
-        if (!StateOwner.Mark.ARRAYS.begins(state) || state.length < 2 * Integer.BYTES) {
+        if (!StateOwner.Mark.ARRAYS.begins(state)) {
             StateOwner.Mark.ARRAYS.requireNoOther(state);
             requireNotAnotherKinds(state);
             return state;
         }
-        int length = bytes.position(Integer.BYTES).getInt();
-        if (length < 0 || length > bytes.remaining()) {
-            throw StateOwner.mismatch("these " + state.length + " bytes are damaged: their words claim " + length
-                    + " bytes of the " + bytes.remaining() + " that follow");
-        }
-        byte[] words = new byte[length];
-        bytes.get(words);
-        owner().requireSame(new String(words, StandardCharsets.UTF_8));
-        requireLength(bytes.remaining());
-        byte[] numbers = new byte[bytes.remaining()];
-        bytes.get(numbers);
+        byte[] numbers = owner().rest(StateOwner.Mark.ARRAYS, state);
+        requireLength(numbers.length);
         requireSteps(numbers);
         return numbers;
     }

@@ -3,6 +3,7 @@ package io.hvd.optimizer;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.stream.Stream;
 
@@ -17,6 +18,8 @@ public record StateOwner(String words) {
     public enum Mark {
         /** An optimizer on plain arrays. */
         ARRAYS(0x8d4d4172, "an optimizer on plain arrays"),
+        /** An optimizer that a program has written itself. */
+        OWN(0x8d4d4f77, "an optimizer of a program's own"),
         /** A LibTorch optimizer. */
         TORCH(0x8d4d5453, "a LibTorch optimizer"),
         /** A LibTorch optimizer whose steps are made on float32 copies. */
@@ -68,6 +71,42 @@ public record StateOwner(String words) {
     public static String line(Parameter parameter) {
         return parameter.name() + " " + parameter.value().dtype()
                 + parameter.value().shape();
+    }
+
+    /** Puts a mark and these words, with their length, before what the optimizer remembers. */
+    public byte[] head(Mark mark, byte[] rest) {
+        byte[] encoded = words.getBytes(StandardCharsets.UTF_8);
+        return ByteBuffer.allocate(StateSize.require(kind(), 2L * Integer.BYTES + encoded.length + rest.length))
+                .putInt(mark.number)
+                .putInt(encoded.length)
+                .put(encoded)
+                .put(rest)
+                .array();
+    }
+
+    /**
+     * Takes away what {@link #head} has put before the rest.
+     *
+     * @throws HvdException if the state has another mark or other words, and names the first difference
+     */
+    public byte[] rest(Mark mark, byte[] state) {
+        mark.requireNoOther(state);
+        ByteBuffer bytes = ByteBuffer.wrap(state);
+        if (!mark.begins(state) || state.length < 2 * Integer.BYTES) {
+            throw mismatch("these " + state.length + " bytes do not say whose state they are, expected that of \""
+                    + kind() + "\"");
+        }
+        int length = bytes.position(Integer.BYTES).getInt();
+        if (length < 0 || length > bytes.remaining()) {
+            throw mismatch("these " + state.length + " bytes are damaged: their words claim " + length + " bytes of the "
+                    + bytes.remaining() + " that follow");
+        }
+        byte[] encoded = new byte[length];
+        bytes.get(encoded);
+        requireSame(new String(encoded, StandardCharsets.UTF_8));
+        byte[] rest = new byte[bytes.remaining()];
+        bytes.get(rest);
+        return rest;
     }
 
     /** The first line. */
