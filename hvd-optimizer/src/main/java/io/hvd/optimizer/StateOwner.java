@@ -98,8 +98,8 @@ public record StateOwner(String words) {
         }
         int length = bytes.position(Integer.BYTES).getInt();
         if (length < 0 || length > bytes.remaining()) {
-            throw mismatch("these " + state.length + " bytes are damaged: their words claim " + length + " bytes of the "
-                    + bytes.remaining() + " that follow");
+            throw mismatch("these " + state.length + " bytes are damaged: their words claim " + length
+                    + " bytes of the " + bytes.remaining() + " that follow");
         }
         byte[] encoded = new byte[length];
         bytes.get(encoded);

@@ -38,6 +38,9 @@ import org.bytedeco.pytorch.TensorVector;
  * <p>Each gradient is averaged in a slot of ours and then becomes {@code parameter.grad()}, which stays
  * an alias of the slot until gradients are zeroed. LibTorch itself needs no change.
  *
+ * <p>A parameter that a module has under several names is one, called by the first: it travels and is stepped once. LibTorch's {@code
+ * parameters()} repeats it, and the repetition is taken out of the optimizer's parameter group.
+ *
  * <p>A model may get one optimizer after the other: a gradient announces itself to the one that was wrapped last.
  * An earlier one that is used all the same averages in its step.
  */
@@ -149,11 +152,11 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
         this.masters = masters;
         this.sparseAsDense = sparseAsDense;
         this.share = share;
-        this.sparse = sparse;
+        this.sparse = firstNames(namedParameters, sparse);
         addSlots(namedParameters.items(), exchange);
         DistinctParameters.in(inner, this::nameOf);
         requireTrainable(namedParameters);
-        requireKnown(sparse);
+        requireKnown(this.sparse);
         Reference.reachabilityFence(namedParameters); // which owns the items, and may be the program's last reference
         requireSameAs(inner);
         this.rates = new GroupRates(inner);
@@ -252,6 +255,23 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
                 stepped.put(DistinctParameters.identity(master), parameter);
             }
         }
+    }
+
+    /** A parameter that several modules share may be meant by any of its names. */
+    private static Set<String> firstNames(StringTensorDict named, Set<String> names) {
+        Map<Long, String> firsts = new HashMap<>();
+        Set<String> found = new HashSet<>();
+        StringTensorDictItemVector items = named.items();
+        for (long i = 0; i < items.size() && !names.isEmpty(); i++) {
+            String name = items.get(i).key().getString();
+            String first = firsts.computeIfAbsent(
+                    DistinctParameters.identity(items.get(i).access()), identity -> name);
+            if (names.contains(name)) {
+                found.add(first);
+            }
+        }
+        names.stream().filter(name -> !named.contains(name)).forEach(found::add); // which are refused later
+        return Set.copyOf(found);
     }
 
     private void requireKnown(Set<String> names) {

@@ -25,6 +25,8 @@ import org.bytedeco.pytorch.AdamW;
 import org.bytedeco.pytorch.AdamWOptions;
 import org.bytedeco.pytorch.BatchNorm1dImpl;
 import org.bytedeco.pytorch.BatchNormOptions;
+import org.bytedeco.pytorch.EmbeddingImpl;
+import org.bytedeco.pytorch.EmbeddingOptions;
 import org.bytedeco.pytorch.LinearImpl;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.NoGradGuard;
@@ -243,6 +245,34 @@ class TiedStateTest {
                     Models.floats(parallel.module().enc.weight().grad()),
                     Models.floats(plain.enc.weight().grad()),
                     1e-6);
+        }
+    }
+
+    @Test
+    void devicesWhoseModulesTieDifferentlyAreRefused() {
+        var ties = List.of(Tie.LAYER, Tie.NONE).iterator();
+        assertThatThrownBy(() -> DataParallel.wrap(() -> new Net(ties.next()), List.of(Device.CPU, Device.CPU)))
+                .isInstanceOf(HvdException.class)
+                .hasMessageContainingAll("replica 1", "[enc.bias, enc.weight]", "[dec.bias, dec.weight]");
+    }
+
+    /** The first name is what the optimizer calls it. */
+    @Test
+    void aSparseParameterMayBeMeantByEitherOfItsNames() {
+        for (String name : List.of("embedding.weight", "output.weight")) {
+            Module net = new Module();
+            EmbeddingOptions options = new EmbeddingOptions(6, 3);
+            options.sparse().put(true);
+            EmbeddingImpl embedding = net.register_module("embedding", new EmbeddingImpl(options));
+            Module output = new Module();
+            net.register_module("output", output);
+            output.register_parameter("weight", embedding.weight(), true);
+            var sgd = new SGD(net.parameters(), new SGDOptions(0.1));
+            assertThat(new TorchOptimizer(sgd, net.named_parameters(), List.of(name)).sparse())
+                    .containsExactly("embedding.weight");
+            assertThatThrownBy(() -> new TorchOptimizer(sgd, net.named_parameters(), List.of("other.weight")))
+                    .isInstanceOf(HvdException.class)
+                    .hasMessageContaining("[other.weight]");
         }
     }
 

@@ -419,9 +419,9 @@ class DistributedTrainerTest {
                 return TinyTask.weights(model);
             }
         });
-        weights.get(0).forEach((name, values) -> assertThat(weights.get(1).get(name))
-                .as(name)
-                .containsExactly(values));
+        weights.get(0)
+                .forEach((name, values) ->
+                        assertThat(weights.get(1).get(name)).as(name).containsExactly(values));
         assertThat(weights.get(0).get("02Linear_weight"))
                 .containsExactly(weights.get(0).get("01Linear_weight"));
     }
