@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.Hvd;
+import io.hvd.HvdContext;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.BufferSync;
@@ -12,8 +13,11 @@ import io.hvd.optimizer.Closeness;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.ShardedOptimizer;
 import io.hvd.tensor.Device;
+import io.hvd.train.checkpoint.Checkpoints;
+import io.hvd.train.checkpoint.Manifest;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.function.BiFunction;
 import java.util.function.Function;
@@ -44,6 +48,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -246,6 +251,35 @@ class TiedStateTest {
                     Models.floats(plain.enc.weight().grad()),
                     1e-6);
         }
+    }
+
+    @Test
+    void aTrainingOfATiedModelGoesOnFromItsCheckpoint(@TempDir Path folder) {
+        List<float[]> whole = Hvd.spawn(2, hvd -> seriesSteps(hvd, folder.resolve("whole"), 4));
+        Hvd.spawn(2, hvd -> seriesSteps(hvd, folder.resolve("halves"), 2));
+        List<float[]> halves = Hvd.spawn(2, hvd -> seriesSteps(hvd, folder.resolve("halves"), 2));
+        assertThat(halves.get(0)).isEqualTo(whole.get(0));
+        assertThat(halves.get(1)).isEqualTo(whole.get(0));
+    }
+
+    private static float[] seriesSteps(HvdContext hvd, Path folder, int steps) throws IOException {
+        Net net = new Net(Tie.LAYER);
+        var optimizer = DistributedOptimizer.wrap(optimizer(net, all -> new Adam(all, new AdamOptions(0.01))))
+                .context(hvd)
+                .build();
+        optimizer.broadcastParameters(0);
+        try (var checkpoints = Checkpoints.in(folder, hvd, optimizer)
+                .model(() -> StateDict.of(net), saved -> StateDict.load(net, saved))
+                .build()) {
+            long done = checkpoints.resumeLatest().map(Manifest::step).orElse(0L);
+            for (int i = 0; i < steps; i++) {
+                optimizer.zeroGradients();
+                net.loss().backward();
+                optimizer.step();
+            }
+            checkpoints.saveAndWait(done + steps, 0);
+        }
+        return weights(net);
     }
 
     @Test
