@@ -214,6 +214,7 @@ public final class ElasticSampler implements Sampler, Stateful {
     @Override
     public void loadState(Map<String, String> state) {
         StateWords words = new StateWords("an ElasticSampler", state);
+        words.requireKind("ElasticSampler", state.keySet()); // its own words, below, are no other part's
         saveState().forEach((key, expected) -> {
             if (!MOVING.contains(key)) {
                 words.require(key, expected);

@@ -3,6 +3,7 @@ package io.hvd.data;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.util.Map;
+import java.util.Set;
 import java.util.random.RandomGenerator;
 import java.util.stream.IntStream;
 
@@ -74,13 +75,14 @@ public final class ShardRandom implements Stateful {
 
     @Override
     public Map<String, String> saveState() {
-        return Map.of(SEED, String.valueOf(seed), SHARDS, String.valueOf(shards));
+        return Map.of(StateWords.KIND, "ShardRandom", SEED, String.valueOf(seed), SHARDS, String.valueOf(shards));
     }
 
     /** Takes over the seed. Another number of shards is refused. */
     @Override
     public void loadState(Map<String, String> state) {
         StateWords words = new StateWords("a ShardRandom", state);
+        words.requireKind("ShardRandom", Set.of(SEED, SHARDS));
         words.require(SHARDS, String.valueOf(shards));
         seed = words.wholeOf64Bits(SEED);
     }

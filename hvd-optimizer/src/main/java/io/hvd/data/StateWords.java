@@ -3,6 +3,8 @@ package io.hvd.data;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 
 /**
  * Reads the words that {@link Stateful#saveState} gave.
@@ -10,6 +12,25 @@ import java.util.Map;
  * @param of what the state is of, for messages
  */
 public record StateWords(String of, Map<String, String> words) {
+    /** The key of a part's kind, such as {@code EarlyStop}, by which the state of another kind is refused. */
+    public static final String KIND = "kind";
+
+    /**
+     * Requires that the state is of this kind of part. States of hvd before there were kinds are known by their keys.
+     *
+     * @param olderKeys those of such states
+     * @throws HvdException if it is of another kind
+     */
+    public void requireKind(String kind, Set<String> olderKeys) {
+        if (words.containsKey(KIND)) {
+            require(KIND, kind);
+        } else if (!words.keySet().equals(olderKeys)) {
+            throw new HvdException(
+                    ErrorId.STATE_MISMATCH,
+                    "the state of " + of + " does not fit: it names no kind, and has " + new TreeSet<>(words.keySet())
+                            + ", expected " + new TreeSet<>(olderKeys));
+        }
+    }
 
     /** @throws HvdException if the state has another value, or none */
     public void require(String key, String expected) {

@@ -61,8 +61,8 @@ public final class Adadelta extends ArrayOptimizer {
     }
 
     @Override
-    long buffersPerParameter() {
-        return 2;
+    List<ArrayBuffer> kinds() {
+        return List.of(ArrayBuffer.SQUARES, ArrayBuffer.SQUARED_STEPS);
     }
 
     @Override

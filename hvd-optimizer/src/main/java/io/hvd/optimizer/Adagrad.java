@@ -54,8 +54,8 @@ public final class Adagrad extends ArrayOptimizer {
     }
 
     @Override
-    long buffersPerParameter() {
-        return 1;
+    List<ArrayBuffer> kinds() {
+        return List.of(ArrayBuffer.SUMS_OF_SQUARES);
     }
 
     @Override

@@ -1,7 +1,5 @@
 package io.hvd.optimizer;
 
-import io.hvd.error.ErrorId;
-import io.hvd.error.HvdException;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;
@@ -57,32 +55,39 @@ abstract sealed class ArrayOptimizer implements Optimizer
         return settings;
     }
 
-    /** Steps done, then the learning rate, then every buffer. */
     @Override
     public final byte[] saveState() {
-        ByteBuffer bytes = ByteBuffer.allocate(stateBytes());
-        bytes.putLong(steps).putDouble(learningRate);
-        for (float[] buffer : buffers()) {
-            bytes.asFloatBuffer().put(buffer);
-            bytes.position(bytes.position() + 4 * buffer.length);
-        }
-        return bytes.array();
+        return state().headed(numbers());
     }
 
     @Override
     public final void loadState(byte[] state) {
-        if (state.length != stateBytes()) {
-            throw new HvdException(
-                    ErrorId.STATE_MISMATCH,
-                    "the state has " + state.length + " bytes, " + getClass().getSimpleName() + " over "
-                            + parameters.count() + " parameters needs " + stateBytes());
+        numbers(state().numbers(state));
+    }
+
+    private ArrayState state() {
+        return ArrayState.of(this, parameters());
+    }
+
+    /** Steps done, then the learning rate, then every buffer. */
+    final byte[] numbers() {
+        ByteBuffer bytes = ByteBuffer.allocate(state().numbersLength());
+        bytes.putLong(steps).putDouble(learningRate);
+        for (float[] buffer : buffers()) {
+            bytes.asFloatBuffer().put(buffer);
+            bytes.position(bytes.position() + Float.BYTES * buffer.length);
         }
-        ByteBuffer bytes = ByteBuffer.wrap(state);
+        return bytes.array();
+    }
+
+    /** Takes over what {@link #numbers()} of such an optimizer has given. */
+    final void numbers(byte[] numbers) {
+        ByteBuffer bytes = ByteBuffer.wrap(numbers);
         steps = bytes.getLong();
         learningRate = bytes.getDouble();
         for (float[] buffer : buffers()) {
             bytes.asFloatBuffer().get(buffer);
-            bytes.position(bytes.position() + 4 * buffer.length);
+            bytes.position(bytes.position() + Float.BYTES * buffer.length);
         }
     }
 
@@ -92,8 +97,8 @@ abstract sealed class ArrayOptimizer implements Optimizer
     /** What the constructor has set, by name. */
     abstract Map<String, Double> constants();
 
-    /** Number of buffers as long as each parameter. */
-    abstract long buffersPerParameter();
+    /** What it keeps for each parameter, in the order of {@link #buffers}. */
+    abstract List<ArrayBuffer> kinds();
 
     /** The optimizer's own arrays, always in the same order: the first kind for all parameters, then the next kind. */
     abstract List<float[]> buffers();
@@ -105,11 +110,5 @@ abstract sealed class ArrayOptimizer implements Optimizer
             zeros[i] = new float[parameters.value(i).length];
         }
         return zeros;
-    }
-
-    private int stateBytes() {
-        return StateSize.require(
-                getClass().getSimpleName(),
-                16 + 4 * buffers().stream().mapToLong(buffer -> buffer.length).sum());
     }
 }

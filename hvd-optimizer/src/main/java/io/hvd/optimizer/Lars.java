@@ -75,8 +75,8 @@ public final class Lars extends ArrayOptimizer {
     }
 
     @Override
-    long buffersPerParameter() {
-        return 1;
+    List<ArrayBuffer> kinds() {
+        return List.of(ArrayBuffer.VELOCITY);
     }
 
     @Override

@@ -18,8 +18,8 @@ abstract sealed class MomentsOptimizer extends ArrayOptimizer permits Adam, Adam
     }
 
     @Override
-    final long buffersPerParameter() {
-        return 2;
+    final List<ArrayBuffer> kinds() {
+        return List.of(ArrayBuffer.MEANS, ArrayBuffer.SQUARES);
     }
 
     @Override

@@ -31,12 +31,13 @@ public interface Optimizer {
 
     /**
      * Encodes what the steps have changed: buffers, counters and the learning rate. It does not contain momentum, betas
-     * and weight decay, which the constructor sets.
+     * and weight decay, which the constructor sets. It says whose state it is, as {@link StateOwner} does, so that another kind of
+     * optimizer refuses it.
      */
     byte[] saveState();
 
     /**
-     * Takes over a state that {@link #saveState} of an optimizer with the same parameters wrote.
+     * Takes over a state that {@link #saveState} of an optimizer of the same kind with the same parameters wrote.
      *
      * @throws io.hvd.error.HvdException if it does not fit, and nothing is changed
      */

@@ -39,6 +39,7 @@ final class OptimizerCheck {
                         + parameter.gradient().shape());
             }
         }
+        GradientPlace.requireSeparate(parameters);
         return List.copyOf(parameters);
     }
 

@@ -76,8 +76,8 @@ public final class RmsProp extends ArrayOptimizer {
     }
 
     @Override
-    long buffersPerParameter() {
-        return momentum == 0 ? 1 : 2;
+    List<ArrayBuffer> kinds() {
+        return momentum == 0 ? List.of(ArrayBuffer.SQUARES) : List.of(ArrayBuffer.SQUARES, ArrayBuffer.VELOCITY);
     }
 
     @Override

@@ -17,8 +17,6 @@ import java.util.TreeMap;
 final class ScalerState {
     private static final List<String> NAMES =
             List.of("scale", "growth_factor", "backoff_factor", "growth_interval", "_growth_tracker");
-    /** The bytes "hvdA" begin the state of an {@link AmpOptimizer}. */
-    private static final int MARK = 0x68766441;
 
     private ScalerState() {}
 
@@ -65,7 +63,7 @@ final class ScalerState {
     static byte[] join(Map<String, Double> scaler, byte[] optimizer) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         try (DataOutputStream out = new DataOutputStream(bytes)) {
-            out.writeInt(MARK);
+            out.writeInt(StateOwner.Mark.AMP.number());
             out.writeByte(scaler.size());
             for (Map.Entry<String, Double> entry : new TreeMap<>(scaler).entrySet()) {
                 out.writeUTF(entry.getKey());
@@ -81,7 +79,7 @@ final class ScalerState {
     /** @param scaler gets the scaler's state @return the optimizer's */
     static byte[] split(byte[] state, Map<String, Double> scaler) {
         try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(state))) {
-            if (in.readInt() != MARK) {
+            if (in.readInt() != StateOwner.Mark.AMP.number()) {
                 throw new IOException("another beginning");
             }
             for (int left = in.readUnsignedByte(); left > 0; left--) {

@@ -73,8 +73,11 @@ public final class Sgd extends ArrayOptimizer {
     }
 
     @Override
-    long buffersPerParameter() {
-        return momentum == 0 ? 0 : 1;
+    List<ArrayBuffer> kinds() {
+        if (momentum == 0) {
+            return List.of();
+        }
+        return List.of(nesterov ? ArrayBuffer.NESTEROV_VELOCITY : ArrayBuffer.VELOCITY);
     }
 
     @Override

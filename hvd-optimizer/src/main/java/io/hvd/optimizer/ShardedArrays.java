@@ -10,12 +10,10 @@ import java.util.Objects;
 import java.util.function.Function;
 
 /**
- * One rank's share of an optimizer on plain arrays. A state is a head of 16 bytes, and then for each kind of buffer the
+ * One rank's share of an optimizer on plain arrays. The numbers of an {@link ArrayState} are a head, and then for each kind of buffer the
  * buffers of all parameters, so the whole is put together from pieces of the shares, and taken apart in the same way.
  */
 final class ShardedArrays implements ShardedState {
-    private static final int HEAD = 16;
-
     private final ArrayParameters all;
     private final int[] owners;
     private final int rank;
@@ -92,7 +90,7 @@ final class ShardedArrays implements ShardedState {
 
     @Override
     public byte[] saveShare() {
-        return own.saveState();
+        return own.numbers();
     }
 
     @Override
@@ -103,48 +101,35 @@ final class ShardedArrays implements ShardedState {
     /** Takes its share from the whole. */
     @Override
     public void loadState(byte[] whole) {
-        byte[] share = new byte[Math.toIntExact(HEAD + 4 * own.buffersPerParameter() * elementsOf(rank))];
-        long expected = HEAD + 4 * own.buffersPerParameter() * elementsOf(-1);
-        if (whole.length != expected) {
-            throw new HvdException(
-                    ErrorId.STATE_MISMATCH,
-                    "the whole state has " + whole.length + " bytes, "
-                            + own.getClass().getSimpleName() + " over " + all.count() + " parameters needs "
-                            + expected);
-        }
-        System.arraycopy(whole, 0, share, 0, HEAD);
-        move(rank, share, whole, false);
-        own.loadState(share);
+        byte[] numbers = state().numbers(whole);
+        byte[] share = new byte[own.numbers().length];
+        System.arraycopy(numbers, 0, share, 0, ArrayState.HEAD);
+        move(rank, share, numbers, false);
+        own.numbers(share);
     }
 
     @Override
     public byte[] join(List<byte[]> shares) {
         byte[] head = shares.stream().filter(Objects::nonNull).findFirst().orElseThrow();
-        byte[] whole = new byte
-                [StateSize.require(
-                        own.getClass().getSimpleName(), HEAD + 4 * own.buffersPerParameter() * elementsOf(-1))];
-        System.arraycopy(head, 0, whole, 0, HEAD);
+        byte[] whole = new byte[state().numbersLength()];
+        System.arraycopy(head, 0, whole, 0, ArrayState.HEAD);
         for (int owner = 0; owner < shares.size(); owner++) {
             if (shares.get(owner) != null) {
                 move(owner, shares.get(owner), whole, true);
             }
         }
-        return whole;
+        return state().headed(whole);
     }
 
-    /** @param owner -1 for all */
-    private long elementsOf(int owner) {
-        long sum = 0;
-        for (int i = 0; i < owners.length; i++) {
-            sum += owner < 0 || owners[i] == owner ? all.value(i).length : 0;
-        }
-        return sum;
+    /** That of the optimizer over all parameters. */
+    private ArrayState state() {
+        return ArrayState.of(own, all.list());
     }
 
     private void move(int owner, byte[] share, byte[] whole, boolean intoWhole) {
-        int inShare = HEAD;
-        int inWhole = HEAD;
-        for (int kind = 0; kind < own.buffersPerParameter(); kind++) {
+        int inShare = ArrayState.HEAD;
+        int inWhole = ArrayState.HEAD;
+        for (int kind = 0; kind < own.kinds().size(); kind++) {
             for (int i = 0; i < owners.length; i++) {
                 int bytes = 4 * all.value(i).length;
                 if (owners[i] == owner) {

@@ -5,6 +5,7 @@ import io.hvd.data.Stateful;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.util.Map;
+import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -85,14 +86,25 @@ public final class EarlyStop implements Callback, Stateful {
     /** The best value so far, and for how many epochs there was no better one. */
     @Override
     public Map<String, String> saveState() {
-        return Map.of("metric", goal.metric(), "best", String.valueOf(best), "worse", String.valueOf(worse));
+        return Map.of(
+                StateWords.KIND,
+                "EarlyStop",
+                Goal.METRIC,
+                goal.metric(),
+                Goal.DIRECTION,
+                goal.direction(),
+                "best",
+                String.valueOf(best),
+                "worse",
+                String.valueOf(worse));
     }
 
     @Override
     public void loadState(Map<String, String> state) {
         use.isLoaded();
         StateWords words = new StateWords("EarlyStop", state);
-        words.require("metric", goal.metric());
+        words.requireKind("EarlyStop", Set.of(Goal.METRIC, "best", "worse"));
+        goal.requireIn(words);
         double savedBest = words.number("best");
         worse = words.whole("worse", Integer.MAX_VALUE);
         best = savedBest;

@@ -1,5 +1,6 @@
 package io.hvd.train;
 
+import io.hvd.data.StateWords;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 
@@ -11,6 +12,9 @@ import io.hvd.error.HvdException;
  * @param by how much better than the best so far a value must be to count; at least 0
  */
 public record Goal(String metric, boolean largest, double by) {
+    static final String METRIC = "metric";
+    static final String DIRECTION = "better";
+
     public Goal {
         if (!(by >= 0)) {
             throw new HvdException(
@@ -26,6 +30,19 @@ public record Goal(String metric, boolean largest, double by) {
     /** More is better, as of an accuracy. */
     public static Goal largest(String metric) {
         return new Goal(metric, true, 0);
+    }
+
+    /** The direction in a word, for saved states. */
+    String direction() {
+        return largest ? "largest" : "smallest";
+    }
+
+    /** Requires that a saved state is of this metric in this direction; older states name no direction. */
+    void requireIn(StateWords words) {
+        words.require(METRIC, metric);
+        if (words.words().containsKey(DIRECTION)) {
+            words.require(DIRECTION, direction());
+        }
     }
 
     /** Counts only what is better by this amount. */

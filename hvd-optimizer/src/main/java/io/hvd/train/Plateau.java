@@ -5,6 +5,7 @@ import io.hvd.data.Stateful;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * Makes the learning rate smaller when a metric has not become better for some epochs: torch's ReduceLROnPlateau. It takes means
@@ -87,8 +88,12 @@ public final class Plateau implements Stateful {
     @Override
     public Map<String, String> saveState() {
         return Map.of(
-                "metric",
+                StateWords.KIND,
+                "Plateau",
+                Goal.METRIC,
                 goal.metric(),
+                Goal.DIRECTION,
+                goal.direction(),
                 "best",
                 String.valueOf(best),
                 "worse",
@@ -101,7 +106,8 @@ public final class Plateau implements Stateful {
     public void loadState(Map<String, String> state) {
         use.isLoaded();
         StateWords words = new StateWords("Plateau", state);
-        words.require("metric", goal.metric());
+        words.requireKind("Plateau", Set.of(Goal.METRIC, "best", "worse", "factor"));
+        goal.requireIn(words);
         double savedBest = words.number("best");
         double savedFactor = words.number("factor");
         worse = words.whole("worse", Integer.MAX_VALUE);

@@ -9,6 +9,8 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
 
 /**
  * Writes a checkpoint at the end of epochs. All ranks decide alike whether one is due, by the mean over all ranks, and call what has
@@ -129,12 +131,23 @@ public final class SaveCheckpoint implements Callback, Stateful {
     /** The best value so far; NaN if there is none, or no metric. */
     @Override
     public Map<String, String> saveState() {
-        return Map.of("best", String.valueOf(best));
+        Map<String, String> words =
+                new TreeMap<>(Map.of(StateWords.KIND, "SaveCheckpoint", "best", String.valueOf(best)));
+        if (goal != null) {
+            words.put(Goal.METRIC, goal.metric());
+            words.put(Goal.DIRECTION, goal.direction());
+        }
+        return words;
     }
 
     @Override
     public void loadState(Map<String, String> state) {
         use.isLoaded();
-        best = new StateWords("SaveCheckpoint", state).number("best");
+        StateWords words = new StateWords("SaveCheckpoint", state);
+        words.requireKind("SaveCheckpoint", Set.of("best"));
+        if (goal != null && state.containsKey(Goal.METRIC)) {
+            goal.requireIn(words);
+        }
+        best = words.number("best");
     }
 }

@@ -85,10 +85,8 @@ class ArrayOptimizerTest {
         assertThatThrownBy(() -> adam.loadState(foreign))
                 .isInstanceOfSatisfying(
                         HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.STATE_MISMATCH))
-                .hasMessageContaining("Adam")
-                .hasMessageContaining("4 parameters")
-                .hasMessageContaining(String.valueOf(foreign.length))
-                .hasMessageContaining(String.valueOf(before.length));
+                .hasMessageContaining("\"Sgd with velocity\"")
+                .hasMessageContaining("\"Adam with means and means of squares\"");
         assertThat(adam.saveState()).isEqualTo(before);
         assertThat(adam.learningRate()).isEqualTo(0.01);
     }

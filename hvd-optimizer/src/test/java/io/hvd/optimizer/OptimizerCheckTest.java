@@ -49,6 +49,44 @@ class OptimizerCheckTest {
     }
 
     @Test
+    void anArrayThatIsAddedTwiceIsRefusedWithBothNames() {
+        float[] w = {1, 2};
+        float[] gradient = {3, 4};
+        var tied = new ArrayParameters().add("encoder", w, gradient);
+        refused(
+                () -> tied.add("decoder", w, new float[2]),
+                "add(\"decoder\"): the array of its values is that of the values of \"encoder\"");
+        refused(() -> tied.add("decoder", new float[2], gradient), "the gradient of \"encoder\"", "once");
+        refused(() -> tied.add("decoder", new float[2], w), "its gradient", "the values of \"encoder\"");
+        assertThat(tied.count()).isEqualTo(1);
+        tied.add("none", new float[0], new float[0]).add("none either", new float[0], new float[0]);
+    }
+
+    @Test
+    void gradientsThatOverlapAreRefusedWithBothNames() {
+        float[] all = new float[10];
+        Parameter first = new Parameter("first", Tensor.of(new float[4]), part(all, 0, 4));
+        Parameter second = new Parameter("second", Tensor.of(new float[4]), part(all, 6, 4));
+        Parameter third = new Parameter("third", Tensor.of(new float[4]), part(all, 3, 4));
+        assertThat(OptimizerCheck.requireUsable(List.of(second, first))).hasSize(2);
+        refused(() -> OptimizerCheck.requireUsable(List.of(second, third)), "\"third\" and \"second\"", "same memory");
+        refused(() -> OptimizerCheck.requireUsable(List.of(second, first, third)), "\"first\" and \"third\"");
+        Parameter onGpu = onGpu("gpu", 4096);
+        assertThat(OptimizerCheck.requireUsable(List.of(onGpu, onGpu("next", 4096 + 16))))
+                .hasSize(2);
+        refused(() -> OptimizerCheck.requireUsable(List.of(onGpu, onGpu("again", 4096 + 12))), "\"gpu\" and \"again\"");
+    }
+
+    private static Tensor part(float[] all, int from, int length) {
+        return Tensor.wrap(all, from, length, DType.FLOAT32, Shape.of(length));
+    }
+
+    private static Parameter onGpu(String name, long address) {
+        Tensor gradient = Tensor.onDevice(address, Device.cuda(0), 0, DType.FLOAT32, Shape.of(4));
+        return new Parameter(name, gradient, gradient);
+    }
+
+    @Test
     void aGradientOfAnotherShapeIsRefused() {
         refused(() -> OptimizerCheck.requireUsable(List.of(parameter("w", 4, 3))), "\"w\"", "[4]", "[3]");
     }

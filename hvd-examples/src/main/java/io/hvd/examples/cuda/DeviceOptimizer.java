@@ -1,11 +1,10 @@
 package io.hvd.examples.cuda;
 
-import io.hvd.error.ErrorId;
-import io.hvd.error.HvdException;
 import io.hvd.examples.gpu.DeviceArray;
 import io.hvd.examples.gpu.UserStream;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.optimizer.Parameter;
+import io.hvd.optimizer.StateOwner;
 import io.hvd.optimizer.StateSize;
 import io.hvd.tensor.Device;
 import java.nio.ByteBuffer;
@@ -77,7 +76,7 @@ abstract sealed class DeviceOptimizer implements Optimizer, AutoCloseable permit
         }
     }
 
-    /** The state: the number of steps, then the learning rate, then every buffer. */
+    /** The state: whose it is, the number of steps, the learning rate, and every buffer. */
     @Override
     public final byte[] saveState() {
         streams.compute.await();
@@ -88,19 +87,22 @@ abstract sealed class DeviceOptimizer implements Optimizer, AutoCloseable permit
                 bytes.putFloat(value);
             }
         }
-        return bytes.array();
+        return owner().head(StateOwner.Mark.OWN, bytes.array());
+    }
+
+    private StateOwner owner() {
+        int kinds = buffers.size() / parameters.size();
+        return StateOwner.of(getClass().getSimpleName() + " with " + kinds + " buffers of each parameter", forHvd);
     }
 
     @Override
     public final void loadState(byte[] state) {
-        if (state.length != stateBytes()) {
-            throw new HvdException(
-                    ErrorId.STATE_MISMATCH,
-                    "the state has " + state.length + " bytes, " + getClass().getSimpleName() + " over "
-                            + parameters.size() + " parameters needs " + stateBytes());
+        byte[] numbers = owner().rest(StateOwner.Mark.OWN, state);
+        if (numbers.length != stateBytes()) {
+            throw StateOwner.mismatch("its numbers have " + numbers.length + " bytes, expected " + stateBytes());
         }
         streams.compute.await();
-        ByteBuffer bytes = ByteBuffer.wrap(state);
+        ByteBuffer bytes = ByteBuffer.wrap(numbers);
         steps = bytes.getLong();
         learningRate = bytes.getDouble();
         FloatBuffer values = bytes.asFloatBuffer();

@@ -34,5 +34,6 @@ class MlpKernelsTest {
                                 "layer1.bias",
                                 "layer1.weight"));
         assertThat(job.lines("REFUSED ").get(0)).contains("HVD-402", "20 bytes", "DeviceAdam");
+        assertThat(job.lines("REFUSED ").get(1)).contains("HVD-402", "DeviceSgd with 1", "DeviceAdam with 2");
     }
 }

@@ -271,10 +271,13 @@ public final class MlpOnHost {
         one.step();
         two.step();
         say("state", largestDifference(read(first.value()), read(second.value())), 0);
-        try {
-            two.loadState(new byte[20]);
-        } catch (HvdException e) {
-            System.out.println("REFUSED " + e.getMessage());
+        byte[] ofSgd = new DeviceSgd(kernels, streams, List.of(second), 0.1, 0.9).saveState();
+        for (byte[] foreign : List.of(new byte[20], ofSgd)) {
+            try {
+                two.loadState(foreign);
+            } catch (HvdException e) {
+                System.out.println("REFUSED " + e.getMessage());
+            }
         }
     }
 

@@ -13,6 +13,7 @@ import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.reflect.Field;
+import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
@@ -25,10 +26,14 @@ import java.util.concurrent.ConcurrentHashMap;
  * parameter an array for each of its maps, such as the momentum. DJL's keys are new in each run, so that the parameters go by their order.
  *
  * <pre>
- * UTF  kind of optimizer, then the names of the parameters, one per line
+ * UTF  empty
+ * int  length of the words
+ * ...  kind of optimizer, then name and shape of each parameter, one per line
  * int  number of updates
  * for each map and each parameter: int length, or -1 if there is no array yet, then the array as DJL encodes it
  * </pre>
+ *
+ * Older states begin with the words as UTF, which has room for 65,535 bytes.
  */
 final class OptimizerMemory {
     private final Optimizer optimizer;
@@ -50,7 +55,10 @@ final class OptimizerMemory {
     byte[] save() {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         try (DataOutputStream out = new DataOutputStream(bytes)) {
-            out.writeUTF(owner());
+            byte[] words = owner().getBytes(StandardCharsets.UTF_8);
+            out.writeUTF("");
+            out.writeInt(words.length);
+            out.write(words);
             out.writeInt(updates());
             for (Map<String, Map<Device, NDArray>> map : maps()) {
                 for (ParameterSlot slot : slots) {
@@ -73,36 +81,66 @@ final class OptimizerMemory {
     /** Reads everything before anything is changed. */
     void load(byte[] state) {
         try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(state))) {
-            String other = in.readUTF();
+            String other = words(in);
             if (!other.equals(owner())) {
                 throw mismatch("it is of \"" + other.replace("\n", ", ") + "\", this one is \""
                         + owner().replace("\n", ", ") + "\"");
             }
             int updates = in.readInt();
+            if (updates < 0) {
+                throw mismatch("it has made " + updates + " updates, expected 0 or more");
+            }
             Map<Map<String, Map<Device, NDArray>>, Map<String, NDArray>> read = new IdentityHashMap<>();
             for (Map<String, Map<Device, NDArray>> map : maps()) {
                 read.put(map, read(in));
             }
+            if (in.available() > 0) {
+                throw new IOException(in.available() + " bytes are left behind its arrays");
+            }
             read.forEach(OptimizerMemory::replace);
             count(updates);
-        } catch (IOException | IllegalArgumentException e) {
+        } catch (HvdException e) {
+            throw e;
+        } catch (IOException | RuntimeException e) { // DJL's decoder throws what it comes upon
             throw mismatch("these " + state.length + " bytes are none (" + e + ")");
         }
+    }
+
+    private static String words(DataInputStream in) throws IOException {
+        String older = in.readUTF();
+        if (!older.isEmpty()) {
+            return older;
+        }
+        int length = in.readInt();
+        if (length < 0 || length > in.available()) {
+            throw new IOException("its words claim " + length + " bytes of the " + in.available() + " that follow");
+        }
+        return new String(in.readNBytes(length), StandardCharsets.UTF_8);
     }
 
     private Map<String, NDArray> read(DataInputStream in) throws IOException {
         Map<String, NDArray> arrays = new HashMap<>();
         for (ParameterSlot slot : slots) {
             int length = in.readInt();
-            if (length > in.available()) {
+            if (length < -1 || length > in.available()) {
                 throw new IOException("it ends within the array of \"" + slot.name() + "\"");
             }
             if (length >= 0) {
                 NDManager manager = slot.value().getManager();
-                arrays.put(slot.id(), NDArray.decode(manager, in.readNBytes(length)));
+                NDArray array = NDArray.decode(manager, in.readNBytes(length));
+                requireLike(slot, array);
+                arrays.put(slot.id(), array);
             }
         }
         return arrays;
+    }
+
+    private static void requireLike(ParameterSlot slot, NDArray array) {
+        String found = array.getDataType() + "" + array.getShape();
+        String expected = slot.value().getDataType() + "" + slot.value().getShape();
+        if (!found.equals(expected)) {
+            throw mismatch("its array of \"" + slot.name() + "\" is " + found + ", expected " + expected);
+        }
     }
 
     private static void replace(Map<String, Map<Device, NDArray>> map, Map<String, NDArray> arrays) {

@@ -153,7 +153,7 @@ final class BatchNormConversion {
     private SyncSequential synchronised(SequentialImpl sequence) {
         Module known = made.get(sequence.address());
         if (known == null) {
-            known = new SyncSequential(sequence, steps(sequence));
+            known = new SyncSequential(sequence, steps(sequence)).retainReference();
             made.put(sequence.address(), known);
         }
         return (SyncSequential) known;
@@ -174,7 +174,7 @@ final class BatchNormConversion {
         Module known = made.get(batchNorm.address());
         if (known == null) {
             String path = paths.getOrDefault(batchNorm.address(), "unregistered");
-            known = synchronised(batchNorm, path);
+            known = synchronised(batchNorm, path).retainReference(); // the model outlives the caller's scope
             made.put(batchNorm.address(), known);
         }
         return known;
@@ -182,6 +182,7 @@ final class BatchNormConversion {
 
     private Module synchronised(Module batchNorm, String path) {
         List<Module> converted = met.getOrDefault(batchNorm.address(), List.of(batchNorm));
+        converted.forEach(Module::retainReference);
         if (batchNorm instanceof BatchNorm1dImpl) {
             return new SyncBatchNorm1d(set, path, converted);
         } else if (batchNorm instanceof BatchNorm2dImpl) {

@@ -5,6 +5,7 @@ import static org.bytedeco.pytorch.global.torch.zeros_like;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.util.Optional;
+import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
@@ -44,16 +45,23 @@ final class GradientSlot {
     /** @param master what the optimizer steps, in whose type the gradient travels; the value itself where it has no copy */
     GradientSlot(String name, Tensor value, Tensor master, ExchangeStream exchange, boolean sparse) {
         this.name = name;
-        this.value = value;
-        this.master = master;
+        this.value = value.retainReference(); // as all that is kept here: no scope of the caller's may take it away
+        this.master = master.retainReference();
         this.type = value.scalar_type();
         this.place = value.device().str().getString();
         this.address = value.data_ptr().address();
-        this.slot = sparse ? value.detach().narrow(0, 0, 0) : zeros_like(master.detach());
+        this.slot = made(value, master, sparse);
         this.slotAddress = sparse ? 0 : slot.data_ptr().address();
         this.exchange = exchange;
         this.sparse = sparse;
         this.alias = aliasOfSlot();
+    }
+
+    private static Tensor made(Tensor value, Tensor master, boolean sparse) {
+        try (PointerScope scope = new PointerScope()) {
+            Tensor slot = sparse ? value.detach().narrow(0, 0, 0) : zeros_like(master.detach());
+            return slot.retainReference();
+        }
     }
 
     private io.hvd.tensor.Tensor aliasOfSlot() {

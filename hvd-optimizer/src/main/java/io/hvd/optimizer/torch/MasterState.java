@@ -3,6 +3,7 @@ package io.hvd.optimizer.torch;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.Parameter;
+import io.hvd.optimizer.StateOwner;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
@@ -20,9 +21,6 @@ import java.util.List;
  * </pre>
  */
 final class MasterState {
-    /** Read as a length it is negative. */
-    private static final int MARK = 0x8d4d5753;
-
     private static final int HEAD = Integer.BYTES + Long.BYTES;
 
     private MasterState() {}
@@ -31,7 +29,7 @@ final class MasterState {
         long values = elements(masters);
         ByteBuffer bytes =
                 ByteBuffer.allocate(Math.toIntExact(Math.addExact(HEAD + state.length, values * Float.BYTES)));
-        bytes.putInt(MARK).putLong(values);
+        bytes.putInt(StateOwner.Mark.MASTERS.number()).putLong(values);
         for (Parameter master : masters) {
             float[] floats = master.value().toFloatArray();
             bytes.asFloatBuffer().put(floats);
@@ -61,7 +59,8 @@ final class MasterState {
     private static int checked(List<Parameter> masters, byte[] state) {
         ByteBuffer bytes = ByteBuffer.wrap(state);
         long expected = elements(masters);
-        long found = state.length >= HEAD && bytes.getInt() == MARK ? bytes.getLong() : 0;
+        boolean hasMasters = state.length >= HEAD && StateOwner.Mark.MASTERS.begins(state);
+        long found = hasMasters ? bytes.getLong(Integer.BYTES) : 0;
         if (found != expected || (state.length - HEAD) / Float.BYTES < found) {
             throw new HvdException(
                     ErrorId.STATE_MISMATCH,

@@ -36,7 +36,7 @@ public final class MasterWeights {
     private final Map<Long, Tensor> masters = new LinkedHashMap<>();
 
     private MasterWeights(Module model, ScalarType type) {
-        this.model = model;
+        this.model = model.retainReference();
         this.type = type;
     }
 
@@ -57,11 +57,29 @@ public final class MasterWeights {
         List<String> norms = batchNorms(model);
         try (NoGradGuard guard = new NoGradGuard()) {
             TreeMap<String, Tensor> parameters = TorchTensors.references(model.named_parameters());
+            requireSeparate(parameters);
             parameters.forEach((name, parameter) -> made.convert(parameter, isOf(norms, name)));
             TreeMap<String, Tensor> buffers = TorchTensors.references(model.named_buffers());
             buffers.forEach((name, buffer) -> made.narrow(buffer, isOf(norms, name)));
         }
         return made;
+    }
+
+    /** Each parameter gets memory of its own type, by which two in the same memory would part. */
+    private static void requireSeparate(TreeMap<String, Tensor> parameters) {
+        List<String> names = List.copyOf(parameters.keySet());
+        List<Tensor> tensors = List.copyOf(parameters.values());
+        int[] firsts = SharedStorage.firsts(tensors);
+        for (int i = 0; i < firsts.length; i++) {
+            if (identity(tensors.get(i)) != identity(tensors.get(firsts[i]))) {
+                throw new HvdException(
+                        ErrorId.UNSUPPORTED,
+                        "MasterWeights.of(model, ...): the parameters \"" + names.get(firsts[i]) + "\" and \""
+                                + names.get(i)
+                                + "\" are two that lie in the same memory, as after set_data(...), and would part when they are"
+                                + " converted. Register one parameter under both names");
+            }
+        }
     }
 
     private static boolean isOf(List<String> modules, String member) {
@@ -92,7 +110,7 @@ public final class MasterWeights {
         }
         boolean keeps = stays || !parameter.is_floating_point();
         if (parameter.requires_grad()) {
-            masters.put(address, keeps ? parameter : copyOf(parameter));
+            masters.put(address, keeps ? parameter.retainReference() : copyOf(parameter));
         }
         narrow(parameter, keeps);
     }
@@ -100,7 +118,7 @@ public final class MasterWeights {
     private static Tensor copyOf(Tensor parameter) {
         Tensor master = parameter.detach().to(ScalarType.Float).clone();
         master.set_requires_grad(true);
-        return master;
+        return master.retainReference(); // no scope of the program's may take it away
     }
 
     private void narrow(Tensor tensor, boolean stays) {

@@ -25,6 +25,11 @@ record ModuleField(Module owner, Field field) {
         return fields;
     }
 
+    /** Whether hvd may look at it. */
+    boolean isOpen() {
+        return field.trySetAccessible();
+    }
+
     Object value() {
         try {
             field.setAccessible(true);

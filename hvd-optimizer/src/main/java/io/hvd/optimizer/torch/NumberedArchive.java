@@ -1,21 +1,35 @@
 package io.hvd.optimizer.torch;
 
+import io.hvd.optimizer.StateOwner;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.IValue;
 import org.bytedeco.pytorch.InputArchive;
 import org.bytedeco.pytorch.OutputArchive;
+import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.StringVector;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorOptions;
+import org.bytedeco.pytorch.global.torch;
 
 /**
  * Copies the archive of an optimizer so that equal states become equal bytes. LibTorch names the state
  * of a parameter by the parameter's address, and writes the states in the order of a hash table. In the
- * copy parameters are numbered from 1 in the order of their groups, and everything is sorted by name.
+ * copy parameters are numbered from 1 in the order of their groups, and everything is sorted by name. A parameter that a group
+ * names again has one number and one place.
  * LibTorch reads both: it takes the names for mere names.
  */
 final class NumberedArchive {
-    private static final String PARAMETER_OF_GROUP = "params/";
+    /** What the names of a group's parameters begin with, in the order of the group. */
+    static final String PARAMETER_OF_GROUP = "params/";
+
+    private static final String SIZE_OF_GROUP = PARAMETER_OF_GROUP + "size";
 
     private final Map<String, String> numbers = new HashMap<>();
 
@@ -27,23 +41,70 @@ final class NumberedArchive {
         archive.write(from, to);
     }
 
-    private void number(InputArchive from) {
-        for (String key : keys(from)) {
-            IValue value = value(from, key);
-            if (value.isModule()) {
-                number(child(from, key));
-            } else if (key.startsWith(PARAMETER_OF_GROUP) && value.isString()) {
-                numbers.put(value.toStringRef().getString(), String.valueOf(numbers.size() + 1));
-            }
+    /** Whether a parameter stands several times in the groups. */
+    static boolean repeats(InputArchive archive) {
+        NumberedArchive read = new NumberedArchive();
+        try (PointerScope scope = new PointerScope()) {
+            return read.number(archive) > read.numbers.size();
         }
     }
 
-    private void write(InputArchive from, OutputArchive to) {
-        Map<String, String> sorted = new TreeMap<>();
-        for (String key : keys(from)) {
-            sorted.put(numbers.getOrDefault(key, key), key);
+    /** @return the number of places in the groups */
+    private int number(InputArchive from) {
+        int places = 0;
+        if (has(from, SIZE_OF_GROUP)) {
+            List<String> members = members(from);
+            members.forEach(member -> numbers.putIfAbsent(member, String.valueOf(numbers.size() + 1)));
+            return members.size();
         }
-        sorted.forEach((name, key) -> writeEntry(from, key, to, name));
+        for (String key : keys(from)) {
+            if (value(from, key).isModule()) {
+                places += number(child(from, key));
+            }
+        }
+        return places;
+    }
+
+    /** The parameters of a group, as the archive calls them, in their order. */
+    private static List<String> members(InputArchive group) {
+        List<String> members = new ArrayList<>();
+        Set<String> keys = Set.of(keys(group));
+        for (int i = 0; keys.contains(PARAMETER_OF_GROUP + i); i++) {
+            IValue value = value(group, PARAMETER_OF_GROUP + i);
+            if (!value.isString()) {
+                throw StateOwner.mismatch("\"" + PARAMETER_OF_GROUP + i + "\" of its archive is a "
+                        + value.tagKind().getString() + ", expected a string");
+            }
+            members.add(value.toStringRef().getString());
+        }
+        return members;
+    }
+
+    private void write(InputArchive from, OutputArchive to) {
+        TreeMap<String, Runnable> sorted = new TreeMap<>();
+        boolean isGroup = has(from, SIZE_OF_GROUP);
+        for (String key : keys(from)) {
+            if (!isGroup || !key.startsWith(PARAMETER_OF_GROUP)) {
+                String name = numbers.getOrDefault(key, key);
+                sorted.put(name, () -> writeEntry(from, key, to, name));
+            }
+        }
+        if (isGroup) {
+            addMembers(members(from).stream().distinct().map(numbers::get).toList(), to, sorted);
+        }
+        sorted.values().forEach(Runnable::run);
+    }
+
+    /** Adds the entries of a group that name its parameters. */
+    static void addMembers(List<String> members, OutputArchive to, Map<String, Runnable> sorted) {
+        for (int i = 0; i < members.size(); i++) {
+            String key = PARAMETER_OF_GROUP + i;
+            IValue number = new IValue(members.get(i));
+            sorted.put(key, () -> to.write(key, number));
+        }
+        Tensor size =
+                torch.full(new long[0], new Scalar((long) members.size()), new TensorOptions(torch.ScalarType.Long));
+        sorted.put(SIZE_OF_GROUP, () -> to.write(SIZE_OF_GROUP, size));
     }
 
     private void writeEntry(InputArchive from, String key, OutputArchive to, String name) {
@@ -54,12 +115,13 @@ final class NumberedArchive {
             to.write(name, child);
         } else if (value.isTensor()) {
             to.write(name, value.toTensor());
-        } else if (value.isString()) {
-            String text = value.toStringRef().getString();
-            to.write(name, new IValue(numbers.getOrDefault(text, text)));
         } else {
             to.write(name, value);
         }
+    }
+
+    static boolean has(InputArchive archive, String key) {
+        return Arrays.asList(keys(archive)).contains(key);
     }
 
     static String[] keys(InputArchive archive) {

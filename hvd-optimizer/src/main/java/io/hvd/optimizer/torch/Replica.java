@@ -4,9 +4,11 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.Device;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.BiFunction;
 import org.bytedeco.javacpp.PointerScope;
@@ -33,7 +35,7 @@ record Replica<M extends Module>(
         TreeMap<String, Tensor> buffers,
         Map<String, Long> versions) {
     static <M extends Module> Replica<M> of(int number, Device device, M module) {
-        Objects.requireNonNull(module, "the module that the factory has made");
+        KeptModule.keep(Objects.requireNonNull(module, "the module that the factory has made"));
         org.bytedeco.pytorch.Device place = device.isCpu()
                 ? new org.bytedeco.pytorch.Device(torch.DeviceType.CPU)
                 : new org.bytedeco.pytorch.Device(torch.DeviceType.CUDA, (byte) device.index());
@@ -61,8 +63,10 @@ record Replica<M extends Module>(
         return parts;
     }
 
-    /** No scope of the program's may take the tensors away. */
+    /** What the module has under several names is copied once. No scope of the program's may take the tensors away. */
     private static TreeMap<String, Tensor> kept(TreeMap<String, Tensor> tensors) {
+        Set<Long> known = new HashSet<>();
+        tensors.values().removeIf(tensor -> !known.add(DistinctParameters.identity(tensor)));
         tensors.values().forEach(Tensor::retainReference);
         return tensors;
     }

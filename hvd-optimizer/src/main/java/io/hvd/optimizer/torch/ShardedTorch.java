@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.stream.IntStream;
 import org.bytedeco.pytorch.Optimizer;
 import org.bytedeco.pytorch.StringTensorDict;
 import org.bytedeco.pytorch.StringTensorDictItemVector;
@@ -41,8 +42,7 @@ final class ShardedTorch implements ShardedState, GradientSource, GradientArithm
 
     static ShardedTorch of(ProcessSet set, StringTensorDict named, Function<TensorVector, Optimizer> make) {
         List<Tensor> trainable = trainable(named);
-        int[] owners = ShardedOptimizer.owners(
-                set, trainable.stream().mapToLong(Tensor::nbytes).toArray());
+        int[] owners = owners(set, trainable);
         int rank = set.included() ? set.rank() : 0;
         TensorVector share = new TensorVector();
         for (int i = 0; i < owners.length; i++) {
@@ -53,6 +53,17 @@ final class ShardedTorch implements ShardedState, GradientSource, GradientArithm
         Optimizer inner = make.apply(share);
         requireOneGroup(inner, share.size());
         return new ShardedTorch(inner, TorchOptimizer.ofShare(inner, named), owners, rank);
+    }
+
+    /** Parameters in the same memory are stepped on one rank: another rank's values would overwrite this one's step. */
+    private static int[] owners(ProcessSet set, List<Tensor> trainable) {
+        int[] firsts = SharedStorage.firsts(trainable);
+        long[] bytes = new long[firsts.length];
+        for (int i = 0; i < firsts.length; i++) {
+            bytes[firsts[i]] += trainable.get(i).nbytes();
+        }
+        int[] owners = ShardedOptimizer.owners(set, bytes);
+        return IntStream.of(firsts).map(first -> owners[first]).toArray();
     }
 
     private static void requireOneGroup(Optimizer inner, long share) {

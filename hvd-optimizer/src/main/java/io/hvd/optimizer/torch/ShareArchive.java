@@ -5,16 +5,12 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
 import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.IValue;
 import org.bytedeco.pytorch.InputArchive;
 import org.bytedeco.pytorch.OutputArchive;
-import org.bytedeco.pytorch.Scalar;
-import org.bytedeco.pytorch.Tensor;
-import org.bytedeco.pytorch.TensorOptions;
-import org.bytedeco.pytorch.global.torch;
-import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /**
  * Puts the archives of shares together to that of an optimizer over all parameters, and takes shares from it. All are of the form
@@ -30,7 +26,6 @@ final class ShareArchive {
     private static final String STATE = "state";
     private static final String GROUPS = "param_groups";
     private static final String GROUP = "param_groups/0";
-    private static final String MEMBERS = "params/";
 
     /** Where the buffers of one parameter are; the archive is null if there are none. */
     private record Source(InputArchive archive, String number) {}
@@ -75,7 +70,7 @@ final class ShareArchive {
     static long stateBytes(byte[] archive) {
         try (PointerScope scope = new PointerScope()) {
             InputArchive opened = open(archive);
-            return has(opened, STATE) ? bytes(NumberedArchive.child(opened, STATE)) : 0;
+            return NumberedArchive.has(opened, STATE) ? bytes(NumberedArchive.child(opened, STATE)) : 0;
         }
     }
 
@@ -96,10 +91,6 @@ final class ShareArchive {
         InputArchive archive = new InputArchive();
         archive.load_from(new BytePointer(bytes), bytes.length);
         return archive;
-    }
-
-    private static boolean has(InputArchive archive, String key) {
-        return Arrays.asList(NumberedArchive.keys(archive)).contains(key);
     }
 
     private static byte[] write(InputArchive template, List<Source> sources) {
@@ -125,8 +116,8 @@ final class ShareArchive {
         for (int i = 0; i < sources.size(); i++) {
             Source source = sources.get(i);
             if (source.archive != null
-                    && has(source.archive, STATE)
-                    && has(NumberedArchive.child(source.archive, STATE), source.number)) {
+                    && NumberedArchive.has(source.archive, STATE)
+                    && NumberedArchive.has(NumberedArchive.child(source.archive, STATE), source.number)) {
                 byNumber.put(String.valueOf(i + 1), source);
             }
         }
@@ -152,17 +143,13 @@ final class ShareArchive {
     private static void writeGroup(InputArchive from, int members, OutputArchive out) {
         TreeMap<String, Runnable> entries = new TreeMap<>();
         for (String key : NumberedArchive.keys(from)) {
-            if (!key.startsWith(MEMBERS)) {
+            if (!key.startsWith(NumberedArchive.PARAMETER_OF_GROUP)) {
                 entries.put(key, () -> copy(from, key, out, key));
             }
         }
-        for (int i = 0; i < members; i++) {
-            IValue number = new IValue(String.valueOf(i + 1));
-            String key = MEMBERS + i;
-            entries.put(key, () -> out.write(key, number));
-        }
-        Tensor size = torch.full(new long[0], new Scalar((long) members), new TensorOptions(ScalarType.Long));
-        entries.put(MEMBERS + "size", () -> out.write(MEMBERS + "size", size));
+        List<String> numbers =
+                IntStream.rangeClosed(1, members).mapToObj(String::valueOf).toList();
+        NumberedArchive.addMembers(numbers, out, entries);
         entries.values().forEach(Runnable::run);
     }
 

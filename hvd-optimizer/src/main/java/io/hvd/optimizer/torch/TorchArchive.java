@@ -1,6 +1,5 @@
 package io.hvd.optimizer.torch;
 
-import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.StateSize;
 import java.io.ByteArrayOutputStream;
@@ -30,24 +29,16 @@ final class TorchArchive {
         }
     }
 
-    /** What {@link #read} takes, the same bytes for the same state. */
+    /** The optimizer's archive, the same bytes for the same state. */
     static byte[] writeState(Optimizer optimizer) {
-        byte[] addressed = write(optimizer::save, StateSize.LARGEST);
-        try (PointerScope scope = new PointerScope()) {
-            return write(
-                    numbered -> open(addressed, archive -> NumberedArchive.copy(archive, numbered)), StateSize.LARGEST);
-        }
+        return numbered(write(optimizer::save, StateSize.LARGEST));
     }
 
-    static void read(byte[] bytes, Consumer<InputArchive> load) {
-        try {
-            open(bytes, load);
-        } catch (RuntimeException e) {
-            throw new HvdException(
-                    ErrorId.STATE_MISMATCH,
-                    "the optimizer state is damaged; LibTorch says: "
-                            + e.getMessage().lines().findFirst().orElse(""),
-                    e);
+    /** Writes an archive in the form of {@link NumberedArchive}. */
+    static byte[] numbered(byte[] archive) {
+        try (PointerScope scope = new PointerScope()) {
+            return write(
+                    numbered -> open(archive, opened -> NumberedArchive.copy(opened, numbered)), StateSize.LARGEST);
         }
     }
 

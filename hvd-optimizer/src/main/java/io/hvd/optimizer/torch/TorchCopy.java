@@ -28,6 +28,21 @@ final class TorchCopy {
         }
     }
 
+    /** Whether two hvd tensors of the same type and size have the same elements to the bit, NaN too. */
+    static boolean sameBytes(Tensor one, Tensor other, org.bytedeco.pytorch.Tensor like) {
+        try (PointerScope scope = new PointerScope();
+                NoGradGuard guard = new NoGradGuard()) {
+            return bytes(view(one, like)).equal(bytes(view(other, like)));
+        } finally {
+            Reference.reachabilityFence(one);
+            Reference.reachabilityFence(other);
+        }
+    }
+
+    private static org.bytedeco.pytorch.Tensor bytes(org.bytedeco.pytorch.Tensor tensor) {
+        return tensor.reshape(-1).view(torch.ScalarType.Byte);
+    }
+
     /** LibTorch's view of hvd's memory on a GPU; of memory on the host, which may lie in a Java array, a copy. */
     private static org.bytedeco.pytorch.Tensor view(Tensor from, org.bytedeco.pytorch.Tensor like) {
         long[] sizes = from.shape().toArray();

@@ -45,7 +45,7 @@ record TorchLayout<S>(BatchLayout<S> layout) {
                 .toArray();
         try (TensorOptions options = new TensorOptions(typeOf(field.type()));
                 MemoryFormatOptional any = new MemoryFormatOptional()) {
-            return torch.empty(sizes, options, any);
+            return torch.empty(sizes, options, any).retainReference(); // until the loader closes the batch
         }
     }
 
@@ -75,7 +75,8 @@ record TorchLayout<S>(BatchLayout<S> layout) {
                 TensorOptions type = new TensorOptions(typeOf(field.dtype()));
                 TensorOptions options = type.device(place)) {
             return torch.from_blob(
-                    TorchCopy.pointer(memory.address()), field.shape().toArray(), options);
+                            TorchCopy.pointer(memory.address()), field.shape().toArray(), options)
+                    .retainReference();
         }
     }
 

@@ -9,6 +9,7 @@ import io.hvd.optimizer.GradientSource;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.optimizer.Parameter;
 import io.hvd.optimizer.ShardedOptimizer;
+import io.hvd.optimizer.StateOwner;
 import java.lang.ref.Reference;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -37,6 +38,9 @@ import org.bytedeco.pytorch.TensorVector;
  * <p>Each gradient is averaged in a slot of ours and then becomes {@code parameter.grad()}, which stays
  * an alias of the slot until gradients are zeroed. LibTorch itself needs no change.
  *
+ * <p>A parameter that a module has under several names is one, called by the first: it travels and is stepped once. LibTorch's {@code
+ * parameters()} repeats it, and the repetition is taken out of the optimizer's parameter group.
+ *
  * <p>A model may get one optimizer after the other: a gradient announces itself to the one that was wrapped last.
  * An earlier one that is used all the same averages in its step.
  */
@@ -44,6 +48,9 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
     private final org.bytedeco.pytorch.Optimizer inner;
     private final List<GradientSlot> slots = new ArrayList<>();
     private final List<Parameter> parameters = new ArrayList<>();
+    /** The parameters by the identity of what the optimizer steps. */
+    private final Map<Long, Parameter> stepped = new HashMap<>();
+
     private final List<GradientHook.Receiver> receivers = new ArrayList<>();
     private final boolean sparseAsDense;
     /** Names of the parameters whose gradients travel as rows. */
@@ -72,10 +79,10 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
      * Names the parameters by their parameter group and their place in it, such as {@code allreduce.noname.0.3}.
      */
     public TorchOptimizer(org.bytedeco.pytorch.Optimizer inner) {
-        this(inner, numbered(inner));
+        this(inner, namedByPlace(inner));
     }
 
-    private static StringTensorDict numbered(org.bytedeco.pytorch.Optimizer inner) {
+    private static StringTensorDict namedByPlace(org.bytedeco.pytorch.Optimizer inner) {
         StringTensorDict names = new StringTensorDict();
         OptimizerParamGroupVector groups = inner.param_groups();
         for (long i = 0; i < groups.size(); i++) {
@@ -141,18 +148,49 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
         }
         TorchRuntime.shareCores();
         TorchHalves.install();
-        this.inner = inner;
+        this.inner = inner.retainReference(); // which no scope of the program's may take away from this one
         this.masters = masters;
         this.sparseAsDense = sparseAsDense;
         this.share = share;
-        this.sparse = sparse;
+        this.sparse = firstNames(namedParameters, sparse);
         addSlots(namedParameters.items(), exchange);
+        DistinctParameters.in(inner, this::nameOf);
         requireTrainable(namedParameters);
-        requireKnown(sparse);
+        requireKnown(this.sparse);
         Reference.reachabilityFence(namedParameters); // which owns the items, and may be the program's last reference
         requireSameAs(inner);
         this.rates = new GroupRates(inner);
-        this.state = new TorchState(inner, parameters);
+        this.state = new TorchState(inner, parameters, numbered(), new StateArchive(inner, this::nameOf));
+    }
+
+    private String nameOf(org.bytedeco.pytorch.Tensor tensor) {
+        return parameterOf(tensor).map(Parameter::name).orElse("a frozen parameter");
+    }
+
+    private Optional<Parameter> parameterOf(org.bytedeco.pytorch.Tensor tensor) {
+        return Optional.ofNullable(stepped.get(DistinctParameters.identity(tensor)));
+    }
+
+    /** The parameters in the order in which LibTorch's archive numbers them; those of the whole, where this one steps a share. */
+    private List<String> numbered() {
+        if (share) {
+            return parameters.stream().map(StateOwner::line).toList();
+        }
+        List<String> lines = new ArrayList<>();
+        OptimizerParamGroupVector groups = inner.param_groups();
+        for (long i = 0; i < groups.size(); i++) {
+            if (i > 0) {
+                lines.add("parameter group " + i);
+            }
+            TensorVector members = groups.get(i).params();
+            for (long j = 0; j < members.size(); j++) {
+                var member = members.get(j);
+                lines.add(parameterOf(member)
+                        .map(StateOwner::line)
+                        .orElseGet(() -> "frozen " + member.scalar_type().intern() + TorchTensors.shape(member)));
+            }
+        }
+        return lines;
     }
 
     /** With gradients of all parameters, of which the optimizer steps some. */
@@ -206,16 +244,34 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
             // A reference of our own: the one in the dictionary goes when the caller's dictionary does.
             var value = new org.bytedeco.pytorch.Tensor(items.get(i).access());
             // A parameter that several modules share travels once, under its first name.
-            if (value.requires_grad() && known.add(identity(value))) {
+            if (value.requires_grad() && known.add(DistinctParameters.identity(value))) {
                 String name = items.get(i).key().getString();
-                var stepped = masters == null ? value : masters.of(value);
-                GradientSlot slot =
-                        new GradientSlot(name, value, stepped, exchange.apply(value), sparse.contains(name));
+                var master = masters == null ? value : masters.of(value);
+                GradientSlot slot = new GradientSlot(name, value, master, exchange.apply(value), sparse.contains(name));
                 slots.add(slot);
                 slot.exchange().ifPresent(exchanges::add);
-                parameters.add(new Parameter(name, TorchTensors.alias(name, stepped), slot.alias()));
+                var parameter = new Parameter(name, TorchTensors.alias(name, master), slot.alias());
+                parameters.add(parameter);
+                stepped.put(DistinctParameters.identity(master), parameter);
             }
         }
+    }
+
+    /** A parameter that several modules share may be meant by any of its names. */
+    private static Set<String> firstNames(StringTensorDict named, Set<String> names) {
+        Map<Long, String> firsts = new HashMap<>();
+        Set<String> found = new HashSet<>();
+        StringTensorDictItemVector items = named.items();
+        for (long i = 0; i < items.size() && !names.isEmpty(); i++) {
+            String name = items.get(i).key().getString();
+            String first = firsts.computeIfAbsent(
+                    DistinctParameters.identity(items.get(i).access()), identity -> name);
+            if (names.contains(name)) {
+                found.add(first);
+            }
+        }
+        names.stream().filter(name -> !named.contains(name)).forEach(found::add); // which are refused later
+        return Set.copyOf(found);
     }
 
     private void requireKnown(Set<String> names) {
@@ -260,7 +316,7 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
         Set<Long> stepped = trainable(optimizer);
         Set<Long> unnamed = new HashSet<>(stepped);
         List<String> notStepped = slots.stream()
-                .filter(slot -> !unnamed.remove(identity(slot.master())))
+                .filter(slot -> !unnamed.remove(DistinctParameters.identity(slot.master())))
                 .map(GradientSlot::name)
                 .toList();
         if (!unnamed.isEmpty() || (!share && !notStepped.isEmpty())) {
@@ -279,15 +335,11 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
             TensorVector members = groups.get(i).params();
             for (long j = 0; j < members.size(); j++) {
                 if (members.get(j).requires_grad()) {
-                    all.add(identity(members.get(j)));
+                    all.add(DistinctParameters.identity(members.get(j)));
                 }
             }
         }
         return all;
-    }
-
-    private static long identity(org.bytedeco.pytorch.Tensor tensor) {
-        return tensor.unsafeGetTensorImpl().address();
     }
 
     @Override

@@ -1,17 +1,14 @@
 package io.hvd.optimizer.torch;
 
-import io.hvd.error.ErrorId;
-import io.hvd.error.HvdException;
 import io.hvd.optimizer.Parameter;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
-import java.io.IOException;
-import java.io.UncheckedIOException;
+import io.hvd.optimizer.StateOwner;
+import io.hvd.optimizer.StateSize;
+import java.nio.BufferUnderflowException;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.function.UnaryOperator;
+import java.util.zip.CRC32C;
 import org.bytedeco.pytorch.Optimizer;
 
 /**
@@ -19,26 +16,41 @@ import org.bytedeco.pytorch.Optimizer;
  * number only, so a head is put before it that says whose state it is:
  *
  * <pre>
+ * int  a mark
+ * int  CRC-32C of all that follows, since LibTorch reads a damaged archive as it is
  * int  length of the words
- * ...  kind of optimizer, then name and shape of each parameter, one per line
+ * ...  the words of a {@link StateOwner}, with the parameters in the order in which the archive numbers them
  * byte 1 if the optimizer has made a step, 0 if there is nothing to remember yet
  * ...  LibTorch's archive
  * </pre>
+ *
+ * States of hvd before there were marks begin with the length of the words; their parameters are in the order of the model's names.
  */
 final class TorchState {
+    private static final int SUMMED_FROM = 2 * Integer.BYTES;
+
     private final Optimizer optimizer;
-    private final String owner;
+    private final StateOwner owner;
+    /** The words before there were marks. */
+    private final StateOwner byNames;
+
+    private final StateArchive archive;
     private boolean stepped;
 
-    TorchState(Optimizer optimizer, List<Parameter> parameters) {
+    /**
+     * @param parameters in the order of the model's names
+     * @param numbered a line of {@link StateOwner} for each parameter, in the order of the numbers in the archive
+     * @param archive checks what LibTorch is to read
+     */
+    TorchState(Optimizer optimizer, List<Parameter> parameters, List<String> numbered, StateArchive archive) {
         this.optimizer = optimizer;
-        StringBuilder words = new StringBuilder(optimizer.getClass().getSimpleName());
-        parameters.forEach(parameter -> words.append('\n')
-                .append(parameter.name())
-                .append(' ')
-                .append(parameter.value().dtype())
-                .append(parameter.value().shape()));
-        this.owner = words.toString();
+        this.owner = StateOwner.ofLines(kind(optimizer), numbered);
+        this.byNames = StateOwner.of(kind(optimizer), parameters);
+        this.archive = archive;
+    }
+
+    private static String kind(Optimizer optimizer) {
+        return optimizer.getClass().getSimpleName();
     }
 
     /** The optimizer has made a step. */
@@ -51,18 +63,19 @@ final class TorchState {
     }
 
     /** A state with this archive. */
-    byte[] headed(byte[] archive) {
-        byte[] words = owner.getBytes(StandardCharsets.UTF_8);
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        try (DataOutputStream out = new DataOutputStream(bytes)) {
-            out.writeInt(words.length);
-            out.write(words);
-            out.writeBoolean(stepped);
-            out.write(archive);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-        return bytes.toByteArray();
+    byte[] headed(byte[] archived) {
+        byte[] words = owner.words().getBytes(StandardCharsets.UTF_8);
+        long length = SUMMED_FROM + Integer.BYTES + words.length + 1L + archived.length;
+        ByteBuffer bytes = ByteBuffer.allocate(StateSize.require(owner.kind(), length));
+        bytes.putInt(StateOwner.Mark.TORCH.number()).putInt(0);
+        bytes.putInt(words.length).put(words).put((byte) (stepped ? 1 : 0)).put(archived);
+        return bytes.putInt(Integer.BYTES, sum(bytes.array())).array();
+    }
+
+    private static int sum(byte[] state) {
+        CRC32C sum = new CRC32C();
+        sum.update(state, SUMMED_FROM, state.length - SUMMED_FROM);
+        return (int) sum.getValue();
     }
 
     void load(byte[] state) {
@@ -71,39 +84,48 @@ final class TorchState {
 
     /** @param part takes from the state's archive the one that the optimizer reads */
     void load(byte[] state, UnaryOperator<byte[]> part) {
-        try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(state))) {
-            int length = in.readInt();
-            if (length < 0 || length > in.available()) {
-                throw mismatch("these " + state.length + " bytes are none", null);
+        StateOwner.Mark.TORCH.requireNoOther(state);
+        ByteBuffer bytes = ByteBuffer.wrap(state);
+        try {
+            StateOwner expected = byNames;
+            UnaryOperator<byte[]> own = archived -> part.apply(StateArchive.distinct(archived));
+            if (StateOwner.Mark.TORCH.begins(state)) {
+                expected = owner;
+                own = part;
+                requireWhole(state, bytes.getInt(Integer.BYTES));
+                bytes.position(SUMMED_FROM);
             }
-            requireSameOwner(new String(in.readNBytes(length), StandardCharsets.UTF_8));
-            boolean otherStepped = in.readBoolean();
+            expected.requireSame(words(bytes));
+            boolean otherStepped = bytes.get() != 0;
             if (stepped && !otherStepped) {
-                throw mismatch(
+                throw StateOwner.mismatch(
                         "it is of an optimizer that has made no step, and LibTorch cannot forget the steps that this"
-                                + " one has made; make a new one",
-                        null);
+                                + " one has made; make a new one");
             }
-            TorchArchive.read(part.apply(in.readAllBytes()), optimizer::load);
+            byte[] archived = new byte[bytes.remaining()];
+            bytes.get(archived);
+            archive.load(archived, own);
             stepped = otherStepped;
-        } catch (IOException e) {
-            throw mismatch("these " + state.length + " bytes are none", e);
+        } catch (BufferUnderflowException e) {
+            throw StateOwner.mismatch("these " + state.length + " bytes are none");
         }
     }
 
-    private void requireSameOwner(String other) {
-        List<String> found = other.lines().toList();
-        List<String> expected = owner.lines().toList();
-        for (int i = 0; i < Math.max(found.size(), expected.size()); i++) {
-            String left = i < found.size() ? found.get(i) : "no more parameters";
-            String right = i < expected.size() ? expected.get(i) : "no more parameters";
-            if (!left.equals(right)) {
-                throw mismatch("it is of \"" + left + "\" where this optimizer has \"" + right + "\"", null);
-            }
+    private static void requireWhole(byte[] state, int expected) {
+        int found = state.length < SUMMED_FROM ? ~expected : sum(state);
+        if (found != expected) {
+            throw StateOwner.mismatch("its " + state.length + " bytes are damaged: their CRC-32C is "
+                    + Integer.toHexString(found) + ", expected " + Integer.toHexString(expected));
         }
     }
 
-    private static HvdException mismatch(String how, IOException cause) {
-        return new HvdException(ErrorId.STATE_MISMATCH, "the optimizer state does not fit: " + how, cause);
+    private static String words(ByteBuffer bytes) {
+        int length = bytes.getInt();
+        if (length < 0 || length > bytes.remaining()) {
+            throw new BufferUnderflowException();
+        }
+        byte[] words = new byte[length];
+        bytes.get(words);
+        return new String(words, StandardCharsets.UTF_8);
     }
 }

@@ -128,7 +128,8 @@ public final class TorchTensors {
 
     private static TreeMap<String, Tensor> aliases(StringTensorDict named) {
         TreeMap<String, Tensor> aliases = new TreeMap<>();
-        references(named).forEach((name, tensor) -> aliases.put(name, alias(name, tensor)));
+        // The program sees tensors of hvd, to which no PointerScope applies.
+        references(named).forEach((name, tensor) -> aliases.put(name, alias(name, tensor.retainReference())));
         return aliases;
     }
 

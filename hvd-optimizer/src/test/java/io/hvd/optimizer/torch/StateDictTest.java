@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.lang.ref.Reference;
 import java.util.Map;
@@ -98,5 +100,58 @@ class StateDictTest {
     void aStreamIsRefusedForATensorOnTheCpu() {
         assertThatThrownBy(() -> TorchTensors.alias("t", Models.tensor(1), 7L))
                 .hasMessageContainingAll("\"t\"", "on the CPU", "stream 7");
+    }
+
+    /** One layer under two names, one weight under two names, and two parameters in the same memory. */
+    private static final class Tied extends Module {
+        private final LinearImpl encoder = register_module("encoder", new LinearImpl(2, 2));
+        private final LinearImpl other = register_module("other", new LinearImpl(2, 2));
+
+        private Tied() {
+            register_module("decoder", encoder);
+            register_parameter("weight", encoder.weight(), true);
+            other.weight().set_data(encoder.weight());
+        }
+    }
+
+    @Test
+    void bothNamesOfATiedWeightAreSavedAndEitherIsEnough() {
+        Tied net = new Tied();
+        TreeMap<String, Tensor> state = StateDict.of(net);
+        assertThat(state)
+                .containsOnlyKeys(
+                        "decoder.bias",
+                        "decoder.weight",
+                        "encoder.bias",
+                        "encoder.weight",
+                        "other.bias",
+                        "other.weight",
+                        "weight");
+        for (String name : new String[] {"decoder.weight", "encoder.weight", "other.weight", "weight"}) {
+            TreeMap<String, Tensor> one = new TreeMap<>(state);
+            one.keySet().removeIf(each -> each.endsWith("weight") || each.equals("decoder.bias"));
+            one.put(name, Tensor.wrap(new float[] {1, 2, 3, Float.NaN}, DType.FLOAT32, Shape.of(2, 2)));
+            StateDict.load(net, one);
+            StateDict.of(net).forEach((each, found) -> {
+                if (each.endsWith("weight")) {
+                    assertThat(found.toFloatArray()).as(each).containsExactly(1, 2, 3, Float.NaN);
+                }
+            });
+        }
+        StateDict.load(net, StateDict.of(net));
+    }
+
+    @Test
+    void twoNamesOfATiedWeightWithDifferentValuesAreRefusedAndNothingChanges() {
+        Tied net = new Tied();
+        TreeMap<String, Tensor> state = StateDict.of(net);
+        float[] before = state.get("encoder.weight").toFloatArray();
+        float[] changed = before.clone();
+        changed[3] = 8;
+        state.put("encoder.weight", Tensor.wrap(changed, DType.FLOAT32, Shape.of(2, 2)));
+        refused(net, state, "\"decoder.weight\" and \"encoder.weight\" are two names", "different values");
+        state.keySet().removeIf(name -> name.endsWith("weight"));
+        refused(net, state, "it has [", "expected [");
+        assertThat(StateDict.of(net).get("weight").toFloatArray()).isEqualTo(before);
     }
 }

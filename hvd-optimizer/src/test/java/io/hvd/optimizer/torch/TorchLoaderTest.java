@@ -15,6 +15,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
+import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Tensor;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -61,6 +62,31 @@ class TorchLoaderTest {
 
     private static int[] numbers() {
         return IntStream.range(0, SAMPLES).toArray();
+    }
+
+    /** A step's scope may end between a batch's coming and its use. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 2})
+    void aBatchStaysUntilTheNextOneWhateverScopeItCameIn(int workers) {
+        try (TorchLoader<Integer> loader = loader(workers, numbers())) {
+            var batches = loader.iterator();
+            int next = 0;
+            while (batches.hasNext()) {
+                TorchBatch batch;
+                try (PointerScope scope = new PointerScope()) {
+                    batch = batches.next();
+                }
+                assertThat(batch.fields()).noneMatch(tensor -> tensor.isNull());
+                assertThat(batch.fields().get(1).data_ptr_long().get(0)).isEqualTo(10L * next);
+                next += batch.size();
+                Tensor label = batch.fields().get(1);
+                if (batches.hasNext()) {
+                    batch = batches.next();
+                    assertThat(label.isNull()).as("the batch before is closed").isTrue();
+                    next += batch.size();
+                }
+            }
+        }
     }
 
     @ParameterizedTest

@@ -9,6 +9,7 @@ import ai.djl.Model;
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.types.Shape;
 import ai.djl.training.EasyTrain;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.Trainer;
@@ -23,6 +24,7 @@ import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -358,6 +360,70 @@ class DistributedTrainerTest {
                     .hasMessageContainingAll("does not fit", "\"x\"", "Sgd", "01Linear_weight");
             return null;
         });
+    }
+
+    @Test
+    void aDamagedStateIsRefusedAndTheTrainingGoesOn() {
+        onTwo(false, (trainer, hvd) -> {
+            backward(trainer, hvd);
+            trainer.step();
+            byte[] state = trainer.saveOptimizerState();
+            for (int length = 0; length < state.length; length += 23) {
+                refused(trainer, Arrays.copyOf(state, length), "does not fit");
+            }
+            refused(trainer, Arrays.copyOf(state, state.length + 1), "1 bytes are left");
+            trainer.loadOptimizerState(state);
+            assertThat(trainer.saveOptimizerState()).isEqualTo(state);
+            backward(trainer, hvd);
+            trainer.step();
+            return null;
+        });
+    }
+
+    private static void refused(DistributedTrainer trainer, byte[] state, String... facts) {
+        assertThatThrownBy(() -> trainer.loadOptimizerState(state))
+                .isInstanceOfSatisfying(
+                        HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.STATE_MISMATCH))
+                .hasMessageContainingAll(facts);
+    }
+
+    /** 65,535 bytes are what Java's UTF has room for. */
+    @Test
+    void aStateHasRoomForTheNamesOfManyParameters() throws Exception {
+        Hvd.spawn(1, hvd -> {
+            try (Model model = TinyTask.deepModel(hvd, 1500);
+                    DistributedTrainer trainer = DistributedTrainer.of(hvd, model, TinyTask.config(sgd()))) {
+                trainer.initialize(new Shape(1, 1));
+                byte[] state = trainer.saveOptimizerState();
+                assertThat(state.length).isGreaterThan(65_535);
+                trainer.loadOptimizerState(state);
+            }
+            return null;
+        });
+    }
+
+    @Test
+    void aBlockThatStandsTwiceInTheNetIsOne() {
+        List<Map<String, float[]>> weights = Hvd.spawn(2, hvd -> {
+            try (Model model = TinyTask.tiedModel(hvd);
+                    DistributedTrainer trainer = DistributedTrainer.of(hvd, model, TinyTask.config(sgd()))) {
+                trainer.initialize(TinyTask.INPUT);
+                for (int i = 0; i < 3; i++) {
+                    backward(trainer, hvd);
+                    trainer.step();
+                    trainer.loadOptimizerState(trainer.saveOptimizerState());
+                }
+                assertThat(trainer.optimizer().parameters())
+                        .extracting(io.hvd.optimizer.Parameter::name)
+                        .containsExactly("01Linear_weight", "01Linear_bias", "03Linear_weight", "03Linear_bias");
+                return TinyTask.weights(model);
+            }
+        });
+        weights.get(0)
+                .forEach((name, values) ->
+                        assertThat(weights.get(1).get(name)).as(name).containsExactly(values));
+        assertThat(weights.get(0).get("02Linear_weight"))
+                .containsExactly(weights.get(0).get("01Linear_weight"));
     }
 
     @Test

@@ -53,6 +53,32 @@ final class TinyTask {
         return model;
     }
 
+    /** Many layers of one weight and one bias. */
+    static Model deepModel(HvdContext hvd, int layers) {
+        DjlEngine.load(hvd);
+        Model model = Model.newInstance("deep", Device.cpu());
+        SequentialBlock block = new SequentialBlock();
+        for (int layer = 0; layer < layers; layer++) {
+            block.add(Linear.builder().setUnits(1).build());
+        }
+        model.setBlock(block);
+        return model;
+    }
+
+    /** The first layer twice, and then another one. */
+    static Model tiedModel(HvdContext hvd) {
+        DjlEngine.load(hvd);
+        Model model = Model.newInstance("tied", Device.cpu());
+        Linear shared = Linear.builder().setUnits(3).build();
+        SequentialBlock block = new SequentialBlock()
+                .add(shared)
+                .add(shared)
+                .add(Linear.builder().setUnits(2).build());
+        block.setInitializer((manager, shape, type) -> waves(manager, shape, hvd.rank()), Parameter.Type.WEIGHT);
+        model.setBlock(block);
+        return model;
+    }
+
     static DefaultTrainingConfig config(Optimizer optimizer, TrainingListener... listeners) {
         return new DefaultTrainingConfig(Loss.l2Loss())
                 .optDevices(new Device[] {Device.cpu()})
