@@ -245,11 +245,13 @@ public final class Training {
 
     /** Why this rank asks for an end; null if it does not. */
     public String asksToCancel() {
-        String why = cancel.get();
         for (Supplier<String> each : cancelling) {
-            why = why == null ? each.get() : why;
+            String why = cancel.get() == null ? each.get() : null;
+            if (why != null) {
+                cancel(why); // it does not take that back
+            }
         }
-        return why;
+        return cancel.get();
     }
 
     /**
@@ -352,7 +354,9 @@ public final class Training {
         results = metrics.reduce(ranks);
     }
 
+    /** A cancel that came behind the last evaluation has changed nothing. */
     void end(int epochsDone) {
         epoch = epochsDone;
+        cancelled = !cancelReasons.isEmpty();
     }
 }

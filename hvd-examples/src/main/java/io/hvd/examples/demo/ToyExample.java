@@ -4,6 +4,7 @@ import io.hvd.InitOptions;
 import io.hvd.RankBody;
 import io.hvd.examples.Example;
 import io.hvd.examples.QuickRun;
+import io.hvd.examples.image.OutputFiles;
 import io.hvd.examples.training.TorchDevice;
 import java.util.List;
 import org.apache.commons.cli.CommandLine;
@@ -50,10 +51,14 @@ public final class ToyExample implements Example {
     @Override
     public RankBody<Integer> program(CommandLine line) throws ParseException {
         ToyOptions options = ToyOptions.from(line);
-        return hvd -> switch (options.part()) {
-            case ToyOptions.PIPELINE -> new ToyPipeline(hvd, options).run();
-            case ToyOptions.CHECKPOINT -> new ToyTraining(hvd, options).trainSaveAndLoad();
-            default -> new ToyTraining(hvd, options).train();
+        OutputFiles files = new OutputFiles().with("checkpoint", options.checkpoint());
+        return hvd -> {
+            files.require(hvd);
+            return switch (options.part()) {
+                case ToyOptions.PIPELINE -> new ToyPipeline(hvd, options).run();
+                case ToyOptions.CHECKPOINT -> new ToyTraining(hvd, options).trainSaveAndLoad();
+                default -> new ToyTraining(hvd, options).train();
+            };
         };
     }
 }

@@ -52,6 +52,10 @@ final class ImageTraining {
             throws ParseException, IOException {
         HvdContext hvd = start.hvd();
         options.requireRanks(hvd.size());
+        new OutputFiles()
+                .with("checkpoint", options.checkpoint())
+                .with("record-samples", options.series().samples().map(file -> TrainingSeries.ofRank(file, 0)))
+                .require(hvd);
         this.hvd = hvd;
         this.options = options;
         this.images = images;
@@ -77,7 +81,6 @@ final class ImageTraining {
     }
 
     private Evaluation train() throws IOException, ParseException, ExampleFailure {
-        new OutputFiles().with("checkpoint", options.checkpoint()).require(hvd);
         int firstEpoch = course.resume();
         optimizer.outermost().broadcastParameters(0);
         optimizer.outermost().broadcastOptimizerState(0);

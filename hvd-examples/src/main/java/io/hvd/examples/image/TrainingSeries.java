@@ -30,6 +30,7 @@ final class TrainingSeries implements TrainingCourse {
     private static final int SHARDS = 1 << 16;
 
     private final CheckpointFlags flags;
+    private final int epochs;
     private final ShardRandom random;
     private final HvdContext hvd;
     private final ImageClassifier model;
@@ -52,6 +53,7 @@ final class TrainingSeries implements TrainingCourse {
             RunStart start, TrainingOptions options, int images, ImageClassifier model, TrainingOptimizer optimizer)
             throws IOException {
         this.flags = options.series();
+        this.epochs = options.epochs();
         this.hvd = start.hvd();
         this.model = model;
         this.sampler = ElasticSampler.builder(images, hvd.size(), hvd.rank())
@@ -69,7 +71,12 @@ final class TrainingSeries implements TrainingCourse {
                 .build();
         this.vote = new TerminationVote(hvd, start.signal().orElseGet(TerminationSignal::listen));
         Optional<Path> file = flags.samples();
-        this.samples = file.isEmpty() ? null : Files.newBufferedWriter(Path.of(file.get() + "-" + hvd.rank()));
+        this.samples = file.isEmpty() ? null : Files.newBufferedWriter(ofRank(file.get(), hvd.rank()));
+    }
+
+    /** The file of a rank for its samples. */
+    static Path ofRank(Path file, int rank) {
+        return Path.of(file + "-" + rank);
     }
 
     private static String libTorch() throws IOException {
@@ -103,7 +110,11 @@ final class TrainingSeries implements TrainingCourse {
                         found.epoch() + 1);
             }
         });
-        return manifest.map(Manifest::epoch).orElse(0);
+        int epoch = manifest.map(Manifest::epoch).orElse(0);
+        if (epoch < epochs) {
+            checkpoints.requireWritable();
+        }
+        return epoch;
     }
 
     @Override

@@ -125,6 +125,16 @@ class ImageTrainingTest {
     }
 
     @Test
+    void aSeriesThatCannotBeWrittenIsRefusedBeforeTheFirstStep() throws Exception {
+        Path file = Files.createFile(folder.resolve("series"));
+        assertThatThrownBy(() -> inASeries(2, "--epochs 2"))
+                .hasStackTraceContaining("HVD-502")
+                .hasStackTraceContaining(file + " by rank 0")
+                .hasStackTraceContaining("expected a folder");
+        assertThat(folder.resolve("samples-1")).isEmptyFile();
+    }
+
+    @Test
     void aSeriesInTwoPartsEndsWithTheVeryTensorsOfOneInOnePart() throws Exception {
         String flags = "--lr 0.1 --momentum 0.5 --warmup-epochs 2 --lr-decay 0.5 --epochs 2";
         inASeries(2, flags);

@@ -53,8 +53,10 @@ public final class RunLog implements AutoCloseable {
     private final RunFacts facts;
     private final RunCardFile file;
     private final ScalarWriter scalars;
-    /** What was in the folder when this process began, until it is known where the training goes on; only on rank 0. */
+    /** What was in the folder when this process began; only on rank 0. */
     private Earlier earlier;
+    /** Whether it is known where the training goes on; only on rank 0. */
+    private boolean told;
 
     private long stepsBefore;
     /** The step of the last epoch that this process has recorded. */
@@ -147,8 +149,10 @@ public final class RunLog implements AutoCloseable {
     }
 
     private Object cutAfter(long stepsDone) throws IOException {
+        told = true;
         if (stepsDone == 0 && earlier.exists) {
             beginAnew();
+            earlier = Earlier.none(file);
         } else if (earlier.exists) {
             int rows = epochs.size();
             epochs.removeIf(row -> row.step() > stepsDone);
@@ -161,7 +165,6 @@ public final class RunLog implements AutoCloseable {
                         rows - epochs.size());
             }
         }
-        earlier = Earlier.none(file); // it is known from where on the record is this run's
         return null;
     }
 
@@ -246,7 +249,7 @@ public final class RunLog implements AutoCloseable {
     }
 
     private void requireGoingOn(long step) {
-        long last = earlier.exists && !epochs.isEmpty()
+        long last = !told && earlier.exists && !epochs.isEmpty()
                 ? epochs.get(epochs.size() - 1).step()
                 : 0;
         if (step <= last) {

@@ -197,14 +197,16 @@ class RunLogTest {
 
     /** The two documented pieces together; the number that the program may give does not matter. */
     @ParameterizedTest
-    @ValueSource(booleans = {false, true})
-    void besideAutoResumeTheRecordGoesOnWhereTheCheckpointDoes(boolean withZero) throws Exception {
+    @ValueSource(longs = {-1, 0, 99})
+    void besideAutoResumeTheRecordGoesOnWhereTheCheckpointDoes(long given) throws Exception {
         Path checkpoints = folder.resolve("checkpoints");
         int[] expected = {1, 3, 3};
         for (int start = 0; start < expected.length; start++) {
             int leaveAfter = start == 0 ? 4 : 0;
+            long claimed = start == 0 ? Math.min(given, 0) : given; // too large a number is none of the checkpoint's
             Hvd.spawn(2, hvd -> {
-                try (RunLog log = withZero ? RunLog.resume(hvd, folder, MINE, 0) : RunLog.resume(hvd, folder, MINE)) {
+                try (RunLog log =
+                        claimed < 0 ? RunLog.resume(hvd, folder, MINE) : RunLog.resume(hvd, folder, MINE, claimed)) {
                     return log.during(() -> resumable(hvd, log, checkpoints, leaveAfter, 5));
                 }
             });
@@ -227,6 +229,7 @@ class RunLogTest {
         Hvd.spawn(2, hvd -> {
             RunLog killed = RunLog.resume(hvd, folder, MINE, 4);
             killed.epochEnds(1, 6, Map.of("loss", 9.0));
+            assertThat(killed.stepsBefore()).isEqualTo(4);
             return 0;
         });
         assertThat(losses()).isEqualTo(2);
