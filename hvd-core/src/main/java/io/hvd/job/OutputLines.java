@@ -81,10 +81,10 @@ final class OutputLines extends OutputStream {
             this.lines = lines;
         }
 
-        /** In one piece: what is formatted may take its time, the first time above all. */
+        /** Formats first and then writes in one piece, since formatting may take its time, above all the first time. */
         @Override
         public PrintStream format(String format, Object... arguments) {
-            print(String.format(format, arguments));
+            print(String.format(Locale.getDefault(Locale.Category.FORMAT), format, arguments));
             return this;
         }
 
