@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
@@ -25,7 +26,7 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 final class OutputLines extends OutputStream {
     /** Far longer than the pieces of a line are apart, and too short for somebody who watches. */
-    private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+    private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
     /** What the daemons of Open MPI 4.1 and 5.0 read in one go. */
     private static final int AT_ONCE = 4096;
@@ -78,6 +79,19 @@ final class OutputLines extends OutputStream {
         Lines(OutputLines lines, Charset charset) {
             super(lines, false, charset);
             this.lines = lines;
+        }
+
+        /** Formats first and then writes in one piece, since formatting may take its time, above all the first time. */
+        @Override
+        public PrintStream format(String format, Object... arguments) {
+            print(String.format(Locale.getDefault(Locale.Category.FORMAT), format, arguments));
+            return this;
+        }
+
+        @Override
+        public PrintStream format(Locale locale, String format, Object... arguments) {
+            print(String.format(locale, format, arguments));
+            return this;
         }
     }
 

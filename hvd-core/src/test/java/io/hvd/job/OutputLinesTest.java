@@ -48,6 +48,25 @@ class OutputLinesTest {
         assertThat(seen()).containsExactly("rank 3 of 4 loss 0.500\n", "a\nb\n", "cd\n");
     }
 
+    /** The first use of a format loads classes, which takes long on a busy machine; the argument here takes longer. */
+    @Test
+    void aLineWhoseArgumentTakesItsTimeStaysWhole() {
+        PrintStream rank = OutputLines.over(system(), false, 3);
+        Object slow = new Object() {
+            @Override
+            public String toString() {
+                PrintStream other = OutputLines.over(system(), false, 4);
+                other.println("meanwhile");
+                return "slow";
+            }
+        };
+
+        rank.printf("a %s argument%n", slow);
+        rank.printf(Locale.ROOT, "and %s again%n", slow);
+
+        assertThat(seen()).containsExactly("meanwhile\n", "a slow argument\n", "meanwhile\n", "and slow again\n");
+    }
+
     @Test
     void aLineWithoutAnEndGoesOutAtAFlush() {
         PrintStream rank = OutputLines.over(system(), false, 0);
