@@ -60,13 +60,15 @@ final class CallOrder {
         } else if (request instanceof Request.Join) {
             agreed.add(call);
             joined.add(rank);
-            if (joined.size() == members.size()) {
-                joined.clear();
-            }
         } else {
             calls.get(rank).add(call);
         }
         compareHeads();
+    }
+
+    /** All ranks have joined, or the join has failed: every rank's calls count again. */
+    void joinEnded() {
+        joined.clear();
     }
 
     /** A rank makes no more calls. */
