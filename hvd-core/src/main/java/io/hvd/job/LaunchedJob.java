@@ -82,6 +82,13 @@ final class LaunchedJob implements SpawnedJob {
         guards.get(thread).threw(Thread.currentThread(), cause);
     }
 
+    /** As a body that throws, it ends all processes. */
+    @Override
+    public void cancel(String why) {
+        guards.get(0).threw(Thread.currentThread(), new HvdException(ErrorId.SHUT_DOWN, why));
+        hybrids.forEach(hybrid -> hybrid.giveUp(why));
+    }
+
     private void requireSlurmsProcesses(int process, int processes) {
         config.slurm().flatMap(slurm -> slurm.whyOtherJob(process, processes)).ifPresent(why -> {
             throw new HvdException(ErrorId.INIT_FAILED, why);

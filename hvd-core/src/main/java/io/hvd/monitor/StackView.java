@@ -2,6 +2,7 @@ package io.hvd.monitor;
 
 import io.hvd.trace.CallSite;
 import java.util.Arrays;
+import java.util.List;
 import java.util.stream.Collectors;
 
 /**
@@ -24,6 +25,21 @@ record StackView(String thread, String state, String place, boolean insideHvd, S
                 Arrays.stream(stack).map(frame -> "    at " + frame + "\n").collect(Collectors.joining());
         return new StackView(
                 name, state.toString(), CallSite.of(stack).orElse(innermost), CallSite.isInsideHvd(stack), text);
+    }
+
+    /**
+     * The frames, the innermost first.
+     *
+     * @param programsOnly whether to leave out those that the program's own line, {@link #place}, has called
+     */
+    List<String> frames(boolean programsOnly) {
+        List<String> frames =
+                text.lines().map(line -> line.strip().replaceFirst("^at ", "")).toList();
+        int place = 0;
+        while (programsOnly && place < frames.size() && !frames.get(place).endsWith(this.place)) {
+            place++;
+        }
+        return place < frames.size() ? frames.subList(place, frames.size()) : frames;
     }
 
     String headed() {

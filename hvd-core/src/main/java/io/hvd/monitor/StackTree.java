@@ -1,0 +1,83 @@
+package io.hvd.monitor;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+
+/**
+ * The stacks of several ranks' threads as one tree: what they have in common is written once, and wherever ranks part it is said
+ * which ranks are there and which are not.
+ */
+final class StackTree {
+    private static final String INDENT = "  ";
+
+    private final TreeSet<Integer> all = new TreeSet<>();
+    private final Node root = new Node();
+
+    private static final class Node {
+        final TreeSet<Integer> ranks = new TreeSet<>();
+        final Map<String, Node> callees = new LinkedHashMap<>();
+    }
+
+    private StackTree() {}
+
+    /** The threads of the ranks that answer, with all their frames. */
+    static List<String> inFull(Collection<RankView> views) {
+        return of(views, false).lines();
+    }
+
+    /** The same without the frames inside hvd and the JDK that follow the program's own. */
+    static List<String> ofTheProgram(Collection<RankView> views) {
+        return of(views, true).lines();
+    }
+
+    private static StackTree of(Collection<RankView> views, boolean programsOnly) {
+        StackTree tree = new StackTree();
+        views.forEach(view -> view.live().ifPresent(live -> tree.add(view.rank(), live.training(), programsOnly)));
+        return tree;
+    }
+
+    private void add(int rank, StackView stack, boolean programsOnly) {
+        List<String> frames = stack.frames(programsOnly);
+        all.add(rank);
+        Node node = root;
+        node.ranks.add(rank);
+        for (int i = frames.size() - 1; i >= 0; i--) {
+            node = node.callees.computeIfAbsent(frames.get(i), frame -> new Node());
+            node.ranks.add(rank);
+        }
+    }
+
+    private List<String> lines() {
+        List<String> lines = new ArrayList<>();
+        write(lines, root, "");
+        return lines;
+    }
+
+    /** Frames that follow each other on the same ranks stand below each other; only where ranks part the tree goes deeper. */
+    private void write(List<String> lines, Node node, String indent) {
+        node.callees.forEach((frame, callee) -> {
+            boolean parts = !callee.ranks.equals(node.ranks);
+            lines.add(indent + frame + (parts || node == root ? where(callee) : ""));
+            write(lines, callee, callee.callees.size() > 1 || ends(callee) ? indent + INDENT : indent);
+        });
+    }
+
+    /** Whether the stack of some rank has no further frame. */
+    private static boolean ends(Node node) {
+        int deeper = node.callees.values().stream()
+                .mapToInt(callee -> callee.ranks.size())
+                .sum();
+        return deeper < node.ranks.size();
+    }
+
+    private String where(Node node) {
+        TreeSet<Integer> elsewhere = new TreeSet<>(all);
+        elsewhere.removeAll(node.ranks);
+        return "  [" + Words.ranks(node.ranks) + " here"
+                + (elsewhere.isEmpty() ? "]" : " | " + Words.ranks(elsewhere) + " not here]");
+    }
+}
