@@ -7,7 +7,7 @@ import java.util.stream.Collectors;
 final class HangText {
     private static final int MOST_WAITS = 4;
     private static final int MOST_RANKS = 16;
-    private static final int MOST_FRAMES = 24;
+    private static final int MOST_FRAMES = 12;
 
     private HangText() {}
 

@@ -29,7 +29,7 @@ final class StackTree {
         return of(views, false).lines();
     }
 
-    /** The same without the frames inside hvd and the JDK that follow the program's own. */
+    /** The threads of the ranks that answer, without the frames of hvd and the JDK below the program's own. */
     static List<String> ofTheProgram(Collection<RankView> views) {
         return of(views, true).lines();
     }
