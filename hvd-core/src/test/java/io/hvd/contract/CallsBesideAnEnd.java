@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * Rank 2 of three closes while the others make every kind of call. Each call must end with an error that names rank 2; what
@@ -30,7 +31,8 @@ public final class CallsBesideAnEnd {
 
     private CallsBesideAnEnd() {}
 
-    interface Call {
+    /** A call that waits for other ranks. */
+    public interface Call {
         void make();
     }
 
@@ -55,18 +57,15 @@ public final class CallsBesideAnEnd {
         if (hvd.rank() == CLOSED) {
             return wrong; // as after an exception that the program has caught
         }
-        calls(hvd).forEach((name, call) -> {
-            try {
-                call.make();
-                wrong.add(name + " has ended without an error");
-            } catch (ShutdownException e) {
-                if (!e.getMessage().contains("ranks {" + CLOSED + "} have closed")) {
-                    wrong.add(name + ": " + e.getMessage());
-                }
-            } catch (RuntimeException e) {
-                wrong.add(name + " threw " + e);
-            }
-        });
+        Map<String, Call> calls = calls(hvd, CLOSED);
+        calls.put("removeProcessSet", () -> hvd.removeProcessSet(hvd.processSet(1)));
+        if (hvd.rank() == 1) {
+            ProcessSet holding = hvd.processSet(2);
+            calls.put("join of a set", holding::join);
+            calls.put("barrier of a set", holding::barrier);
+            calls.putAll(withTensors("a set: ", holding, 1));
+        }
+        calls.forEach((name, call) -> wrong(name, call, CLOSED).ifPresent(wrong::add));
         ProcessSet others = hvd.processSet(1);
         float sum = others.allreduce("others", Tensor.of(hvd.rank() + 1f), SUM).item();
         if (sum != 3f || others.join() < 0) {
@@ -75,7 +74,22 @@ public final class CallsBesideAnEnd {
         return wrong;
     }
 
-    private static Map<String, Call> calls(HvdContext hvd) {
+    /** What is wrong with the end of a call that needs a rank which closes. */
+    public static Optional<String> wrong(String name, Call call, int closed) {
+        try {
+            call.make();
+            return Optional.of(name + " has ended without an error");
+        } catch (ShutdownException e) {
+            return e.getMessage().contains("ranks {" + closed + "} have closed")
+                    ? Optional.empty()
+                    : Optional.of(name + ": " + e.getMessage());
+        } catch (RuntimeException e) {
+            return Optional.of(name + " threw " + e);
+        }
+    }
+
+    /** Calls of every kind that need all ranks, or the closed one, by what they are. */
+    public static Map<String, Call> calls(HvdContext hvd, int closed) {
         Map<String, Call> calls = new LinkedHashMap<>();
         calls.put("join", hvd::join);
         calls.put("a second join", hvd::join);
@@ -84,17 +98,10 @@ public final class CallsBesideAnEnd {
         calls.put("broadcastObject", () -> hvd.broadcastObject("object", "text", ObjectCodec.utf8(), 0));
         calls.put("allgatherObject", () -> hvd.allgatherObject("objects", "text", ObjectCodec.utf8()));
         calls.put("requireSame", () -> hvd.requireSame(Map.of("seed", "1")));
-        calls.put("addProcessSet", () -> hvd.addProcessSet(List.of(0, CLOSED)));
-        calls.put("removeProcessSet", () -> hvd.removeProcessSet(hvd.processSet(1)));
-        calls.put("send", () -> hvd.send(Tensor.of(1f), CLOSED, 7));
-        calls.put("receive", () -> hvd.receive(Tensor.of(0f), CLOSED, 8));
+        calls.put("addProcessSet", () -> hvd.addProcessSet(List.of(closed)));
+        calls.put("send", () -> hvd.send(Tensor.of(1f), closed, 7));
+        calls.put("receive", () -> hvd.receive(Tensor.of(0f), closed, 8));
         calls.putAll(withTensors("all: ", hvd, 0));
-        if (hvd.rank() == 1) {
-            ProcessSet holding = hvd.processSet(2);
-            calls.put("join of a set", holding::join);
-            calls.put("barrier of a set", holding::barrier);
-            calls.putAll(withTensors("a set: ", holding, 1));
-        }
         return calls;
     }
 

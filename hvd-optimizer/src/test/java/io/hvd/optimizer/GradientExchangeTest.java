@@ -86,8 +86,11 @@ class GradientExchangeTest {
             Source source = new Source("a", "b");
             DistributedOptimizerBuilder builder =
                     DistributedOptimizer.wrap(source).bucketBytes(4);
-            DistributedOptimizer optimizer = (reduced ? builder.reducer(bucket ->
-                            bucket.average(bucket.byName()).thenApply(done -> bucket)) : builder).build();
+            DistributedOptimizer optimizer = (reduced
+                            ? builder.reducer(
+                                    bucket -> bucket.average(bucket.byName()).thenApply(done -> bucket))
+                            : builder)
+                    .build();
             for (int step = 0; step < 4; step++) {
                 if (hvd.rank() == 0) {
                     loss(hvd);
