@@ -3,6 +3,7 @@ package io.hvd.monitor;
 import io.hvd.trace.CallSite;
 import java.util.Arrays;
 import java.util.List;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
@@ -13,6 +14,8 @@ import java.util.stream.Collectors;
  * @param text the whole stack
  */
 record StackView(String thread, String state, String place, boolean insideHvd, String text) {
+    /** What stands before the class in a frame, such as {@code at app//} or {@code at java.base@17/}. */
+    private static final Pattern LOADER_AND_MODULE = Pattern.compile("^at (?:[^/(]*/){0,2}");
 
     /** Reads a thread's stack now; any thread may call this. */
     static StackView of(Thread thread) {
@@ -33,8 +36,9 @@ record StackView(String thread, String state, String place, boolean insideHvd, S
      * @param programsOnly whether to leave out those that the program's own line, {@link #place}, has called
      */
     List<String> frames(boolean programsOnly) {
-        List<String> frames =
-                text.lines().map(line -> line.strip().replaceFirst("^at ", "")).toList();
+        List<String> frames = text.lines()
+                .map(line -> LOADER_AND_MODULE.matcher(line.strip()).replaceFirst(""))
+                .toList();
         int place = 0;
         while (programsOnly && place < frames.size() && !frames.get(place).endsWith(this.place)) {
             place++;

@@ -59,7 +59,10 @@ public final class StandstillProgram {
                 for (int step = 0; step < 20; step++) {
                     sum(hvd, "step");
                 }
-                sum(hvd, hvd.rank() == 1 ? "evaluation" : "step");
+                if (hvd.rank() == 1) {
+                    sum(hvd, "evaluation");
+                }
+                sum(hvd, "step");
             }
             case "cycle" -> hvd.receive(Tensor.of(0f), (hvd.rank() + 1) % hvd.size(), 5);
             case "set" -> {

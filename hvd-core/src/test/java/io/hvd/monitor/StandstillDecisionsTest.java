@@ -226,7 +226,11 @@ class StandstillDecisionsTest {
     @Test
     void theStacksOfAllRanksAreOneTreeThatSaysWhereRanksPart() {
         List<RankView> views = List.of(
-                stack(0, "Handle.wait(Handle.java:1)", "Train.step(Train.java:7)", "Train.main(Train.java:3)"),
+                stack(
+                        0,
+                        "Handle.wait(Handle.java:1)",
+                        "app//Train.step(Train.java:7)",
+                        "app//Train.main(Train.java:3)"),
                 stack(1, "Handle.wait(Handle.java:1)", "Train.evaluate(Train.java:9)", "Train.main(Train.java:3)"),
                 stack(2, "Handle.wait(Handle.java:1)", "Train.step(Train.java:7)", "Train.main(Train.java:3)"));
         assertThat(StackTree.inFull(views))
