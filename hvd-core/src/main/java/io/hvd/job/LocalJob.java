@@ -73,7 +73,7 @@ final class LocalJob implements SpawnedJob {
         membership.abort(1, "rank " + thread + " threw " + cause);
     }
 
-    /** The ranks' engines are told first, since they then give the reason itself; the hub ends what waits in any other place. */
+    /** The engines are told first, since they give the reason itself; the hub ends what waits in any other place. */
     @Override
     public void cancel(String why) {
         members.stream().findFirst().ifPresent(member -> member.fail(why, TELL_MILLIS));

@@ -1,6 +1,9 @@
 package io.hvd.job;
 
-/** The job that the threads of a spawn are the ranks of, or some of them. Each method but one is called on a rank's own thread. */
+/**
+ * The job that the threads of a spawn are the ranks of, or some of them. Each method but {@link #cancel} is called on a
+ * rank's own thread.
+ */
 interface SpawnedJob {
     /** Joins as this thread's rank. */
     Membership join(int thread);

@@ -8,8 +8,8 @@ import java.util.Map;
 import java.util.TreeSet;
 
 /**
- * The stacks of several ranks' threads as one tree: what they have in common is written once, and wherever ranks part it is said
- * which ranks are there and which are not.
+ * The stacks of several ranks' threads as one tree: what they have in common is written once, and wherever ranks part it
+ * is said which ranks are there and which are not.
  */
 final class StackTree {
     private static final String INDENT = "  ";
@@ -57,7 +57,7 @@ final class StackTree {
         return lines;
     }
 
-    /** Frames that follow each other on the same ranks stand below each other; only where ranks part the tree goes deeper. */
+    /** Frames of the same ranks stand below each other; the tree goes deeper only where ranks part. */
     private void write(List<String> lines, Node node, String indent) {
         node.callees.forEach((frame, callee) -> {
             boolean parts = !callee.ranks.equals(node.ranks);

@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * What a look at all ranks says about a job in which every rank waits. It is certain that nothing moves any more if each call lacks ranks
- * and no thread of any process can make a call that is missing.
+ * What a look at all ranks says about a job in which every rank waits. It is certain that nothing moves any more if each
+ * call lacks ranks and no thread of any process can make a call that is missing.
  *
  * @param kind whether the job stands still
  * @param reason why it is only likely; empty otherwise

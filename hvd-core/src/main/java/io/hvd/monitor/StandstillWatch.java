@@ -1,8 +1,8 @@
 package io.hvd.monitor;
 
 /**
- * Decides when the monitor looks whether the job stands still, and what it does about it. It uses no thread and no clock of its own: times
- * are milliseconds of any clock that goes forward.
+ * Decides when the monitor looks whether the job stands still, and what it does about it. It uses no thread and no clock
+ * of its own: times are milliseconds of any clock that goes forward.
  */
 final class StandstillWatch {
     /** The time for which nothing has happened on any rank before the monitor looks. */

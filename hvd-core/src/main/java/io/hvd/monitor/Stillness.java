@@ -19,7 +19,7 @@ record Stillness(String awake, long fingerprint) {
     /** The state of a rank whose threads have not been looked at. */
     static final Stillness UNKNOWN = new Stillness("its threads are unknown", 0);
 
-    /** Threads of the JVM that run no code of the program's. */
+    /** Threads of the JVM that run no code of the program's, or only what frees memory. */
     private static final Set<String> JVM = Set.of(
             "Reference Handler",
             "Finalizer",
@@ -32,7 +32,8 @@ record Stillness(String awake, long fingerprint) {
             "Sweeper thread",
             "DestroyJavaVM");
 
-    private static final List<String> JVM_PREFIXES = List.of("C1 CompilerThread", "C2 CompilerThread", "JFR ");
+    private static final List<String> JVM_PREFIXES =
+            List.of("C1 CompilerThread", "C2 CompilerThread", "JFR ", "Cleaner-");
     /** The threads of hvd's that run the program's code, or on which the program's code may depend. */
     private static final List<String> PROGRAMS_OF_HVD =
             List.of("hvd-rank-", "hvd-reducer-", "hvd-replica-", "hvd-loader-", "hvd-fingerprints", "hvd-checkpoint");

@@ -32,13 +32,17 @@ public final class StandstillProgram {
 
     private StandstillProgram() {}
 
-    /** @param args {@code threads} or {@code processes}, and the names of the programs, one after the other */
+    /** @param args {@code threads}, {@code processes} or {@code cancelled}, and the names of the programs, one after the other */
     public static void main(String[] args) {
         InitOptions options = InitOptions.standard().withProcessSets(List.of(List.of(0, 1)));
         if (args[0].equals("processes")) {
             try (HvdContext hvd = Hvd.init(options)) {
                 run(hvd, args[1]);
             }
+            return;
+        }
+        if (args[0].equals("cancelled")) {
+            cancelled(options);
             return;
         }
         for (String program : args[1].split(",")) {
@@ -49,6 +53,20 @@ public final class StandstillProgram {
                 System.out.println("FAILED " + program + ": " + e.getMessage());
             }
         }
+    }
+
+    /** The thread that has called spawn is interrupted while all ranks wait for one of them. */
+    private static void cancelled(InitOptions options) {
+        Thread caller = Thread.currentThread();
+        Hvd.spawn(2, options, hvd -> {
+            hvd.barrier();
+            if (hvd.rank() == 0) {
+                caller.interrupt();
+                new CountDownLatch(1).await();
+            }
+            sum(hvd, "a");
+            return null;
+        });
     }
 
     private static Void run(HvdContext hvd, String program) {

@@ -208,6 +208,18 @@ class HangIT {
         assertThat(job.exitCode()).as(job.output()).isZero();
     }
 
+    /** As after a body that throws, no process waits for another. */
+    @Test
+    @Execution(ExecutionMode.CONCURRENT)
+    void anInterruptOfTheCallerOfSpawnEndsAllProcessesOfTheJob() {
+        Job job = Job.horovodrun(2, Map.of(), StandstillProgram.class, "cancelled");
+
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
+        assertThat(job.output())
+                .contains(
+                        "first failure: rank 0 on ", "the job was cancelled: thread main, which had called Hvd.spawn");
+    }
+
     /** Whether rank 2 closes before its steps have settled or after, the others get an error from each call. */
     @Test
     @Execution(ExecutionMode.CONCURRENT)
