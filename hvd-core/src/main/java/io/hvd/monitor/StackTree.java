@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
+import java.util.function.Function;
 
 /**
  * The stacks of several ranks' threads as one tree: what they have in common is written once, and wherever ranks part it
@@ -26,22 +27,21 @@ final class StackTree {
 
     /** The threads of the ranks that answer, with all their frames. */
     static List<String> inFull(Collection<RankView> views) {
-        return of(views, false).lines();
+        return of(views, StackView::frames);
     }
 
-    /** The threads of the ranks that answer, without the frames of hvd and the JDK below the program's own. */
+    /** The threads of the ranks that answer, with the program's own frames. */
     static List<String> ofTheProgram(Collection<RankView> views) {
-        return of(views, true).lines();
+        return of(views, StackView::framesOfTheProgram);
     }
 
-    private static StackTree of(Collection<RankView> views, boolean programsOnly) {
+    private static List<String> of(Collection<RankView> views, Function<StackView, List<String>> frames) {
         StackTree tree = new StackTree();
-        views.forEach(view -> view.live().ifPresent(live -> tree.add(view.rank(), live.training(), programsOnly)));
-        return tree;
+        views.forEach(view -> view.live().ifPresent(live -> tree.add(view.rank(), frames.apply(live.training()))));
+        return tree.lines();
     }
 
-    private void add(int rank, StackView stack, boolean programsOnly) {
-        List<String> frames = stack.frames(programsOnly);
+    private void add(int rank, List<String> frames) {
         all.add(rank);
         Node node = root;
         node.ranks.add(rank);

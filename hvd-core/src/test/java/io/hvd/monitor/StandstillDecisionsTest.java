@@ -225,26 +225,24 @@ class StandstillDecisionsTest {
 
     @Test
     void theStacksOfAllRanksAreOneTreeThatSaysWhereRanksPart() {
+        String inside = "io.hvd.Handle.synchronize(Handle.java:1)";
+        String outside = "java.base@17/java.lang.Thread.run(Thread.java:840)";
         List<RankView> views = List.of(
-                stack(
-                        0,
-                        "Handle.wait(Handle.java:1)",
-                        "app//Train.step(Train.java:7)",
-                        "app//Train.main(Train.java:3)"),
-                stack(1, "Handle.wait(Handle.java:1)", "Train.evaluate(Train.java:9)", "Train.main(Train.java:3)"),
-                stack(2, "Handle.wait(Handle.java:1)", "Train.step(Train.java:7)", "Train.main(Train.java:3)"));
+                stack(0, inside, "app//Train.step(Train.java:7)", "app//Train$$Lambda$7/0x01.run(Unknown)", outside),
+                stack(1, inside, "Train.evaluate(Train.java:9)", "Train$$Lambda$9/0x02.run(Unknown)", outside),
+                stack(2, inside, "Train.step(Train.java:7)", "Train$$Lambda/0x03.run(Unknown)", outside));
         assertThat(StackTree.inFull(views))
                 .containsExactly(
-                        "Train.main(Train.java:3)  [ranks {0, 1, 2} here]",
+                        "java.lang.Thread.run(Thread.java:840)  [ranks {0, 1, 2} here]",
+                        "Train$$Lambda.run(Unknown)",
                         "  Train.step(Train.java:7)  [ranks {0, 2} here | rank 1 not here]",
-                        "  Handle.wait(Handle.java:1)",
+                        "  io.hvd.Handle.synchronize(Handle.java:1)",
                         "  Train.evaluate(Train.java:9)  [rank 1 here | ranks {0, 2} not here]",
-                        "  Handle.wait(Handle.java:1)");
+                        "  io.hvd.Handle.synchronize(Handle.java:1)");
         assertThat(StackTree.ofTheProgram(views))
                 .containsExactly(
-                        "Train.main(Train.java:3)  [ranks {0, 1, 2} here]",
-                        "  Train.step(Train.java:7)  [ranks {0, 2} here | rank 1 not here]",
-                        "  Train.evaluate(Train.java:9)  [rank 1 here | ranks {0, 2} not here]");
+                        "Train.step(Train.java:7)  [ranks {0, 2} here | rank 1 not here]",
+                        "Train.evaluate(Train.java:9)  [rank 1 here | ranks {0, 2} not here]");
     }
 
     private static RankView stack(int rank, String... frames) {
