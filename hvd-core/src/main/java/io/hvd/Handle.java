@@ -51,7 +51,7 @@ public final class Handle {
     }
 
     /**
-     * Waits for the result.
+     * Waits for the result, also while this thread is interrupted (see {@link HvdContext}).
      *
      * @return the output tensor; null if this rank gets none, for instance after a barrier
      * @throws io.hvd.error.RankMismatchException if the ranks asked for different things under this name

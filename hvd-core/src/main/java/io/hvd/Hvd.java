@@ -29,7 +29,8 @@ public final class Hvd {
     private Hvd() {}
 
     /**
-     * Joins the job that mpirun or srun started. Without a launcher, this process is a job of one rank. A further call
+     * Joins the job that mpirun or srun started. An interrupt does not end the wait for the other ranks (see {@link
+     * HvdContext}). Without a launcher, this process is a job of one rank. A further call
      * returns the open context.
      *
      * @throws HvdException if the ranks do not find each other, or their settings are wrong or differ
@@ -74,9 +75,17 @@ public final class Hvd {
      * <p>Where there are GPUs, each rank gets its own, which is the current device of the thread that runs its body; the
      * back ends local and mpi, asked for by name, use none.
      *
+     * <p>An interrupt of the calling thread, such as by {@code future.cancel(true)}, cancels the job: whatever waits for
+     * another rank throws an error that says so, and so does every later call; the ranks' threads are interrupted. The
+     * method then throws, and the calling thread stays interrupted. A body that neither calls hvd nor looks at the
+     * interrupt is left behind after two seconds, as a daemon thread, and the error says where it is. Under a launcher
+     * all processes of the job end, as after a body that throws. For an end that all ranks agree on let the
+     * ranks share a flag in an allreduce.
+     *
      * @return the results of this JVM's bodies, in the order of their ranks
      * @throws HvdException if a body threw; the first failure in time is the cause, later ones are suppressed. It is also
-     *     thrown if there are more ranks than GPUs
+     *     thrown if there are more ranks than GPUs, and with an {@link InterruptedException} as its cause if the job was
+     *     cancelled
      */
     public static <R> List<R> spawn(int size, RankBody<R> body) {
         return spawn(size, InitOptions.standard(), body);

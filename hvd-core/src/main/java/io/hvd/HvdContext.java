@@ -20,6 +20,12 @@ import java.util.stream.IntStream;
 /**
  * One rank's membership in a job: its number, the place where it runs, and the set of all ranks with its collectives.
  * {@link Hvd#init()} and {@link Hvd#spawn} make it; any thread may use it.
+ *
+ * <p>An interrupt of a rank's thread ends no call that waits for other ranks, neither under a launcher nor in a spawn:
+ * what this rank has submitted cannot be taken back, since the other ranks may be working with it already. Every such
+ * call goes on to its result or its error, and leaves the thread interrupted, so that the program can see it afterwards.
+ * Waiting calls end with the job, which ends by a failure, by a limit, or by an interrupt of the thread that has called
+ * {@link Hvd#spawn}.
  */
 public final class HvdContext extends ProcessSet implements AutoCloseable {
     private final Topology topology;

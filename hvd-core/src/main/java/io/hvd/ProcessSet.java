@@ -584,6 +584,15 @@ public class ProcessSet {
         return id == 0 && included() && membership.engine().stepsTravelLate();
     }
 
+    /**
+     * Runs calls whose order follows from no line of the program, such as those of gradients as backward computes them. With
+     * {@code HVD_STRICT=1} each of them is compared with the call of the same name on the other ranks, and not with whatever
+     * these call at the same place. Optimizers make their calls in this way.
+     */
+    public final void inAnyOrder(Runnable calls) {
+        membership.engine().inAnyOrder(calls);
+    }
+
     /** Whether optimizers refuse steps by gradients that are not finite, as {@code HVD_REFUSE_NON_FINITE} says. */
     public final boolean refusesNonFinite() {
         return membership.config().refusesNonFinite();

@@ -300,6 +300,11 @@ public record HvdConfig(
         return stall.shutdown();
     }
 
+    /** The time after which a proven deadlock ends the job; zero for never. */
+    public Duration standstill() {
+        return stall.standstill();
+    }
+
     /** The most bytes of host memory outside the heap that hvd may have in this process; 0 for any number. */
     public long maxBufferBytes() {
         return debug.maxBufferBytes();

@@ -118,6 +118,12 @@ public enum Setting {
             "600",
             JOB,
             "seconds of waiting after which the job ends; 0 waits for ever"),
+    STANDSTILL_TIME(
+            "HVD_STANDSTILL_SECONDS",
+            "30",
+            JOB,
+            "seconds after which the job ends where every thread of all ranks waits, and none can make the calls that are"
+                    + " missing; 0 leaves it to the limit above"),
     STRICT("HVD_STRICT", "0", JOB, "1 checks that all ranks make the same calls in the same order, which costs time"),
     DIVERGENCE_STEPS(
             "HVD_DIVERGENCE_STEPS",

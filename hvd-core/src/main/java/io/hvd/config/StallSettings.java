@@ -8,8 +8,9 @@ import java.util.List;
  *
  * @param warningSeconds the wait before a warning; at least 1
  * @param shutdownSeconds the wait before the job is ended; 0 for never, otherwise no less than {@code warningSeconds}
+ * @param standstillSeconds the wait before a proven deadlock ends the job; 0 for no other limit than {@code shutdownSeconds}
  */
-record StallSettings(boolean enabled, int warningSeconds, int shutdownSeconds) {
+record StallSettings(boolean enabled, int warningSeconds, int shutdownSeconds, int standstillSeconds) {
     /** Eleven days. */
     private static final int LONGEST = 1_000_000;
 
@@ -23,10 +24,15 @@ record StallSettings(boolean enabled, int warningSeconds, int shutdownSeconds) {
         return enabled ? Duration.ofSeconds(shutdownSeconds) : Duration.ZERO;
     }
 
+    /** Zero for never, which holds for every wait where waits have no limit. */
+    Duration standstill() {
+        return enabled && shutdownSeconds > 0 ? Duration.ofSeconds(standstillSeconds) : Duration.ZERO;
+    }
+
     /** Settings by which the job ends after this time, and the missing ranks are named after half of it at the latest. */
     StallSettings withShutdown(Duration time) {
         int seconds = Math.toIntExact(time.plusNanos(999_999_999).toSeconds());
-        return new StallSettings(true, Math.max(1, Math.min(warningSeconds, seconds / 2)), seconds);
+        return new StallSettings(true, Math.max(1, Math.min(warningSeconds, seconds / 2)), seconds, standstillSeconds);
     }
 
     static StallSettings from(SettingReader reader, List<String> notes) {
@@ -41,6 +47,7 @@ record StallSettings(boolean enabled, int warningSeconds, int shutdownSeconds) {
             }
             shutdown = ours;
         }
-        return new StallSettings(!reader.flag(Setting.STALL_CHECK_DISABLE), warning, shutdown);
+        int standstill = reader.between(Setting.STANDSTILL_TIME, 0, LONGEST);
+        return new StallSettings(!reader.flag(Setting.STALL_CHECK_DISABLE), warning, shutdown, standstill);
     }
 }

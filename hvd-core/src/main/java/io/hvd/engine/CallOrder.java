@@ -16,6 +16,9 @@ import java.util.TreeSet;
  * program.
  */
 final class CallOrder {
+    /** In place of the line of a call that the program does not order, such as one from a hook of LibTorch's. */
+    static final String ANY = "";
+
     private final List<Integer> members;
     private final List<Deque<Call>> calls = new ArrayList<>();
     private final Set<Integer> joined = new HashSet<>();
@@ -31,6 +34,10 @@ final class CallOrder {
 
     /** One rank's call. @param site the line that made it */
     record Call(int rank, Request request, String site) {
+        boolean isInAnyOrder() {
+            return site.equals(ANY);
+        }
+
         String what() {
             return request.kind() + " of \"" + request.name() + "\"";
         }
@@ -54,19 +61,23 @@ final class CallOrder {
 
     void called(int rank, Request request, String site) {
         Call call = new Call(rank, request, site);
-        if (request instanceof Moving.Transfer || request.hasLimit()) {
-            // a transfer concerns two ranks only, and a barrier with a limit ends even if ranks are missing
+        if (call.isInAnyOrder() || request instanceof Moving.Transfer || request.hasLimit()) {
+            // such calls meet by their names; a transfer concerns two ranks only, and a barrier with a limit ends even
+            // if
+            // ranks are missing
             agreed.add(call);
         } else if (request instanceof Request.Join) {
             agreed.add(call);
             joined.add(rank);
-            if (joined.size() == members.size()) {
-                joined.clear();
-            }
         } else {
             calls.get(rank).add(call);
         }
         compareHeads();
+    }
+
+    /** All ranks have joined, or the join has failed: every rank's calls count again. */
+    void joinEnded() {
+        joined.clear();
     }
 
     /** A rank makes no more calls. */

@@ -24,6 +24,9 @@ import java.util.function.Consumer;
 public final class Engine {
     private final Bell bell;
     private final boolean strict;
+    /** True on a thread within {@link #inAnyOrder}. */
+    private final ThreadLocal<Boolean> anyOrder = new ThreadLocal<>();
+
     private final FlightRecorder recorder;
     private final TensorQueue queue;
     private final HeldPlan plan;
@@ -145,6 +148,23 @@ public final class Engine {
         submit(ops, hurry, null);
     }
 
+    /**
+     * Runs calls that the program does not order. Strict mode compares their names and arguments, and not their places in the
+     * sequence of calls.
+     */
+    public void inAnyOrder(Runnable calls) {
+        if (!strict || anyOrder.get() != null) {
+            calls.run();
+            return;
+        }
+        anyOrder.set(true);
+        try {
+            calls.run();
+        } finally {
+            anyOrder.remove();
+        }
+    }
+
     /** Begins to prepare operations; they keep their slots until they are {@link #release released}. */
     public PreparedOps prepare() {
         return new PreparedOps();
@@ -226,6 +246,10 @@ public final class Engine {
             // Every step takes this path, so it uses no streams: their many small classes have left the CPU's caches
             // when the next step comes.
             recorder.submitted(ops);
+            if (strict) {
+                boolean any = anyOrder.get() != null;
+                ops.forEach(op -> op.order(any));
+            }
             boolean planned = plan.plans(ops);
             boolean waits = result != null;
             if (planned && !waits) {

@@ -100,18 +100,46 @@ final class Joining {
                 : "";
     }
 
+    /**
+     * A join that waits for a rank which has closed ends here with its refusal: such a rank joins no more.
+     *
+     * @param closed the ranks that have closed, by their numbers within the set
+     */
+    Optional<Batch.Refusal> withoutClosed(Set<Integer> closed) {
+        List<Integer> gone =
+                closed.stream().filter(rank -> !joined.containsKey(rank)).toList();
+        if (joined.isEmpty() || gone.isEmpty()) {
+            return Optional.empty();
+        }
+        String name = joined.values().iterator().next().name();
+        String why = "join \"" + name + "\" can never be complete: ranks "
+                + RankSet.format(gone.stream().map(members::get).toList())
+                + " have closed their context without joining; every rank calls join() before it closes";
+        return Optional.of(refused(name, Batch.Reason.RANK_GONE, why));
+    }
+
     /** The end of a join, when all ranks have joined or it ends early: its result, or its refusal. */
     Optional<Batch> finished() {
         if (joined.size() < members.size() && !endsEarly) {
             return Optional.empty();
         }
         String name = joined.values().iterator().next().name();
-        Batch batch = conflict.isEmpty()
-                ? new Batch.Join(name, last)
-                : new Batch.Refusal(name, Batch.Reason.MISMATCH, conflict, List.copyOf(joined.keySet()));
+        if (!conflict.isEmpty()) {
+            return Optional.of(refused(name, Batch.Reason.MISMATCH, conflict));
+        }
+        forget();
+        return Optional.of(new Batch.Join(name, last));
+    }
+
+    private Batch.Refusal refused(String name, Batch.Reason reason, String why) {
+        Batch.Refusal refusal = new Batch.Refusal(name, reason, why, List.copyOf(joined.keySet()));
+        forget();
+        return refusal;
+    }
+
+    private void forget() {
         joined.clear();
         conflict = "";
         endsEarly = false;
-        return Optional.of(batch);
     }
 }

@@ -154,9 +154,12 @@ final class Negotiation {
             ready.addAll(waiting.take(tally -> tally.isComplete(joining.joined())));
         }
         decide(refusals, batches);
-        joining.finished().ifPresent(end -> {
+        joining.finished().or(() -> joining.withoutClosed(closed)).ifPresent(end -> {
             batches.add(end);
             late.forget();
+            if (order != null) {
+                order.joinEnded();
+            }
         });
         giveUpOnLateRanks(now, batches);
         refuseWhatWaitsForClosedRanks(batches);

@@ -39,6 +39,9 @@ public final class PendingOp implements Recorded, Awaited {
     /** Whether the caller does nothing else until it has ended. */
     private boolean blocking;
 
+    /** Whether the program does not say when it is submitted. */
+    private boolean inAnyOrder;
+
     private List<Long> received = List.of();
     private int number;
     /** Null while the operation is in progress; then {@link #SUCCESS} or the cause of its failure. */
@@ -128,6 +131,15 @@ public final class PendingOp implements Recorded, Awaited {
     /** The caller does nothing else until it has ended; called before it is submitted. */
     void block() {
         blocking = true;
+    }
+
+    /** In strict mode, before it is submitted. @param any whether the other ranks may submit it at another place */
+    void order(boolean any) {
+        inAnyOrder = any;
+    }
+
+    boolean isInAnyOrder() {
+        return inAnyOrder;
     }
 
     boolean isBlocking() {

@@ -154,6 +154,11 @@ public sealed interface Request
         public boolean hasLimit() {
             return limitMillis > 0;
         }
+
+        @Override
+        public String detail() {
+            return hasLimit() ? "within " + limitMillis + " ms" : "";
+        }
     }
 
     record Join(String name, JoinDivisor divisor) implements Request {

@@ -87,7 +87,7 @@ final class SetMember {
             if (number == Op.UNKNOWN) {
                 fresh.add(op.request());
                 if (strict) {
-                    sites.add(op.site());
+                    sites.add(op.isInAnyOrder() ? CallOrder.ANY : op.site());
                 }
             } else {
                 known.set(number);

@@ -3,6 +3,8 @@ package io.hvd.job;
 import io.hvd.backend.hybrid.HybridProvider;
 import io.hvd.backend.mpi.MpiProvider;
 import io.hvd.config.HvdConfig;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
 import io.hvd.monitor.HangReport;
 import io.hvd.monitor.Peers;
 import io.hvd.spi.BackendProvider;
@@ -78,6 +80,13 @@ final class LaunchedJob implements SpawnedJob {
     @Override
     public void failed(int thread, Membership membership, Throwable cause) {
         guards.get(thread).threw(Thread.currentThread(), cause);
+    }
+
+    /** As a body that throws, it ends all processes. */
+    @Override
+    public void cancel(String why) {
+        guards.get(0).threw(Thread.currentThread(), new HvdException(ErrorId.SHUT_DOWN, why));
+        hybrids.forEach(hybrid -> hybrid.giveUp(why));
     }
 
     private final class Events implements JobEvents {

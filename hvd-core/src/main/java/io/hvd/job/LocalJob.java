@@ -9,22 +9,31 @@ import io.hvd.monitor.Peers;
 import io.hvd.spi.BackendProvider;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
 
 /** Threads that are a job of their own; it ends with them, and its process lives on. */
 final class LocalJob implements SpawnedJob {
+    /** Longer than a rank's engine needs to tell the others, unless it is held up in the data plane. */
+    private static final long TELL_MILLIS = 300;
+
     private final List<List<Integer>> processSets;
     private final HvdConfig config;
     private final SpawnFailures failures;
+    private final List<LocalProvider> threads;
     private final List<BackendProvider> providers;
     private final List<Peers> monitors;
     private final Set<Integer> reporters = new HashSet<>();
+    /** The ranks that have joined so far. */
+    private final Queue<Membership> members = new ConcurrentLinkedQueue<>();
 
     LocalJob(int size, int stageBytes, List<List<Integer>> processSets, HvdConfig config, SpawnFailures failures) {
         this.processSets = processSets;
         this.config = config;
         this.failures = failures;
-        this.providers = BackendSelection.ofThreads(LocalProvider.ofThreads(size, stageBytes), config);
+        this.threads = LocalProvider.ofThreads(size, stageBytes);
+        this.providers = BackendSelection.ofThreads(threads, config);
         this.monitors = Peers.ofThreads(size, "this JVM");
     }
 
@@ -33,6 +42,7 @@ final class LocalJob implements SpawnedJob {
         Membership membership = new JoinRequest(
                         providers.get(thread), config, backend -> monitors.get(thread), new EndOfAll())
                 .join(List.of(), processSets, StartupHooks.over());
+        members.add(membership);
         try {
             membership.assign(GpuAssignment.ofThread(membership.topology(), config));
         } catch (RuntimeException e) {
@@ -61,6 +71,13 @@ final class LocalJob implements SpawnedJob {
     @Override
     public void failed(int thread, Membership membership, Throwable cause) {
         membership.abort(1, "rank " + thread + " threw " + cause);
+    }
+
+    /** The engines are told first, since they give the reason itself; the hub ends what waits in any other place. */
+    @Override
+    public void cancel(String why) {
+        members.stream().findFirst().ifPresent(member -> member.fail(why, TELL_MILLIS));
+        threads.get(0).giveUp(why);
     }
 
     /** Keeps the report of a hang, but only the first of each reporter. */

@@ -1,16 +1,19 @@
 package io.hvd.job;
 
 import io.hvd.config.HvdConfig;
+import io.hvd.trace.CallSite;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.ForkJoinWorkerThread;
 import java.util.concurrent.ThreadPoolExecutor;
+import java.util.stream.Collectors;
 
 /** Ranks as threads of one JVM, each with a membership of its own. */
 public final class RankThreads {
     private static final long JOIN_MILLIS = 50;
-    private static final long GIVE_UP_NANOS = 2_000_000_000L;
+    /** Together with what a cancellation takes before, less than the two seconds in which it frees what it can. */
+    private static final long GIVE_UP_NANOS = 1_500_000_000L;
 
     private final int size;
     private final SpawnedJob job;
@@ -37,12 +40,18 @@ public final class RankThreads {
     }
 
     /**
-     * Runs the program on every rank, and waits for all of them.
+     * Runs the program on every rank, and waits for all of them. An interrupt of the calling thread cancels the job; the
+     * thread stays interrupted.
      *
      * @return the results by thread
-     * @throws io.hvd.error.HvdException if a rank has failed; the first failure in time is the cause
+     * @throws io.hvd.error.HvdException if a rank has failed, or the job has been cancelled; the first failure in time is
+     *     the cause
      */
     public <R> List<R> run(RankProgram<R> program) {
+        if (Thread.currentThread().isInterrupted()) {
+            failures.addCancellation(cancelled() + " before any rank had started");
+            throw failures.first("");
+        }
         List<R> results = new ArrayList<>(Collections.nCopies(size, null));
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < size; i++) {
@@ -55,9 +64,28 @@ public final class RankThreads {
         }
         join(threads);
         if (!failures.isEmpty()) {
-            throw failures.first();
+            throw failures.first(leftBehind(threads));
         }
         return results;
+    }
+
+    private static String cancelled() {
+        return "the job was cancelled: thread " + Thread.currentThread().getName()
+                + ", which had called Hvd.spawn, was interrupted";
+    }
+
+    /** Says where threads are that have not ended in time; every call of hvd's throws there. */
+    private static String leftBehind(List<Thread> threads) {
+        return threads.stream()
+                .filter(Thread::isAlive)
+                .map(thread -> "; thread " + thread.getName() + " was interrupted, has not ended within "
+                        + GIVE_UP_NANOS / 1e9 + " s, and goes on without the job: it is "
+                        + thread.getState() + " at " + place(thread.getStackTrace()))
+                .collect(Collectors.joining());
+    }
+
+    private static String place(StackTraceElement[] stack) {
+        return CallSite.of(stack).orElse(stack.length == 0 ? "its end" : CallSite.describe(stack[0]));
     }
 
     private <R> R runRank(int thread, RankProgram<R> program) {
@@ -94,7 +122,12 @@ public final class RankThreads {
                     thread.join(JOIN_MILLIS);
                 }
             } catch (InterruptedException e) {
-                interrupted = true;
+                if (!interrupted) {
+                    interrupted = true;
+                    String why = cancelled();
+                    failures.addCancellation(why);
+                    job.cancel(why);
+                }
             }
         }
         if (interrupted) {
@@ -102,9 +135,9 @@ public final class RankThreads {
         }
     }
 
-    /** After a hang the threads are interrupted; one that does not care is left behind. */
+    /** After a hang or a cancellation the threads are interrupted; one that does not care is left behind. */
     private boolean isGivenUp(List<Thread> threads) {
-        if (!failures.hung()) {
+        if (!failures.isOver()) {
             return false;
         }
         if (giveUpNanos == 0) {

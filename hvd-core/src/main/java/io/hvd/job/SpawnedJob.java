@@ -1,6 +1,9 @@
 package io.hvd.job;
 
-/** The job that the threads of a spawn are the ranks of, or some of them. Each method is called on a rank's own thread. */
+/**
+ * The job that the threads of a spawn are the ranks of, or some of them. Each method but {@link #cancel} is called on a
+ * rank's own thread.
+ */
 interface SpawnedJob {
     /** Joins as this thread's rank. */
     Membership join(int thread);
@@ -16,4 +19,10 @@ interface SpawnedJob {
 
     /** The body, or leaving, has thrown. It may not return. */
     void failed(int thread, Membership membership, Throwable cause);
+
+    /**
+     * The caller of spawn no longer wants the job: no rank waits for another one from here on. Called on the caller's
+     * thread, at any time. It may not return.
+     */
+    void cancel(String why);
 }

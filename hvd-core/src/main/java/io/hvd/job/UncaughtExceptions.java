@@ -43,11 +43,17 @@ final class UncaughtExceptions {
     void handle(Thread.UncaughtExceptionHandler previous, Membership member, Thread thread, Throwable cause) {
         reserve = null;
         hasThrown = true;
+        // Interrupted threads often throw; the waits for the other ranks' records must not end for that.
+        boolean interrupted = Thread.interrupted();
         try {
             tell(previous, member, thread, cause);
         } catch (OutOfMemoryError full) {
             // Not even the reserve was enough; the launcher still sees the exit code, and the others the end.
             JobAbort.halt();
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 

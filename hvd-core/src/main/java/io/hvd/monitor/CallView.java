@@ -68,6 +68,11 @@ record CallView(
                 call.error());
     }
 
+    /** Whether it ends by itself if not all ranks come: only a barrier has a detail, which is its limit. */
+    boolean hasLimit() {
+        return key.kind().equals(OpKind.BARRIER.toString()) && !detail.isEmpty();
+    }
+
     boolean isPending() {
         return endedAgo == NOT_YET;
     }

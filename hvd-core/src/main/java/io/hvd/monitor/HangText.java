@@ -7,6 +7,7 @@ import java.util.stream.Collectors;
 final class HangText {
     private static final int MOST_WAITS = 4;
     private static final int MOST_RANKS = 16;
+    private static final int MOST_FRAMES = 12;
 
     private HangText() {}
 
@@ -21,6 +22,7 @@ final class HangText {
                 .limit(MOST_RANKS)
                 .forEach(view -> text.append("hvd:   ").append(line(view)).append('\n'));
         more(text, situation.ranks().size() - MOST_RANKS, "ranks");
+        tree(text, StackTree.ofTheProgram(situation.ranks()));
         quote(text, situation.ras());
         return text.append("hvd: stacks, calls and memory of all ranks: ")
                 .append(file)
@@ -36,6 +38,9 @@ final class HangText {
                 "Hang of a job of " + situation.ranks().size() + " ranks, reported by rank " + situation.reporter()
                         + " at " + when + "\n\n" + situation.verdict() + "\n\nCollectives that wait\n");
         situation.overdue().forEach(wait -> text.append("  ").append(line(wait)).append('\n'));
+        text.append("\nThe ranks' threads as one tree\n");
+        StackTree.inFull(situation.ranks())
+                .forEach(line -> text.append("  ").append(line).append('\n'));
         situation.ranks().forEach(view -> text.append('\n').append(inFull(view)));
         if (!situation.ras().isEmpty()) {
             text.append("\n==== NCCL's RAS at ")
@@ -48,6 +53,17 @@ final class HangText {
             text.append(situation.ras().isWhole() ? "" : "  ... cut off\n");
         }
         return text.toString();
+    }
+
+    private static void tree(StringBuilder text, List<String> lines) {
+        if (lines.isEmpty()) {
+            return;
+        }
+        text.append("hvd: the threads of the ranks:\n");
+        lines.stream()
+                .limit(MOST_FRAMES)
+                .forEach(line -> text.append("hvd:   ").append(line).append('\n'));
+        more(text, lines.size() - MOST_FRAMES, "frames");
     }
 
     private static void quote(StringBuilder text, RasAnswer ras) {

@@ -10,6 +10,7 @@ import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -36,6 +37,7 @@ public final class Monitor implements AutoCloseable {
     private final Alarm alarm;
     private final Gathering gathering;
     private final Watch watch;
+    private final StandstillWatch standstillWatch;
     private final CloseNotice closeNotice;
     private final Status status;
     /** The page for hvd-top; empty if there is none. */
@@ -54,6 +56,7 @@ public final class Monitor implements AutoCloseable {
         this.alarm = alarm;
         this.gathering = new Gathering(peers);
         this.watch = new Watch(settings);
+        this.standstillWatch = new StandstillWatch(settings.standstillMillis());
         this.status = new Status(self.recorder(), peers.job(), peers.members(), peers.self());
         this.page = page;
         this.closeNotice = new CloseNotice(peers.members().get(peers.self()));
@@ -170,9 +173,29 @@ public final class Monitor implements AutoCloseable {
         closeNotice.textIfDue(own, heard).ifPresent(System.err::println);
         boolean alone = own.oldestMillis() >= settings.limitMillis()
                 && own.oldestMillis() - settings.limitMillis() >= ALONE_MILLIS;
-        if (!ended.get() && (alone || isReporter(heard)) && watch.isTimeToLook(now(), oldest(own, heard))) {
-            look(alone);
+        if (ended.get() || !(alone || isReporter(heard))) {
+            return;
         }
+        long still = stillMillis(own, heard);
+        boolean standstill = standstillWatch.isTimeToLook(now(), still);
+        if (watch.isTimeToLook(now(), oldest(own, heard)) || standstill) {
+            look(alone, still, standstill);
+        }
+    }
+
+    /** The time for which no rank has made a call or got a result; 0 if a rank waits for none, or is not heard of. */
+    private long stillMillis(Activity own, Map<Integer, Peers.Heard> heard) {
+        boolean none =
+                settings.standstill().isZero() || heard.size() < peers.members().size() - 1;
+        return none
+                ? 0
+                : Stream.concat(
+                                Stream.of(own),
+                                heard.values().stream()
+                                        .map(sign -> sign.activity().after(sign.agoMillis())))
+                        .mapToLong(activity -> activity.pending().isEmpty() ? 0 : activity.idleMillis())
+                        .min()
+                        .orElse(0);
     }
 
     private boolean isReporter(Map<Integer, Peers.Heard> heard) {
@@ -187,7 +210,7 @@ public final class Monitor implements AutoCloseable {
                 .reduce(own.oldestMillis(), Math::max);
     }
 
-    private void look(boolean alone) {
+    private void look(boolean alone, long stillMillis, boolean standstill) {
         List<RankView> views = gathering.views(self.report(phases.view()), gathering.others());
         if (!alone && views.stream().anyMatch(view -> view.answers() && view.rank() < peers.self())) {
             return; // a lower rank was only late with its sign of life, and reports itself
@@ -196,7 +219,19 @@ public final class Monitor implements AutoCloseable {
         long longest = waits.stream().mapToLong(Wait::millis).max().orElse(0);
         switch (watch.decide(now(), longest)) {
             case WARN -> warn(waits, views);
-            case END -> end(waits, views);
+            case END -> end(waits, views, settings.limitMillis(), Standstill.NONE);
+            case NOTHING -> {}
+        }
+        if (standstill) {
+            standsStill(waits, views, stillMillis);
+        }
+    }
+
+    private void standsStill(List<Wait> waits, List<RankView> views, long stillMillis) {
+        Standstill found = Standstill.of(waits, views);
+        switch (standstillWatch.decide(now(), stillMillis, found)) {
+            case SAY -> LOG.warn(found.warning(Verdict.of(waits, views), stillMillis, settings.standstillMillis()));
+            case END -> end(waits, views, 0, found);
             case NOTHING -> {}
         }
     }
@@ -211,17 +246,21 @@ public final class Monitor implements AutoCloseable {
     }
 
     /** Looks a second time, because in the first look a call may have ended on one rank and not yet on another. */
-    private void end(List<Wait> first, List<RankView> before) {
+    private void end(List<Wait> first, List<RankView> before, long leastMillis, Standstill standstill) {
         List<RankView> views = gathering.views(self.report(phases.view()), answering(before));
-        List<Wait> overdue = Wait.of(views).stream()
-                .filter(wait -> wait.millis() >= settings.limitMillis())
+        List<Wait> waits = Wait.of(views);
+        if (standstill != Standstill.NONE && !standstill.equals(Standstill.of(waits, views))) {
+            return;
+        }
+        List<Wait> overdue = waits.stream()
+                .filter(wait -> wait.millis() >= leastMillis)
                 .filter(wait -> first.stream().anyMatch(earlier -> earlier.isSameAs(wait)))
                 .toList();
         if (overdue.isEmpty() || !ended.compareAndSet(false, true)) {
             return;
         }
-        Situation situation =
-                new Situation(peers.self(), overdue, views, settings.ras().ask(RAS_LIMIT));
+        Situation situation = new Situation(
+                peers.self(), overdue, views, standstill.kind(), settings.ras().ask(RAS_LIMIT));
         String file = HangFile.write(settings.folder(), situation);
         System.err.print(HangText.summary(situation, file));
         System.err.flush();

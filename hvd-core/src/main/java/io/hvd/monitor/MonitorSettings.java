@@ -9,10 +9,11 @@ import java.time.Duration;
  *
  * @param warning age of a waiting collective from which on a warning is logged, once per this time; 0 for no warnings
  * @param limit age at which the hang is reported and the job ended; 0 for never
+ * @param standstill time after which a proven deadlock is reported and the job ended; 0 for never
  * @param folder where the report of a hang is written
  * @param ras asked before a hang is reported
  */
-record MonitorSettings(Duration warning, Duration limit, Path folder, NcclRas ras) {
+record MonitorSettings(Duration warning, Duration limit, Duration standstill, Path folder, NcclRas ras) {
     private static final long LONGEST_BEAT_MILLIS = 1_000;
     private static final long SHORTEST_BEAT_MILLIS = 50;
     /**
@@ -21,9 +22,9 @@ record MonitorSettings(Duration warning, Duration limit, Path folder, NcclRas ra
      */
     private static final int BEATS_PER_PATIENCE = 5;
 
-    /** Settings that leave NCCL's RAS alone. */
+    /** Settings that leave NCCL's RAS alone, and look for no deadlock. */
     MonitorSettings(Duration warning, Duration limit, Path folder) {
-        this(warning, limit, folder, NcclRas.OFF);
+        this(warning, limit, Duration.ZERO, folder, NcclRas.OFF);
     }
 
     public MonitorSettings {
@@ -36,6 +37,7 @@ record MonitorSettings(Duration warning, Duration limit, Path folder, NcclRas ra
         return new MonitorSettings(
                 config.stallWarning(),
                 config.stallShutdown(),
+                config.standstill(),
                 config.reportFolder(),
                 NcclRas.of(config.asksNcclRas(), System.getenv()));
     }
@@ -51,6 +53,10 @@ record MonitorSettings(Duration warning, Duration limit, Path folder, NcclRas ra
 
     long limitMillis() {
         return orNever(limit);
+    }
+
+    long standstillMillis() {
+        return orNever(standstill);
     }
 
     /** The age of a wait from which on the monitor asks the other ranks. */

@@ -5,8 +5,9 @@ import io.hvd.trace.FlightRecorder;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryUsage;
 import java.lang.management.ThreadInfo;
-import java.lang.management.ThreadMXBean;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
@@ -21,12 +22,22 @@ record Self(FlightRecorder recorder, Thread initialiser, Thread communication) {
 
     LiveReport report(PhaseView phase) {
         Thread training = training();
+        List<ThreadInfo> threads = List.of(ManagementFactory.getThreadMXBean().dumpAllThreads(false, false));
         return new LiveReport(
                 Activity.of(recorder, phase),
                 StackView.of(training),
                 StackView.of(communication),
-                others(List.of(training.getId(), communication.getId())),
+                Stillness.of(threads, callers()),
+                others(threads, List.of(training.getId(), communication.getId())),
                 machine());
+    }
+
+    /** The threads that have made the calls which the recorder still knows. */
+    private Set<Thread> callers() {
+        Set<Thread> callers = new LinkedHashSet<>();
+        recorder.pending().forEach(call -> callers.add(call.caller()));
+        recorder.recent().forEach(call -> callers.add(call.caller()));
+        return callers;
     }
 
     /** The thread that has called the last collective, if it is still alive. */
@@ -40,9 +51,8 @@ record Self(FlightRecorder recorder, Thread initialiser, Thread communication) {
         return initialiser;
     }
 
-    private static String others(List<Long> known) {
-        ThreadMXBean threads = ManagementFactory.getThreadMXBean();
-        return List.of(threads.dumpAllThreads(false, false)).stream()
+    private static String others(List<ThreadInfo> threads, List<Long> known) {
+        return threads.stream()
                 .filter(thread -> !known.contains(thread.getThreadId()))
                 .map(Self::text)
                 .collect(Collectors.joining());

@@ -7,12 +7,13 @@ import java.util.List;
  *
  * @param overdue waits that are too old, the most telling first
  * @param ranks all of them, in order
+ * @param standstill whether all ranks wait for each other
  * @param ras the answer of NCCL's RAS
  */
-record Situation(int reporter, List<Wait> overdue, List<RankView> ranks, RasAnswer ras) {
+record Situation(int reporter, List<Wait> overdue, List<RankView> ranks, Standstill.Kind standstill, RasAnswer ras) {
     /** A situation without an answer of NCCL's RAS. */
     Situation(int reporter, List<Wait> overdue, List<RankView> ranks) {
-        this(reporter, overdue, ranks, RasAnswer.NONE);
+        this(reporter, overdue, ranks, Standstill.Kind.NONE, RasAnswer.NONE);
     }
 
     Situation {
@@ -22,6 +23,11 @@ record Situation(int reporter, List<Wait> overdue, List<RankView> ranks, RasAnsw
 
     String verdict() {
         String findings = ras.findings();
-        return Verdict.of(overdue, ranks) + (findings.isEmpty() ? "" : " (NCCL's RAS says: " + findings + ")");
+        String deadlock = standstill == Standstill.Kind.CERTAIN
+                ? "; this is a deadlock, in which no thread of any rank can make the missing calls"
+                : "";
+        return Verdict.of(overdue, ranks)
+                + deadlock
+                + (findings.isEmpty() ? "" : " (NCCL's RAS says: " + findings + ")");
     }
 }

@@ -94,8 +94,10 @@ record Wait(CallView.Key key, SortedMap<Integer, CallView> waiting, SortedSet<In
         if (waiting.values().stream().noneMatch(CallView::isStarted)) {
             waiting.values().forEach(call -> missing.addAll(call.members()));
             missing.removeAll(waiting.keySet());
-            missing.removeIf(rank ->
-                    ranks.containsKey(rank) && ranks.get(rank).activity().hasJoined(key.processSet()));
+            // Nothing stands in for a rank that has joined where a tensor goes from one rank to another.
+            missing.removeIf(rank -> !key.kind().equals(CallView.TRANSFER)
+                    && ranks.containsKey(rank)
+                    && ranks.get(rank).activity().hasJoined(key.processSet()));
         }
         return missing;
     }

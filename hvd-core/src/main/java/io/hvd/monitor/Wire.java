@@ -17,12 +17,20 @@ final class Wire {
         activity(out, report.activity());
         stack(out, report.training());
         stack(out, report.communication());
+        out.writeText(report.stillness().awake());
+        out.writeLong(report.stillness().fingerprint());
         out.writeText(report.others());
         out.writeText(report.machine());
     }
 
     static LiveReport report(MessageReader in) {
-        return new LiveReport(activity(in), stack(in), stack(in), in.readText(), in.readText());
+        return new LiveReport(
+                activity(in),
+                stack(in),
+                stack(in),
+                new Stillness(in.readText(), in.readLong()),
+                in.readText(),
+                in.readText());
     }
 
     static void hang(MessageWriter out, HangReport report) {

@@ -148,12 +148,23 @@ public final class Timeline {
         channel.wakeUp();
     }
 
+    /** Goes on where this thread is interrupted, because the other ranks do too. */
     private void await(CompletableFuture<Void> order) {
-        try {
-            CompletableFuture.anyOf(order, over).get(END_SECONDS, TimeUnit.SECONDS);
-        } catch (TimeoutException | ExecutionException e) {
-            LOG.error("the timeline did not end in order: {}", e.toString());
-        } catch (InterruptedException e) {
+        boolean interrupted = Thread.interrupted();
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(END_SECONDS);
+        boolean waits = true;
+        while (waits) {
+            try {
+                CompletableFuture.anyOf(order, over).get(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+                waits = false;
+            } catch (TimeoutException | ExecutionException e) {
+                LOG.error("the timeline did not end in order: {}", e.toString());
+                waits = false;
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
             Thread.currentThread().interrupt();
         }
     }

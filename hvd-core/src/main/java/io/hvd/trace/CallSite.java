@@ -49,6 +49,11 @@ public final class CallSite {
         return false;
     }
 
+    /** Whether a class belongs to the user's program. */
+    public static boolean isUsersClass(String name) {
+        return isUsers(packageOf(name));
+    }
+
     /** A frame as a stack trace prints it, without the package. */
     public static String describe(StackTraceElement frame) {
         String type = frame.getClassName();
@@ -78,7 +83,11 @@ public final class CallSite {
     }
 
     private static String packageOf(StackTraceElement frame) {
-        int end = frame.getClassName().lastIndexOf('.');
-        return end < 0 ? "" : frame.getClassName().substring(0, end);
+        return packageOf(frame.getClassName());
+    }
+
+    private static String packageOf(String className) {
+        int end = className.lastIndexOf('.');
+        return end < 0 ? "" : className.substring(0, end);
     }
 }

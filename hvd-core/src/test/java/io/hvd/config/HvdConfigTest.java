@@ -85,7 +85,7 @@ class HvdConfigTest {
         HvdConfig config = HvdConfig.from(Map.of());
         assertThat(config.engine())
                 .isEqualTo(new EngineSettings(128L << 20, true, 1_000_000, 1024, 10, false, false, 0, 2));
-        assertThat(config.stall()).isEqualTo(new StallSettings(true, 60, 600));
+        assertThat(config.stall()).isEqualTo(new StallSettings(true, 60, 600, 30));
         assertThat(config.stallWarning()).hasSeconds(60);
         assertThat(config.stallShutdown()).hasSeconds(600);
         assertThat(config.debug())
@@ -129,7 +129,7 @@ class HvdConfigTest {
                 Map.entry("HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE", "0.25"),
                 Map.entry("HVD_TERMINAL", "1")));
         assertThat(config.engine()).isEqualTo(new EngineSettings(128L << 20, false, 1_000_000, 0, 7, true, true, 0, 2));
-        assertThat(config.stall()).isEqualTo(new StallSettings(false, 5, 9));
+        assertThat(config.stall()).isEqualTo(new StallSettings(false, 5, 9, 30));
         assertThat(config.stallWarning()).isZero();
         assertThat(config.stallShutdown()).isZero();
         assertThat(config.debug())

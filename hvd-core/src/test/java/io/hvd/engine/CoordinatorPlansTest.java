@@ -479,6 +479,32 @@ class CoordinatorPlansTest {
         }
     }
 
+    /** Backward may compute gradients in another order on each rank, before or after a call of the program's. */
+    @Test
+    void strictModeComparesCallsThatTheProgramDoesNotOrderByNameAndTheOthersByPlace() {
+        Coordinator coordinator = two(settings(8, 0, true));
+        coordinator.announce(0, called(sum("g1", 4), ""), 0);
+        coordinator.announce(0, called(sum("loss", 1), "Train.loss(Train.java:1)"), 0);
+        coordinator.announce(0, called(sum("g2", 4), ""), 0);
+        assertThat(coordinator.next(0)).isEmpty();
+        coordinator.announce(1, called(sum("g2", 4), ""), 0);
+        coordinator.announce(1, called(sum("g1", 4), ""), 0);
+        coordinator.announce(1, called(sum("loss", 1), "Train.loss(Train.java:1)"), 0);
+        assertThat(batches(coordinator))
+                .allMatch(batch -> batch instanceof Batch.Allreduce)
+                .flatExtracting(Batch::names)
+                .containsExactlyInAnyOrder("g1", "g2", "loss");
+
+        coordinator.announce(0, called(sum("g1", 4), ""), 0);
+        coordinator.announce(0, called(sum("a", 4), "Train.one(Train.java:1)"), 0);
+        coordinator.announce(1, called(sum("b", 4), "Train.two(Train.java:2)"), 0);
+        coordinator.announce(1, called(sum("g1", 8), ""), 0);
+        assertThat(batches(coordinator))
+                .extracting(Batches::error)
+                .anyMatch(error -> error.contains("strict mode") && error.contains("call 2") && error.contains("\"b\""))
+                .anyMatch(error -> error.contains("\"g1\"") && error.contains("shape"));
+    }
+
     @Test
     void strictModeGivesUpABarrierInTime() {
         Coordinator coordinator = two(settings(8, 0, true));

@@ -4,6 +4,7 @@ import io.hvd.AllreduceOptions;
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import io.hvd.InitOptions;
+import io.hvd.error.HvdException;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
@@ -19,7 +20,7 @@ import java.util.stream.Stream;
 
 /**
  * Joins and leaves a job again and again in one JVM, and counts what a few lives leave behind, and then many more. Its
- * first argument says how it lives: {@code close}, {@code shutdown}, which keeps MPI, or {@code spawn}; the second one how many
+ * first argument says how it lives: {@code close}, {@code shutdown}, which keeps MPI, {@code spawn}, or {@code cancelled}; the second one how many
  * lives follow the first few.
  */
 public final class ManyLivesProgram {
@@ -128,7 +129,28 @@ public final class ManyLivesProgram {
                         work(hvd);
                         return null;
                     });
+                case "cancelled" -> cancelled(options);
                 default -> throw new IllegalArgumentException(how);
+            }
+        }
+    }
+
+    /** A job whose caller is interrupted in the middle of it. */
+    private static void cancelled(InitOptions options) {
+        Thread caller = Thread.currentThread();
+        try {
+            Hvd.spawn(2, options, hvd -> {
+                work(hvd);
+                if (hvd.rank() == 0) {
+                    caller.interrupt();
+                }
+                hvd.allreduceInPlace(hvd.rank() == 0 ? "never" : "nowhere", Tensor.of(1f), AllreduceOptions.sum());
+                return null;
+            });
+            throw new IllegalStateException("the job was not cancelled");
+        } catch (HvdException e) {
+            if (!Thread.interrupted() || !e.getMessage().contains("cancelled")) {
+                throw e;
             }
         }
     }

@@ -14,13 +14,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Many jobs one after the other in one JVM, as in a notebook or in a program's tests. */
 class ManyLivesTest {
     @ParameterizedTest
-    @ValueSource(strings = {"close", "shutdown", "spawn"})
+    @ValueSource(strings = {"close", "shutdown", "spawn", "cancelled"})
     void manyJobsLeaveNoThreadNoDescriptorAndNoFile(String how, @TempDir Path folder) {
         requireNothingLeft(how, 25, folder);
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"close", "shutdown", "spawn"})
+    @ValueSource(strings = {"close", "shutdown", "spawn", "cancelled"})
     @Tag("long")
     void aHundredJobsLeaveNoThreadNoDescriptorAndNoFile(String how, @TempDir Path folder) {
         requireNothingLeft(how, 100, folder);

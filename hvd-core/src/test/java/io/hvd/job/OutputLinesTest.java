@@ -61,7 +61,7 @@ class OutputLinesTest {
             }
         };
 
-        rank.printf("a %s argument%n", slow);
+        rank.printf(Locale.ROOT, "a %s argument%n", slow);
         rank.printf(Locale.ROOT, "and %s again%n", slow);
 
         assertThat(seen()).containsExactly("meanwhile\n", "a slow argument\n", "meanwhile\n", "and slow again\n");

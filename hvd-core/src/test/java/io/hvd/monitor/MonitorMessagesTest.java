@@ -42,7 +42,13 @@ class MonitorMessagesTest {
     void aReport() {
         var training = new StackView("main", "RUNNABLE", "A.b", false, "at A.b");
         var communication = new StackView("hvd-engine-0", "WAITING", "C.d", true, "at C.d");
-        var report = new LiveReport(activity(), training, communication, "others", "x".repeat(70_000));
+        var report = new LiveReport(
+                activity(),
+                training,
+                communication,
+                new Stillness("thread \"x\" is RUNNABLE", 77),
+                "others",
+                "x".repeat(70_000));
         byte[] bytes = MessageWriter.encode(out -> Wire.report(out, report));
 
         assertThat(report(bytes)).isEqualTo(report);

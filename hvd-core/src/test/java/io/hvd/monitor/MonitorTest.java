@@ -280,7 +280,8 @@ final class MonitorTest {
     }
 
     private List<Monitor> start(List<Peers> peers, int... ranks) {
-        MonitorSettings settings = new MonitorSettings(Duration.ofMillis(250), Duration.ofMillis(700), folder, ras);
+        MonitorSettings settings =
+                new MonitorSettings(Duration.ofMillis(250), Duration.ofMillis(700), Duration.ZERO, folder, ras);
         List<Monitor> monitors = new ArrayList<>();
         for (int rank : ranks) {
             Self self = new Self(recorders.get(rank), Thread.currentThread(), Thread.currentThread());

@@ -135,7 +135,8 @@ final class VerdictTest {
     void whatNcclsRasSaysIsQuotedInTheSummaryAndStandsInFullInTheFile() {
         List<RankView> ranks = List.of(waits(0, LONG), waits(1, LONG));
         List<String> said = List.of("Job summary", "Errors", "  INCOMPLETE", "  Missing 1 process");
-        Situation situation = new Situation(0, Wait.of(ranks), ranks, new RasAnswer("localhost:28028", said, false));
+        Situation situation = new Situation(
+                0, Wait.of(ranks), ranks, Standstill.Kind.NONE, new RasAnswer("localhost:28028", said, false));
 
         assertThat(HangText.summary(situation, "/reports/hang.txt"))
                 .contains("(NCCL's RAS says: INCOMPLETE; Missing 1 process)\n")

@@ -82,7 +82,8 @@ final class Views {
                 ProcessState.ANSWERS,
                 activity,
                 0,
-                Optional.of(new LiveReport(activity, training, communication, "others\n", "  heap\n")));
+                Optional.of(new LiveReport(
+                        activity, training, communication, new Stillness("", rank), "others\n", "  heap\n")));
     }
 
     private static StackView stack(String place, boolean insideHvd) {

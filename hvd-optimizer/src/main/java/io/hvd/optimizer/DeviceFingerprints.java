@@ -10,8 +10,8 @@ import io.hvd.tensor.DeviceMemory;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.FutureTask;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.function.IntFunction;
 
 /**
@@ -38,17 +38,22 @@ final class DeviceFingerprints {
         if (memories.isEmpty()) {
             return new long[0];
         }
-        FutureTask<long[]> work = new FutureTask<>(() -> fingerprints(memories));
-        Thread thread = new Thread(work, "hvd-fingerprints");
+        CompletableFuture<long[]> work = new CompletableFuture<>();
+        Thread thread = new Thread(
+                () -> {
+                    try {
+                        work.complete(fingerprints(memories));
+                    } catch (Throwable e) {
+                        work.completeExceptionally(e);
+                    }
+                },
+                "hvd-fingerprints");
         thread.setDaemon(true);
         thread.start();
         try {
-            return work.get();
-        } catch (ExecutionException e) {
+            return work.join(); // goes on where the caller is interrupted: the other ranks compare as well
+        } catch (CompletionException e) {
             throw e.getCause() instanceof HvdException why ? why : new IllegalStateException(e.getCause());
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new IllegalStateException("interrupted while the parameters on GPUs were compared", e);
         }
     }
 

@@ -358,7 +358,7 @@ final class GradientExchange implements GradientSource.Listener {
         int bucket = buckets.bucketOf(parameter);
         if (--missing[bucket] == 0) {
             settingsCheck.begin();
-            prepared.get(bucket).start(steps);
+            reduction.set().inAnyOrder(() -> prepared.get(bucket).start(steps));
             started.add(prepared.get(bucket));
         }
     }
@@ -419,8 +419,13 @@ final class GradientExchange implements GradientSource.Listener {
             late.forEach(this::leaving);
             settingsCheck.begin();
             started.addAll(full);
-            BucketReduction.startAll(full, steps);
+            startAll(full);
         }
+    }
+
+    /** What hooks have sent before is another part of the buckets on each rank. */
+    private void startAll(List<BucketReduction> buckets) {
+        reduction.set().inAnyOrder(() -> BucketReduction.startAll(buckets, steps));
     }
 
     /** Backward has sent off gradients before the rest of them failed. */
@@ -443,7 +448,7 @@ final class GradientExchange implements GradientSource.Listener {
             unused.begin(source != null && !hasEmptyBatch() ? unreached() : List.of());
         }
         started.addAll(rest); // also those that a failed start has left; nobody waits for these in vain
-        BucketReduction.startAll(rest, steps);
+        startAll(rest);
         if (source != null && !source.sparse().isEmpty()) {
             requireThatGradientsMeet();
             sparseBytes = source.exchangeSparse(reduction.set(), reduction.scope(), weightInSum());

@@ -109,8 +109,9 @@ final class ReducedGradients implements GradientReduction {
         return limit;
     }
 
+    /** Runs a reducer's work, on a thread on which nothing is ordered by the program. */
     Executor thread() {
-        return thread;
+        return work -> thread.execute(() -> set.inAnyOrder(work));
     }
 
     /**

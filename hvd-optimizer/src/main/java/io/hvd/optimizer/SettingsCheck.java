@@ -105,7 +105,9 @@ final class SettingsCheck {
 
     private void send() {
         mine = settled ? new byte[0] : words();
-        meetings = scope.meetingPlaces(set, shared).stream().map(this::meet).toList();
+        // Which gradient is the first one, and where the program is then, may differ between the ranks.
+        set.inAnyOrder(() -> meetings =
+                scope.meetingPlaces(set, shared).stream().map(this::meet).toList());
     }
 
     private Meeting meet(String place) {

@@ -182,8 +182,11 @@ final class WireRange {
     }
 
     private void ask(String what, float[] greatest, Runnable conclusion) {
-        Handle answer = set.allreduceInPlaceAsync(scope + what, Tensor.of(greatest), AllreduceOptions.of(ReduceOp.MAX));
-        questions.add(new Question(answer, conclusion));
+        set.inAnyOrder(() -> {
+            Handle answer =
+                    set.allreduceInPlaceAsync(scope + what, Tensor.of(greatest), AllreduceOptions.of(ReduceOp.MAX));
+            questions.add(new Question(answer, conclusion));
+        });
     }
 
     private void beginAnew() {

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.Compression;
 import io.hvd.Hvd;
+import io.hvd.InitOptions;
+import io.hvd.LocalRanks;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
@@ -13,6 +15,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.stream.IntStream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -73,6 +76,47 @@ class GradientExchangeTest {
             assertThat(source.gradients[0]).containsExactly(2);
             return null;
         });
+    }
+
+    /** As with branches or several threads of autograd; the program's own call comes before, between and after the gradients. */
+    @ParameterizedTest(name = "reducer: {0}")
+    @ValueSource(booleans = {false, true})
+    void strictModeAcceptsGradientsThatBackwardComputesInAnotherOrderOnEachRank(boolean reduced) {
+        LocalRanks.spawn(3, InitOptions.standard(), Map.of("HVD_STRICT", "1"), hvd -> {
+            Source source = new Source("a", "b");
+            DistributedOptimizerBuilder builder =
+                    DistributedOptimizer.wrap(source).bucketBytes(4);
+            DistributedOptimizer optimizer = (reduced
+                            ? builder.reducer(
+                                    bucket -> bucket.average(bucket.byName()).thenApply(done -> bucket))
+                            : builder)
+                    .build();
+            for (int step = 0; step < 4; step++) {
+                if (hvd.rank() == 0) {
+                    loss(hvd);
+                }
+                source.compute(hvd.rank() % 2, 3 * hvd.rank());
+                if (hvd.rank() == 1) {
+                    loss(hvd);
+                }
+                source.compute(1 - hvd.rank() % 2, 3 * hvd.rank());
+                if (hvd.rank() == 2) {
+                    loss(hvd);
+                }
+                optimizer.step();
+                assertThat(source.gradients[0]).containsExactly(3);
+                assertThat(source.gradients[1]).containsExactly(3);
+                optimizer.zeroGradients();
+            }
+            assertThatThrownBy(() -> hvd.allreduce(hvd.rank() == 1 ? "one" : "other", Tensor.of(1f)))
+                    .as("what the program orders is compared as before")
+                    .hasMessageContainingAll("strict mode", "\"one\"", "\"other\"");
+            return null;
+        });
+    }
+
+    private static void loss(ProcessSet set) {
+        assertThat(set.allreduce("loss", Tensor.of(1f)).item()).isEqualTo(1);
     }
 
     /** The gradients of the ranks have different names. */

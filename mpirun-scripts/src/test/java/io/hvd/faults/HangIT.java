@@ -2,6 +2,7 @@ package io.hvd.faults;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.contract.CallsBesideAnEnd;
 import io.hvd.testing.Job;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -177,6 +178,58 @@ class HangIT {
         assertThat(job.output())
                 .containsPattern("Missing: rank 1 \\[a\\] .*, rank 2 \\[rank 2 to rank 1, tag 7\\] ")
                 .doesNotContain("rank 0 [");
+    }
+
+    /** The limit for waits is ten minutes. */
+    @Test
+    @Execution(ExecutionMode.CONCURRENT)
+    void aDeadlockOfProcessesEndsAtTheLimitForStandstills() throws IOException {
+        Map<String, String> settings = Map.of("HVD_STANDSTILL_SECONDS", "2", "HVD_REPORT_DIR", folder.toString());
+
+        Job job = Job.horovodrun(RANKS, settings, StandstillProgram.class, "processes", "settled");
+
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
+        assertThat(summary(job).get(0))
+                .startsWith("hvd: HANG: ")
+                .contains("then rank 1 called allreduce \"evaluation\" at StandstillProgram.sum(")
+                .endsWith("; this is a deadlock, in which no thread of any rank can make the missing calls");
+        assertThat(summary(job)).anyMatch(line -> line.contains("rank 1 here | ranks {0, 2} not here"));
+        assertThat(job.lines("The job ends after 2.0 s of this")).hasSize(1);
+        assertThat(report()).contains("The ranks' threads as one tree");
+    }
+
+    @Test
+    @Execution(ExecutionMode.CONCURRENT)
+    void aJobInWhichAThreadWillComeIsNotADeadlock() {
+        Map<String, String> settings = Map.of("HVD_STANDSTILL_SECONDS", "1", "HVD_REPORT_DIR", folder.toString());
+
+        Job job = Job.horovodrun(RANKS, settings, StandstillProgram.class, "processes", "process");
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+    }
+
+    /** As after a body that throws, no process waits for another. */
+    @Test
+    @Execution(ExecutionMode.CONCURRENT)
+    void anInterruptOfTheCallerOfSpawnEndsAllProcessesOfTheJob() {
+        Job job = Job.horovodrun(2, Map.of(), StandstillProgram.class, "cancelled");
+
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
+        assertThat(job.output())
+                .contains(
+                        "first failure: rank 0 on ", "the job was cancelled: thread main, which had called Hvd.spawn");
+    }
+
+    /** Whether rank 2 closes before its steps have settled or after, the others get an error from each call. */
+    @Test
+    @Execution(ExecutionMode.CONCURRENT)
+    void everyCallBesideARankThatHasClosedNamesIt() {
+        for (String steps : List.of("1", "20")) {
+            Job job = Job.horovodrun(RANKS, Map.of(), CallsBesideAnEnd.class, steps);
+
+            assertThat(job.exitCode()).as(job.output()).isZero();
+            assertThat(job.lines("WRONG []")).as(job.output()).hasSize(RANKS);
+        }
     }
 
     @Test

@@ -32,6 +32,11 @@ public final class LocalProvider implements BackendProvider {
                 .toList();
     }
 
+    /** This rank will come to no meeting any more, so that no other one need wait for it. Any thread may call it. */
+    public void giveUp(String why) {
+        hub.lose(rank, why);
+    }
+
     @Override
     public String name() {
         return "local";

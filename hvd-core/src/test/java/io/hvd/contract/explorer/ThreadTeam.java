@@ -82,6 +82,7 @@ final class ThreadTeam implements Team {
                     InitOptions.standard().withDynamicProcessSets().withProcessSets(program.startSets());
             LocalRanks.spawn(program.ranks(), options, program.settings(), hvd -> {
                 ProgramRunner.play(program, hvd, logs.get(hvd.rank()));
+                EarlyEnd.play(program, hvd).forEach(logs.get(hvd.rank())::find);
                 return null;
             });
             end.complete(null);

@@ -90,7 +90,13 @@ public final class ExplorerRank {
             tell(program, ResultChecker.of(program, logs), seconds);
         }
         String more = System.nanoTime() < endNanos ? "more" : "no more";
-        return hvd.broadcastObject("explorer.more", more, ObjectCodec.utf8(), 0).equals("more");
+        boolean goesOn = hvd.broadcastObject("explorer.more", more, ObjectCodec.utf8(), 0)
+                .equals("more");
+        List<String> wrong = EarlyEnd.play(program, hvd);
+        if (!wrong.isEmpty()) {
+            throw new IllegalStateException(String.join("; ", wrong)); // the job ends, and its team says with what
+        }
+        return goesOn;
     }
 
     /** One line each: other ranks' output may come between lines. */
