@@ -17,7 +17,7 @@ abstract sealed class ArrayOptimizer implements Optimizer
 
     ArrayOptimizer(ArrayParameters parameters, double learningRate) {
         this.parameters = parameters;
-        this.learningRate = learningRate;
+        learningRate(learningRate);
     }
 
     @Override
@@ -32,7 +32,7 @@ abstract sealed class ArrayOptimizer implements Optimizer
 
     @Override
     public final void learningRate(double rate) {
-        learningRate = rate;
+        learningRate = OptimizerCheck.requireRate(getClass().getSimpleName(), rate);
     }
 
     @Override

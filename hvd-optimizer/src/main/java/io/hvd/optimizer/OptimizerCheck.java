@@ -62,7 +62,7 @@ final class OptimizerCheck {
             throw misuse(
                     "gradientPredivideFactor is " + predivide + " with " + op + "; it splits the division of AVERAGE");
         }
-        if (!(predivide > 0) || Double.isInfinite(predivide)) {
+        if (!(predivide > 0) || Double.isInfinite(predivide) || Double.isInfinite(1 / predivide)) {
             throw misuse("gradientPredivideFactor is " + predivide + ", expected a positive number");
         }
         return AllreduceOptions.of(op)
@@ -209,6 +209,11 @@ final class OptimizerCheck {
         require(value >= 0 && value < 1, optimizer, name, value, "at least 0 and less than 1");
     }
 
+    static double requireRate(String optimizer, double value) {
+        requireNotNegative(optimizer, "learning rate", value);
+        return value;
+    }
+
     static void requireNotNegative(String optimizer, String name, double value) {
         require(value >= 0, optimizer, name, value, "at least 0");
     }
@@ -218,7 +223,7 @@ final class OptimizerCheck {
     }
 
     private static void require(boolean valid, String optimizer, String name, double value, String expected) {
-        if (!valid || Double.isInfinite(value)) {
+        if (!valid || Float.isInfinite((float) value)) { // the arrays are of floats
             throw new HvdException(
                     ErrorId.BAD_ARGUMENT, optimizer + ": " + name + " is " + value + ", expected " + expected);
         }

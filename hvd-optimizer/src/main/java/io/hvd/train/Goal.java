@@ -12,9 +12,10 @@ import io.hvd.error.HvdException;
  */
 public record Goal(String metric, boolean largest, double by) {
     public Goal {
-        if (!(by >= 0)) {
+        if (!(by >= 0) || Double.isInfinite(by)) {
             throw new HvdException(
-                    ErrorId.BAD_ARGUMENT, "Goal of \"" + metric + "\": by is " + by + ", expected at least 0");
+                    ErrorId.BAD_ARGUMENT,
+                    "Goal of \"" + metric + "\": by is " + by + ", expected a finite number of at least 0");
         }
     }
 

@@ -54,8 +54,16 @@ public final class PowerSgd implements GradientReducer {
         public Settings {
             require(rank >= 1, "rank", rank, "1 or more");
             require(startIteration >= 0, "startIteration", startIteration, "0 or more");
-            require(minCompressionRate > 0, "minCompressionRate", minCompressionRate, "a number above 0");
-            require(orthogonalisationEpsilon >= 0, "orthogonalisationEpsilon", orthogonalisationEpsilon, "0 or more");
+            require(
+                    minCompressionRate > 0 && Double.isFinite(minCompressionRate),
+                    "minCompressionRate",
+                    minCompressionRate,
+                    "a number above 0");
+            require(
+                    orthogonalisationEpsilon >= 0 && Double.isFinite(orthogonalisationEpsilon),
+                    "orthogonalisationEpsilon",
+                    orthogonalisationEpsilon,
+                    "0 or more");
         }
 
         private static void require(boolean holds, String name, Object found, String expected) {
