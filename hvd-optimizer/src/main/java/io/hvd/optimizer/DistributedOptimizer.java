@@ -59,6 +59,11 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     private final GradientClip clip;
     private final FiniteSteps finite;
 
+    /** What scales the losses; null if nothing does, as far as is known. */
+    private GradScaler scaler;
+    /** Whether gradients of this step had left before the scaler was known. */
+    private boolean learntLate;
+
     /** The class through which a program steps this optimizer; null for this one. */
     private String owner;
 
@@ -176,6 +181,10 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     @Override
     public void step() {
         rules.requireNoOwner(owner);
+        if (scaler != null) {
+            scaler = null;
+            exchange.lossScale(() -> 1);
+        }
         stepNow();
     }
 
@@ -323,6 +332,15 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         settingsCheck.compareToo(settings);
     }
 
+    /** Losses are multiplied by this scale, until a {@link #step()} comes without one. */
+    void scaledBy(GradScaler other) {
+        if (scaler != other) {
+            scaler = other;
+            exchange.lossScale(other::scale);
+            learntLate = !exchange.isBetweenSteps() || synchronizedAlready;
+        }
+    }
+
     /**
      * Averages the gradients, unless {@link #synchronize()} has done so since the last step.
      *
@@ -338,6 +356,10 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
                 settingsCheck.begin(); // before the ranks vote
                 settingsCheck.requireThatGradientsMeet();
             }
+        }
+        if (learntLate) {
+            learntLate = false;
+            exchange.stateLoaded(); // what a reducer has left out of this step's gradients contains the scale
         }
     }
 

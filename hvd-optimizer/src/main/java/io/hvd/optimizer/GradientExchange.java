@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.List;
+import java.util.function.DoubleSupplier;
 import java.util.function.IntConsumer;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
@@ -58,6 +59,12 @@ final class GradientExchange implements GradientSource.Listener {
     private boolean travelsLate;
 
     private int passesPerStep;
+    /** The most backward passes of this step that a parameter has gone through, of those that are not inside {@code noSync()}. */
+    private int mostPasses;
+    /** By parameter, the passes inside the {@code noSync()} that is open. */
+    private final int[] keptPasses;
+    /** The passes of this step inside of {@code noSync()}. */
+    private int kept;
     /** Whether backward passes stay on this rank and are not counted. */
     private boolean keepsLocal;
     /** From then on they always do. */
@@ -95,6 +102,7 @@ final class GradientExchange implements GradientSource.Listener {
         this.buckets = grouping.get();
         this.range = range;
         this.passes = new int[parameters.size()];
+        this.keptPasses = new int[parameters.size()];
         this.missing = new int[buckets.count()];
         this.passesPerStep = passesPerStep;
         this.settingsCheck = settingsCheck;
@@ -134,6 +142,9 @@ final class GradientExchange implements GradientSource.Listener {
         hiddenBytes = 0;
         travelsLate = mayTravelLate && ended == null && reduction.travelsLate();
         Arrays.fill(passes, 0);
+        mostPasses = 0;
+        Arrays.fill(keptPasses, 0);
+        kept = 0;
         reached.clear();
         if (range != null && ended == null) {
             range.undo(); // what has left and not arrived
@@ -214,7 +225,7 @@ final class GradientExchange implements GradientSource.Listener {
     @Override
     public synchronized double weight(int parameter) {
         if (buckets.contain(parameter)) {
-            return weights == null ? 1 : share();
+            return weights == null ? ofAnnounced() : share();
         }
         if (weights != null) {
             return local.scaled() ? share() : weights.mean();
@@ -222,8 +233,15 @@ final class GradientExchange implements GradientSource.Listener {
         return local.scaled() ? 1.0 / (reduction.set().size() * passesInMean()) : 1.0 / passesInMean();
     }
 
+    /** A bucket divides by the passes that were announced: by this factor its gradients are means of those that were made. */
+    private double ofAnnounced() {
+        return reduction.localReduction() == LocalReduction.MEAN ? (double) passesPerStep / passesInMean() : 1;
+    }
+
+    /** The passes that were made, of whichever parameters; where gradients do not announce themselves, those that are planned. */
     private int passesInMean() {
-        return reduction.localReduction() == LocalReduction.MEAN ? passesPerStep : 1;
+        int made = kept + mostPasses;
+        return reduction.localReduction() == LocalReduction.MEAN ? made == 0 ? passesPerStep : made : 1;
     }
 
     /** The factor of a rank's gradient with which the sum over the ranks is the result. */
@@ -253,6 +271,8 @@ final class GradientExchange implements GradientSource.Listener {
     /** Call it only while nothing is in flight. */
     synchronized void keepLocal(boolean keeps) {
         keepsLocal = keeps || closed;
+        kept += Arrays.stream(keptPasses).max().orElse(0);
+        Arrays.fill(keptPasses, 0);
     }
 
     synchronized boolean isLocal() {
@@ -283,6 +303,11 @@ final class GradientExchange implements GradientSource.Listener {
         }
     }
 
+    /** From now on losses are multiplied by this scale. */
+    void lossScale(DoubleSupplier scale) {
+        reduction.lossScale(scale);
+    }
+
     /** The optimizer has taken over another state. */
     void stateLoaded() {
         reduction.stateLoaded();
@@ -309,9 +334,11 @@ final class GradientExchange implements GradientSource.Listener {
         }
         reached.set(parameter);
         if (keepsLocal) {
+            keptPasses[parameter]++;
             return false;
         }
-        if (++passes[parameter] > passesPerStep) {
+        mostPasses = Math.max(mostPasses, ++passes[parameter]);
+        if (passes[parameter] > passesPerStep) {
             throw new HvdException(
                     ErrorId.OPTIMIZER_MISUSE,
                     "parameter \"" + parameters.get(parameter).name() + "\" has gone through backward pass "

@@ -22,8 +22,7 @@ import java.util.concurrent.CompletableFuture;
  *
  * <p>A reducer keeps a number for each gradient that it compresses, and belongs to one optimizer. It drops the error memory when the
  * optimizer takes over another state, and no state is part of a checkpoint. If a gradient of a rank is not finite, its
- * average is NaN everywhere and its error memory stays as it was. With a loss scale that changes, what was left out before is
- * added once with the scale of then.
+ * average is NaN everywhere and its error memory stays as it was.
  */
 public final class PowerSgd implements GradientReducer {
     private final Settings settings;
@@ -146,12 +145,7 @@ public final class PowerSgd implements GradientReducer {
                     rightSides(matrices, p, q);
                     return bucket.average("q", vector(q));
                 })
-                .thenAccept(averaged -> products(matrices, q))
-                .whenComplete((done, why) -> {
-                    if (why != null) {
-                        matrices.forEach(LowRank::takeBack);
-                    }
-                });
+                .thenAccept(averaged -> products(matrices, q));
     }
 
     private void rightSides(List<LowRank> matrices, float[] p, float[] q) {
