@@ -7,6 +7,7 @@ import io.hvd.Compression;
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import io.hvd.InitOptions;
+import io.hvd.PreparedCollective;
 import io.hvd.ProcessSet;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.DType;
@@ -15,6 +16,7 @@ import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -130,7 +132,7 @@ class OneRankRefusesTest {
         // Names
         all.put("a name twice", (set, root) -> {
             Tensor[] both = {Tensor.of(1f), Tensor.of(2f)};
-            set.prepareAllreduce(List.of("n", "n"), List.of(both), SUM).close();
+            prepared(set.prepareAllreduce(List.of("n", "n"), List.of(both), SUM));
         });
         all.put("an empty name", (set, root) -> set.allreduce("", Tensor.of(1f)));
         all.put("a blank name", (set, root) -> set.allreduce(" ", Tensor.of(1f)));
@@ -158,12 +160,6 @@ class OneRankRefusesTest {
             prepared(set.prepareAllreduce(List.of("x", "y"), List.of(same, same), SUM));
         });
         // Order
-        all.put("a prepared allreduce that is started twice", (set, root) -> {
-            try (var twice = set.prepareAllreduce(List.of("t"), List.of(Tensor.of(1f)), SUM)) {
-                twice.start();
-                twice.start();
-            }
-        });
         all.put("a prepared allreduce that is awaited before its start", (set, root) -> {
             try (var early = set.prepareAllreduce(List.of("t"), List.of(Tensor.of(1f)), SUM)) {
                 early.await();
@@ -173,16 +169,6 @@ class OneRankRefusesTest {
             var ended = set.prepareAllreduce(List.of("t"), List.of(Tensor.of(1f)), SUM);
             ended.close();
             ended.start();
-        });
-        all.put("a name that is in flight", (set, root) -> {
-            var first = set.prepareAllreduce(List.of("f"), List.of(Tensor.of(1f)), SUM);
-            try (first;
-                    var second = set.prepareAllreduce(List.of("f"), List.of(Tensor.of(1f)), SUM)) {
-                first.start();
-                second.start();
-                first.await();
-                second.await();
-            }
         });
         all.put(
                 "received() of an allreduce",
@@ -196,7 +182,7 @@ class OneRankRefusesTest {
         return all;
     }
 
-    private static void prepared(io.hvd.PreparedCollective made) {
+    private static void prepared(PreparedCollective made) {
         try (made) {
             made.start();
             made.await();
@@ -205,7 +191,7 @@ class OneRankRefusesTest {
 
     private static int[] splits(ProcessSet set, int first, int others) {
         int[] splits = new int[set.size()];
-        java.util.Arrays.fill(splits, others);
+        Arrays.fill(splits, others);
         splits[0] = first;
         return splits;
     }
@@ -213,20 +199,18 @@ class OneRankRefusesTest {
     /** What each call comes to: an error by its number, or by its class. */
     private static Map<String, String> outcomes(ProcessSet set, int root) {
         Map<String, String> outcomes = new LinkedHashMap<>();
-        calls().forEach((name, call) -> { if (set.rank() == 0) System.err.println("NAME " + name);/*TMP*/ System.err.println("AT " + set.rank() + " " + name);/*TMP*/ outcomes.put(name, outcome(call, set, root)); });
+        calls().forEach((name, call) -> outcomes.put(name, outcome(call, set, root)));
         return outcomes;
     }
 
     private static String outcome(Call call, ProcessSet set, int root) {
         try {
-            if (set.rank() == 0) System.err.println("CALL " + set.size());//TMP
             call.on(set, root);
             return "accepted";
         } catch (HvdException e) {
             return e.id().toString();
         } catch (Exception e) {
             return e.getClass().getSimpleName();
-        } finally { System.err.println("DONE"); //TMP
         }
     }
 
