@@ -42,6 +42,7 @@ public final class DataLoader<S, B> implements EpochBatches<B>, AutoCloseable {
 
     private final Dataset<S> dataset;
     private final Sampler sampler;
+    private final Dealing dealing;
     private final Function<? super List<S>, ? extends B> collate;
     private final int batchSize;
     private final boolean dropLast;
@@ -57,6 +58,7 @@ public final class DataLoader<S, B> implements EpochBatches<B>, AutoCloseable {
     private DataLoader(Builder<S, B> builder) {
         dataset = builder.dataset;
         sampler = builder.sampler;
+        dealing = new Dealing(sampler);
         handover = new Handover(() -> sampler.recordBatch(builder.batchSize));
         collate = builder.collate;
         batchSize = builder.batchSize;
@@ -134,6 +136,7 @@ public final class DataLoader<S, B> implements EpochBatches<B>, AutoCloseable {
     }
 
     private EvenSteps.Share ownShare() {
+        dealing.look();
         int[] order = sampler.beginEpoch();
         if (order.length != sampler.length()) {
             throw new IllegalStateException(

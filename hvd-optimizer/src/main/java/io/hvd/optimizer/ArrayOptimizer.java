@@ -20,6 +20,10 @@ abstract sealed class ArrayOptimizer implements Optimizer
         learningRate(learningRate);
     }
 
+    final ArrayParameters arrays() {
+        return parameters;
+    }
+
     @Override
     public final List<Parameter> parameters() {
         return parameters.list();

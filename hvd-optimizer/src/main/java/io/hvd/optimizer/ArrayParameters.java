@@ -18,6 +18,8 @@ public final class ArrayParameters {
     private final List<Parameter> parameters = new ArrayList<>();
     private final List<float[]> values = new ArrayList<>();
     private final List<float[]> gradients = new ArrayList<>();
+    /** What has been built around them last; null if nothing has. */
+    private Object wrapper;
 
     /** Adds an array and the array in which its gradient is accumulated; both stay the caller's. */
     public ArrayParameters add(String name, float[] value, float[] gradient) {
@@ -39,6 +41,14 @@ public final class ArrayParameters {
     /** Adds an array without a name, as the others must then be: their names are their places. */
     public ArrayParameters add(float[] value, float[] gradient) {
         return add(null, value, gradient);
+    }
+
+    void wrappedBy(Object latest) {
+        wrapper = latest;
+    }
+
+    boolean areWrappedBy(Object one) {
+        return wrapper == one;
     }
 
     List<Parameter> list() {

@@ -70,6 +70,9 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     private boolean synchronizedAlready;
     private boolean skipping;
     private boolean stepped;
+    /** Whether the last step has thrown, so that the other ranks may be anywhere. */
+    private boolean failed;
+
     private boolean closed;
     private double lastNorm = Double.NaN;
     private StepStats lastStep = new StepStats(0, 0, 0, 0);
@@ -87,12 +90,16 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         if (inner instanceof ShardedOptimizer sharded) {
             sharded.scope(parts.prefix());
         }
+        if (inner instanceof ArrayOptimizer arrays) {
+            arrays.arrays().wrappedBy(this);
+        }
         this.settingsCheck = parts.settingsCheck(set);
         this.range = parts.range(set, parameters);
         this.exchange = parts.exchange(set, parameters, settingsCheck, range);
         this.rules = new StepRules(inner, set, parameters, exchange);
         this.buffers = parts.modelBuffers(set);
         this.guard = parts.guard(set, parameters, buffers);
+        this.settingsCheck.compareParameters(this::parametersAtStart, guard::differAtStart);
         this.broadcast = new StateBroadcast(inner, set, shared, parts.local(), buffers, exchange, rules);
         Object stepping = inner instanceof ShardedOptimizer sharded ? sharded.state() : inner;
         this.gradients = stepping instanceof GradientArithmetic own ? own : new HostGradients(parameters);
@@ -111,6 +118,10 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
             }
             source.listen(exchange);
         }
+    }
+
+    private long parametersAtStart() {
+        return broadcast.isDone() ? 0 : guard.startHash();
     }
 
     /**
@@ -144,6 +155,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
             finite.lookAlone(look);
             return;
         }
+        boolean again = synchronizedAlready;
         synchronizedAlready = false;
         GradientsEvent wait = GradientsRecording.begun();
         long backwardEnded = System.nanoTime();
@@ -152,6 +164,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         GradientsRecording.ended(wait, set, lastStep);
         finite.look(look, source);
         if (source != null) {
+            rules.warnIfNotCleared(stepped && !again && source.addsToLastStep());
             source.adopt();
         }
         exchange.endStep();
@@ -190,6 +203,8 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
 
     private void stepNow() {
         rules.requireOpen(closed);
+        rules.requireOneWrapper(this);
+        failed = true; // unless it comes to its end
         rules.requireOutsideOfNoSync();
         if (!skipping && !alone) {
             if (synchronizedAlready) {
@@ -203,11 +218,11 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         if (!stepped) {
             rules.warnIfAllZero();
         }
-        warnIfNeverBroadcast();
         if (adasum != null) {
             settingsCheck.begin(); // which the first gradients do otherwise
         }
         settingsCheck.end();
+        warnIfNothingIsKnown();
         requireFinite();
         clip();
         stepInner();
@@ -215,6 +230,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         set.markStep();
         buffers.stepped();
         guard.stepped();
+        failed = false;
     }
 
     /** With one rank nobody has looked, unless the program has called {@link #synchronize()}. */
@@ -264,10 +280,14 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         GradientsRecording.ended(wait, set, lastStep);
     }
 
-    private void warnIfNeverBroadcast() {
-        if (!stepped && (!alone || adasum != null) && !set.parametersBroadcast() && set.rank() == 0) {
-            LOG.warn("the first step comes without broadcastParameters(): if the ranks did not start with the same"
-                    + " parameters, they will train different models");
+    /** Where nothing says that the ranks start with the same parameters, they have compared them beside their settings. */
+    private void warnIfNothingIsKnown() {
+        if (!stepped && (!alone || adasum != null) && !broadcast.isDone()) {
+            boolean known = guard.comparesAtStart() || set.parametersBroadcast();
+            if (!known && set.rank() == 0) {
+                LOG.warn("the first step comes without broadcastParameters(): if the ranks did not start with the same"
+                        + " parameters, they will train different models");
+            }
         }
         stepped = true;
     }
@@ -604,6 +624,9 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     public void close() {
         if (!closed) {
             closed = true;
+            if (!failed) {
+                guard.ended();
+            }
             exchange.close();
             startOver();
             settingsCheck.startOver();

@@ -343,7 +343,7 @@ final class GradientExchange implements GradientSource.Listener {
                     ErrorId.OPTIMIZER_MISUSE,
                     "parameter \"" + parameters.get(parameter).name() + "\" has gone through backward pass "
                             + passes[parameter] + " before step(), allowed are " + passesPerStep
-                            + ". Call step() in time, or raise backwardPassesPerStep");
+                            + ". Call step() in time, or raise backwardPassesPerStep." + StepRules.USUAL_CAUSES);
         }
         boolean complete = passes[parameter] == passesPerStep;
         if (complete && waitsForTheOthers(parameter)) {

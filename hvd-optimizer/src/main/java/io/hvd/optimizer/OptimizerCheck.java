@@ -48,6 +48,17 @@ final class OptimizerCheck {
         return whole.rank() > 0 && parameter.gradient().shape().equals(whole.withFirst(0));
     }
 
+    /** Gradients that are averaged twice are too small, or with SUM too large. */
+    static void requireNotWrapped(Optimizer inner) {
+        if (inner instanceof DistributedOptimizer || inner instanceof AmpOptimizer) {
+            throw misuse("DistributedOptimizer.wrap(...) around " + (inner instanceof AmpOptimizer ? "an " : "a ")
+                    + inner.getClass().getSimpleName() + " of " + inner.parameters().size() + " parameters, \""
+                    + inner.parameters().get(0).name()
+                    + "\" the first, which averages gradients over the ranks already: they would be averaged, or added up,"
+                    + " twice. Wrap the optimizer itself, once; an AmpOptimizer goes around the DistributedOptimizer");
+        }
+    }
+
     static void requirePasses(int count) {
         if (count < 1) {
             throw misuse("backwardPassesPerStep is " + count + ", expected 1 or more");

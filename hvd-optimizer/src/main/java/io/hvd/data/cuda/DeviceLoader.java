@@ -99,6 +99,11 @@ public final class DeviceLoader<S> implements EpochBatches<DeviceBatch>, AutoClo
         }
 
         @Override
+        public int replicas() {
+            return sampler.replicas();
+        }
+
+        @Override
         public int length() {
             return sampler.length();
         }

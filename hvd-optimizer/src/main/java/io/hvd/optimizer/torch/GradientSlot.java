@@ -27,6 +27,8 @@ final class GradientSlot {
     private final UnreachedMark mark;
     /** Whether the slot was left with the mark, because no backward pass of this rank has reached the parameter. */
     private boolean unreached;
+    /** Whether backward has added to the gradient that the last step has left in the slot. */
+    private boolean addsToLastStep;
     /** Null on the CPU. */
     private final ExchangeStream exchange;
     /** Whether the gradient stays where LibTorch has it, and the slot has no rows and takes no memory. */
@@ -253,6 +255,8 @@ final class GradientSlot {
             slot.copy_(accumulated.to_dense());
         } else if (accumulated.data_ptr().address() != slotAddress) {
             slot.copy_(accumulated);
+        } else {
+            addsToLastStep = true;
         }
         handOver(weight);
     }
@@ -263,6 +267,10 @@ final class GradientSlot {
         return gradient.defined()
                 && !isSlot(gradient)
                 && (!sparse || gradient.unsafeGetTensorImpl().address() != gathered);
+    }
+
+    boolean addsToLastStep() {
+        return addsToLastStep;
     }
 
     /** What backward has computed on this rank, in the host's memory; empty if the slot alone has it, or the rows of all ranks. */
@@ -285,6 +293,7 @@ final class GradientSlot {
      * any rank has reached has none either, so that the step leaves it as it is.
      */
     void becomeGradient() {
+        addsToLastStep = false;
         if (unreached && mark.isThere()) {
             slot.zero_();
             unreached = false;
@@ -322,6 +331,7 @@ final class GradientSlot {
     private Tensor detachedGradient() {
         Tensor gradient = value.grad();
         if (isSlot(gradient)) {
+            addsToLastStep = true;
             gradient = gradient.clone();
             value.mutable_grad().put(gradient);
         }

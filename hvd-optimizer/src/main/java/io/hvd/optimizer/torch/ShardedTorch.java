@@ -196,6 +196,11 @@ final class ShardedTorch implements ShardedState, GradientSource, GradientArithm
     }
 
     @Override
+    public boolean addsToLastStep() {
+        return optimizer.addsToLastStep();
+    }
+
+    @Override
     public boolean hasNewGradient() {
         return optimizer.hasNewGradient();
     }
