@@ -99,7 +99,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         this.rules = new StepRules(inner, set, parameters, exchange);
         this.buffers = parts.modelBuffers(set);
         this.guard = parts.guard(set, parameters, buffers);
-        this.settingsCheck.compareParameters(this::parametersAtStart, guard::differAtStart);
+        this.settingsCheck.compareParameters(this::parametersAtStart, guard::requireEqualAtStart);
         this.broadcast = new StateBroadcast(inner, set, shared, parts.local(), buffers, exchange, rules);
         Object stepping = inner instanceof ShardedOptimizer sharded ? sharded.state() : inner;
         this.gradients = stepping instanceof GradientArithmetic own ? own : new HostGradients(parameters);

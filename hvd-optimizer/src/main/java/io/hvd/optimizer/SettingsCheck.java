@@ -50,8 +50,8 @@ final class SettingsCheck {
 
     /** What the parameters are before the first step; 0 if they are not compared. */
     private LongSupplier parametersNow = () -> 0;
-    /** A collective that says which of them differ. */
-    private Supplier<HvdException> parametersDiffer;
+    /** A collective that throws and says which of them differ. */
+    private Runnable parametersDiffer;
 
     private boolean haveOtherParameters;
 
@@ -88,7 +88,7 @@ final class SettingsCheck {
     }
 
     /** @param now asked for when the first gradients leave @param differ a collective, for ranks of which all know that they differ */
-    void compareParameters(LongSupplier now, Supplier<HvdException> differ) {
+    void compareParameters(LongSupplier now, Runnable differ) {
         parametersNow = now;
         parametersDiffer = differ;
     }
@@ -196,7 +196,8 @@ final class SettingsCheck {
         if (haveOtherParameters) {
             haveOtherParameters = false;
             begun = false; // the program may broadcast them, and go on
-            throw parametersDiffer.get();
+            parametersDiffer.run();
+            begun = true;
         }
         settled = true;
     }
