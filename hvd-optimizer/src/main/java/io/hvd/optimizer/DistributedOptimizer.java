@@ -70,6 +70,8 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     private boolean synchronizedAlready;
     private boolean skipping;
     private boolean stepped;
+    /** Whether the gradients of a rank that exchanges none have been put together since they were last cleared. */
+    private boolean gathered;
     /** Whether the last step has thrown, so that the other ranks may be anywhere. */
     private boolean failed;
 
@@ -153,6 +155,8 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         if (alone) {
             gatherOwn();
             finite.lookAlone(look);
+            exchange.startOver();
+            synchronizedAlready = true;
             return;
         }
         boolean again = synchronizedAlready;
@@ -176,6 +180,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      */
     private void gatherOwn() {
         if (inner instanceof GradientSource own) {
+            gathered = true;
             for (int i = 0; i < parameters.size(); i++) {
                 own.stage(i);
             }
@@ -206,6 +211,9 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         rules.requireOneWrapper(this);
         failed = true; // unless it comes to its end
         rules.requireOutsideOfNoSync();
+        if (!skipping && alone && !synchronizedAlready) {
+            requireBackwardAlone();
+        }
         if (!skipping && !alone) {
             if (synchronizedAlready) {
                 LOG.warn("step() after synchronize() reduces the gradients a second time; wrap the step in"
@@ -226,11 +234,21 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         requireFinite();
         clip();
         stepInner();
+        if (alone) {
+            exchange.startOver();
+        }
         synchronizedAlready = false;
         set.markStep();
         buffers.stepped();
         guard.stepped();
         failed = false;
+    }
+
+    /** LibTorch's gradients say so only until they have been gathered: then backward adds to them where they are. */
+    private void requireBackwardAlone() {
+        if (inner instanceof GradientSource own && set.included() && adasum == null && !gathered) {
+            rules.requireBackward(own);
+        }
     }
 
     /** With one rank nobody has looked, unless the program has called {@link #synchronize()}. */
@@ -306,7 +324,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      * @throws HvdException if {@link #synchronize()} has not been called since the last step, or with ADASUM
      */
     public SkipSynchronize skipSynchronize() {
-        rules.requireSynchronized(synchronizedAlready || alone, adasum != null);
+        rules.requireSynchronized(synchronizedAlready || !set.included(), adasum != null);
         skipping = true;
         return () -> skipping = false;
     }
@@ -370,6 +388,8 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         if (!synchronizedAlready) {
             if (!alone) {
                 rules.requireBackward(source);
+            } else {
+                requireBackwardAlone();
             }
             synchronize(look);
             if (adasum != null) {
@@ -458,6 +478,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
 
     private void startOver() {
         synchronizedAlready = false;
+        gathered = false;
         finite.forget();
         exchange.startOver();
     }
@@ -484,7 +505,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      */
     public void gradientReady(int parameter) {
         Objects.checkIndex(parameter, parameters.size());
-        if (!alone) {
+        if (set.included() && adasum == null) {
             exchange.passedHere(parameter);
         }
     }

@@ -41,6 +41,8 @@ final class GradientExchange implements GradientSource.Listener {
 
     private final LocalParameters local;
     private final UnusedParameters unused;
+    /** Whether nothing is ever sent; passes are counted all the same, so that a program is refused what it is refused on several ranks. */
+    private final boolean alone;
     /** Weighs gradients that do not announce themselves. */
     private final HostGradients plain;
 
@@ -110,6 +112,7 @@ final class GradientExchange implements GradientSource.Listener {
         this.local = local;
         this.unused = unused;
         this.plain = new HostGradients(parameters);
+        this.alone = alone;
         if (!alone) {
             prepare(passesPerStep);
         }
@@ -316,8 +319,9 @@ final class GradientExchange implements GradientSource.Listener {
     /** Names of the parameters whose gradients have been sent off, or would have been in a step that travels bucket by bucket. */
     synchronized List<String> inFlight() {
         List<String> names = new ArrayList<>();
-        for (int bucket = 0; bucket < prepared.size(); bucket++) {
-            if (travelsLate ? missing[bucket] == 0 : started.contains(prepared.get(bucket))) {
+        for (int bucket = 0; bucket < buckets.count() && (alone || !prepared.isEmpty()); bucket++) {
+            boolean stays = travelsLate || alone;
+            if (stays ? missing[bucket] == 0 : started.contains(prepared.get(bucket))) {
                 buckets.members(bucket)
                         .forEach(
                                 parameter -> names.add(parameters.get(parameter).name()));
@@ -353,9 +357,9 @@ final class GradientExchange implements GradientSource.Listener {
         return complete;
     }
 
-    /** Whether the gradient stays where backward has left it until all of them travel. */
+    /** Whether the gradient stays where backward has left it until all of them travel, or for good. */
     private boolean waitsForTheOthers(int parameter) {
-        return travelsLate && buckets.contain(parameter);
+        return (travelsLate || alone) && buckets.contain(parameter);
     }
 
     /** Whether the gradient is where it travels, so that it needs not be put there. */
@@ -365,7 +369,7 @@ final class GradientExchange implements GradientSource.Listener {
 
     /** A backward pass of the program's own has put a gradient in its place. */
     synchronized void passedHere(int parameter) {
-        if (passed(parameter)) {
+        if (passed(parameter) && !alone) {
             weigh(parameter);
             ready(parameter);
         }
