@@ -19,8 +19,12 @@ import org.slf4j.LoggerFactory;
  * <p>If the wrapped optimizer is a {@link GradientSource}, the allreduce of a group of gradients starts as soon as
  * backward has computed them, and runs beside the rest of backward. Otherwise all allreduces start in
  * {@link #synchronize()}. The gradients of a CPU also wait for {@link #synchronize()} once the steps repeat, if all ranks are on one host with
- * less than two cores for each ({@link ProcessSet#stepsTravelLate}), because no core is free then to run allreduces beside backward. With one
- * rank, or on a rank outside its process set, it behaves as the wrapped optimizer.
+ * less than two cores for each ({@link ProcessSet#stepsTravelLate}), because no core is free then to run allreduces beside backward. On a
+ * rank outside its process set it behaves as the wrapped optimizer; with one rank too, but calls in an order that several ranks are
+ * refused it refuses as well, as far as it sees them.
+ *
+ * <p>Unless {@link #broadcastParameters} comes first, the ranks compare their parameters before the first step; and so they do at {@link
+ * #close}. {@link DistributedOptimizerBuilder#compareParametersEvery} with 0 leaves both out.
  *
  * <p>A program must not change gradients between backward and {@link #synchronize()} or {@link #step()}: whether the change counts depends on when
  * they travel. After {@link #synchronize()} they are the averages, which it may change.
@@ -640,18 +644,28 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      * Waits for gradients that are being averaged, and gives back what their exchange keeps, for programs that make one optimizer
      * after another in one context. Parameters, gradients and state stay as they are; a step or {@link #synchronize()} is refused from
      * now on. Every rank calls it after the same step. The optimizer's number is not given to another one.
+     *
+     * @throws HvdException if the ranks' parameters differ; it is closed then, too. A rank that has failed, and so closes alone, waits
+     *     two seconds for the others
      */
     @Override
     public void close() {
         if (!closed) {
             closed = true;
-            if (!failed) {
-                guard.ended();
+            try {
+                if (!failed) {
+                    guard.ended();
+                }
+            } finally {
+                giveBack();
             }
-            exchange.close();
-            startOver();
-            settingsCheck.startOver();
-            vote.close();
         }
+    }
+
+    private void giveBack() {
+        exchange.close();
+        startOver();
+        settingsCheck.startOver();
+        vote.close();
     }
 }

@@ -227,7 +227,8 @@ final class DivergenceGuard {
             if (ranksByHash.size() > 1) {
                 return new HvdException(
                         ErrorId.DIVERGED,
-                        when(i) + "; the first that differs is \"" + parameters.get(i).name() + "\", in groups of ranks "
+                        when(i) + "; the first that differs is \""
+                                + parameters.get(i).name() + "\", in groups of ranks "
                                 + ranksByHash.values() + since()
                                 + (i < firstBuffer ? OF_PARAMETERS : OF_BUFFERS));
             }

@@ -52,7 +52,8 @@ final class OptimizerCheck {
     static void requireNotWrapped(Optimizer inner) {
         if (inner instanceof DistributedOptimizer || inner instanceof AmpOptimizer) {
             throw misuse("DistributedOptimizer.wrap(...) around " + (inner instanceof AmpOptimizer ? "an " : "a ")
-                    + inner.getClass().getSimpleName() + " of " + inner.parameters().size() + " parameters, \""
+                    + inner.getClass().getSimpleName() + " of "
+                    + inner.parameters().size() + " parameters, \""
                     + inner.parameters().get(0).name()
                     + "\" the first, which averages gradients over the ranks already: they would be averaged, or added up,"
                     + " twice. Wrap the optimizer itself, once; an AmpOptimizer goes around the DistributedOptimizer");

@@ -13,8 +13,9 @@ final class StepRules {
     private static final Logger LOG = LoggerFactory.getLogger(StepRules.class);
 
     /** Of gradients that are missing, or come too often. */
-    static final String USUAL_CAUSES = " Usual causes: the loss of another model ran through these parameters; step() was called"
-            + " on some ranks only; or the optimizer inside of this one was stepped directly";
+    static final String USUAL_CAUSES =
+            " Usual causes: the loss of another model ran through these parameters; step() was called"
+                    + " on some ranks only; or the optimizer inside of this one was stepped directly";
 
     private final Optimizer inner;
     private final ProcessSet set;

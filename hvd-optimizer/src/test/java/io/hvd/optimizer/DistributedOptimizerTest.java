@@ -281,9 +281,7 @@ class DistributedOptimizerTest {
             DistributedOptimizer optimizer = wrap(inner).build();
 
             optimizer.zeroGradients();
-            for (int i = 0; i < 5; i++) {
-                optimizer.gradientReady("p0");
-            }
+            optimizer.gradientReady("p0");
             optimizer.step();
             optimizer.learningRate(0.25);
 

@@ -11,7 +11,6 @@ import io.hvd.data.Dataset;
 import io.hvd.data.DistributedSampler;
 import io.hvd.data.ElasticSampler;
 import io.hvd.data.EvalSampler;
-
 import io.hvd.data.Sampler;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
@@ -41,7 +40,8 @@ class ForgottenCallsTest {
 
     private static void refused(ThrowingCallable call, ErrorId id, String... facts) {
         assertThatThrownBy(call)
-                .isInstanceOfSatisfying(HvdException.class, e -> assertThat(e.id()).isEqualTo(id))
+                .isInstanceOfSatisfying(
+                        HvdException.class, e -> assertThat(e.id()).isEqualTo(id))
                 .hasMessageContainingAll(facts);
     }
 
@@ -76,7 +76,8 @@ class ForgottenCallsTest {
     void aBroadcastOfAnotherOptimizersParametersIsNone() {
         Hvd.spawn(2, hvd -> {
             around(new float[1], new float[1]).build().broadcastParameters(0);
-            DistributedOptimizer forgotten = around(new float[] {hvd.rank()}, new float[1]).build();
+            DistributedOptimizer forgotten =
+                    around(new float[] {hvd.rank()}, new float[1]).build();
             refused(forgotten::step, ErrorId.DIVERGED, "\"w\"");
             return null;
         });
@@ -85,7 +86,8 @@ class ForgottenCallsTest {
     @Test
     void equalParametersNeedNoBroadcastAndASharedOneIsNotComparedAtAll() {
         String log = DistributedOptimizerTest.logOf(() -> Hvd.spawn(2, hvd -> {
-            DistributedOptimizer optimizer = around(new float[1], new float[] {1}).build();
+            DistributedOptimizer optimizer =
+                    around(new float[1], new float[] {1}).build();
             optimizer.step();
             optimizer.close();
             return null;
@@ -114,7 +116,8 @@ class ForgottenCallsTest {
     @Test
     void aRankThatClosesAloneGoesOn() {
         Hvd.spawn(2, hvd -> {
-            DistributedOptimizer optimizer = around(new float[1], new float[] {1}).build();
+            DistributedOptimizer optimizer =
+                    around(new float[1], new float[] {1}).build();
             optimizer.step();
             if (hvd.rank() == 0) {
                 optimizer.close();
@@ -127,7 +130,8 @@ class ForgottenCallsTest {
     @Test
     void anOptimizerThatAveragesAlreadyIsNotWrapped() {
         Hvd.spawn(2, hvd -> {
-            DistributedOptimizer once = around(new float[1], new float[1]).op(ReduceOp.SUM).build();
+            DistributedOptimizer once =
+                    around(new float[1], new float[1]).op(ReduceOp.SUM).build();
             refused(() -> DistributedOptimizer.wrap(once), ErrorId.OPTIMIZER_MISUSE, "\"same\"", "twice");
             AmpOptimizer amp = AmpOptimizer.wrap(once).build();
             refused(() -> DistributedOptimizer.wrap(amp), ErrorId.OPTIMIZER_MISUSE, "AmpOptimizer", "twice");
@@ -158,8 +162,8 @@ class ForgottenCallsTest {
         final DistributedOptimizer optimizer;
 
         Layer(HvdContext hvd) {
-            optimizer = DistributedOptimizer.wrap(
-                            new TorchOptimizer(new SGD(layer.parameters(), new SGDOptions(0.1)), layer.named_parameters()))
+            optimizer = DistributedOptimizer.wrap(new TorchOptimizer(
+                            new SGD(layer.parameters(), new SGDOptions(0.1)), layer.named_parameters()))
                     .context(hvd)
                     .build();
             optimizer.broadcastParameters(0);
@@ -224,8 +228,7 @@ class ForgottenCallsTest {
     private static String logOfSampler(Function<HvdContext, Sampler> sampler) {
         return DistributedOptimizerTest.logOf(() -> Hvd.spawn(2, hvd -> {
             List<Integer> samples = new ArrayList<>(List.of(1, 2, 3, 4, 5, 6, 7, 8));
-            try (var loader = DataLoader.builder(
-                            Dataset.of(samples), sampler.apply(hvd), List::copyOf)
+            try (var loader = DataLoader.builder(Dataset.of(samples), sampler.apply(hvd), List::copyOf)
                     .batchSize(2)
                     .build()) {
                 UsersLoop.epochs(2, loader);

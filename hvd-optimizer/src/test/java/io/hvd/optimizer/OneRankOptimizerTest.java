@@ -48,8 +48,8 @@ class OneRankOptimizerTest {
         }
 
         private DistributedOptimizer ofTorch() {
-            DistributedOptimizer optimizer = DistributedOptimizer.wrap(
-                            new TorchOptimizer(new SGD(layer.parameters(), new SGDOptions(0.1)), layer.named_parameters()))
+            DistributedOptimizer optimizer = DistributedOptimizer.wrap(new TorchOptimizer(
+                            new SGD(layer.parameters(), new SGDOptions(0.1)), layer.named_parameters()))
                     .context(hvd)
                     .build();
             optimizer.broadcastParameters(0);
@@ -75,7 +75,8 @@ class OneRankOptimizerTest {
             optimizer.gradientReady("a");
         });
         all.put("as many passes as allowed, twice", own -> {
-            DistributedOptimizer optimizer = own.builder().backwardPassesPerStep(2).build();
+            DistributedOptimizer optimizer =
+                    own.builder().backwardPassesPerStep(2).build();
             for (int step = 0; step < 2; step++) {
                 optimizer.zeroGradients();
                 ready(optimizer);
@@ -89,7 +90,8 @@ class OneRankOptimizerTest {
             optimizer.zeroGradients();
         });
         all.put("zeroGradients after the first of two passes", own -> {
-            DistributedOptimizer optimizer = own.builder().backwardPassesPerStep(2).build();
+            DistributedOptimizer optimizer =
+                    own.builder().backwardPassesPerStep(2).build();
             ready(optimizer);
             optimizer.zeroGradients();
         });
@@ -133,9 +135,12 @@ class OneRankOptimizerTest {
         });
         all.put("no such parameter", own -> own.plain().gradientReady("c"));
         all.put("a batch size without weights", own -> own.plain().batchSize(3));
-        all.put("a step without a batch size", own -> plainStep(own.builder().weightByBatchSize().build()));
-        all.put("a batch of less than nothing", own ->
-                own.builder().weightByBatchSize().build().batchSize(-1));
+        all.put(
+                "a step without a batch size",
+                own -> plainStep(own.builder().weightByBatchSize().build()));
+        all.put(
+                "a batch of less than nothing",
+                own -> own.builder().weightByBatchSize().build().batchSize(-1));
         all.put("nothing but empty batches", own -> {
             DistributedOptimizer optimizer = own.builder().weightByBatchSize().build();
             optimizer.batchSize(0);
@@ -146,27 +151,40 @@ class OneRankOptimizerTest {
             optimizer.close();
             optimizer.step();
         });
-        all.put("join of local parameters", own ->
-                own.builder().localParameters(Set.of("a")).build().join(JoinDivisor.ACTIVE));
+        all.put(
+                "join of local parameters",
+                own -> own.builder().localParameters(Set.of("a")).build().join(JoinDivisor.ACTIVE));
         all.put("MIN", own -> own.builder().op(ReduceOp.MIN).build());
-        all.put("SUM with a predivision", own ->
-                own.builder().op(ReduceOp.SUM).gradientPredivideFactor(2).build());
-        all.put("a predivision by 0", own -> own.builder().gradientPredivideFactor(0).build());
-        all.put("a compression beside a reducer", own -> own.builder()
-                .compression(Compression.FP16)
-                .reducer(new TopK(0.1))
-                .build());
-        all.put("weights beside a reducer", own -> own.builder()
-                .weightByBatchSize()
-                .reducer(new TopK(0.1))
-                .build());
-        all.put("two groupings", own -> own.builder().numGroups(1).bucketBytes(8).build());
-        all.put("groups of unknown parameters", own ->
-                own.builder().groups(List.of(List.of("c"))).build());
-        all.put("range control without float16", own ->
-                own.builder().rangeControl(RangeControl.every(2)).build());
-        all.put("ADASUM with passes", own ->
-                own.builder().op(ReduceOp.ADASUM).backwardPassesPerStep(2).build());
+        all.put(
+                "SUM with a predivision",
+                own -> own.builder().op(ReduceOp.SUM).gradientPredivideFactor(2).build());
+        all.put(
+                "a predivision by 0",
+                own -> own.builder().gradientPredivideFactor(0).build());
+        all.put(
+                "a compression beside a reducer",
+                own -> own.builder()
+                        .compression(Compression.FP16)
+                        .reducer(new TopK(0.1))
+                        .build());
+        all.put(
+                "weights beside a reducer",
+                own -> own.builder().weightByBatchSize().reducer(new TopK(0.1)).build());
+        all.put(
+                "two groupings",
+                own -> own.builder().numGroups(1).bucketBytes(8).build());
+        all.put(
+                "groups of unknown parameters",
+                own -> own.builder().groups(List.of(List.of("c"))).build());
+        all.put(
+                "range control without float16",
+                own -> own.builder().rangeControl(RangeControl.every(2)).build());
+        all.put(
+                "ADASUM with passes",
+                own -> own.builder()
+                        .op(ReduceOp.ADASUM)
+                        .backwardPassesPerStep(2)
+                        .build());
         all.put("buffers that nobody has named", own -> own.plain().synchronizeBuffers());
         all.put("a step of LibTorch's without backward", own -> own.ofTorch().step());
         all.put("a step of LibTorch's after zeroGradients", own -> {
@@ -210,17 +228,18 @@ class OneRankOptimizerTest {
 
     private static Map<String, String> outcomes(int size) {
         Map<String, String> outcomes = new LinkedHashMap<>();
-        programs().forEach((name, program) -> outcomes.put(
-                name,
-                Hvd.spawn(size, hvd -> {
-                            try {
-                                program.accept(new Own(hvd));
-                                return "accepted";
-                            } catch (HvdException e) {
-                                return e.id().toString();
-                            }
-                        })
-                        .get(0)));
+        programs()
+                .forEach((name, program) -> outcomes.put(
+                        name,
+                        Hvd.spawn(size, hvd -> {
+                                    try {
+                                        program.accept(new Own(hvd));
+                                        return "accepted";
+                                    } catch (HvdException e) {
+                                        return e.id().toString();
+                                    }
+                                })
+                                .get(0)));
         return outcomes;
     }
 

@@ -26,14 +26,14 @@ import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.SequentialImpl;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.params.provider.ValueSource;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.bytedeco.pytorch.global.torch;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Synchronised batch norms with ranks as threads, and how a model gets them. */
 @Timeout(240)

@@ -56,11 +56,8 @@ class TorchUnusedTest {
             int half = Math.max(from, BATCH / 2);
             if (isUsed(step) && half < to) {
                 Tensor part = hidden.narrow(0, half - from, to - half);
-                loss = loss.add(sometimes
-                        .forward(part)
-                        .sub(new Scalar(1.0))
-                        .square()
-                        .sum());
+                loss = loss.add(
+                        sometimes.forward(part).sub(new Scalar(1.0)).square().sum());
             }
             return loss.mul(new Scalar(1.0 / (to - from)));
         }
@@ -118,8 +115,9 @@ class TorchUnusedTest {
                 .apply(DistributedOptimizer.wrap(inner(hvd, kind, net)).context(hvd))
                 .compareParametersEvery(1)
                 .build();
-        AmpOptimizer amp =
-                kind == Kind.AMP ? AmpOptimizer.wrap(optimizer).clipGradientNorm(0.5).build() : null;
+        AmpOptimizer amp = kind == Kind.AMP
+                ? AmpOptimizer.wrap(optimizer).clipGradientNorm(0.5).build()
+                : null;
         int share = BATCH / hvd.size();
         int from = share * hvd.rank();
         float[][] weights = new float[STEPS][];
@@ -227,16 +225,15 @@ class TorchUnusedTest {
                 boolean isUsed = step == 1 && hvd.rank() == 1;
                 (isUsed ? net.sometimes : net.always).forward(hidden).sum().backward();
                 optimizer.step();
-                assertThat(Arrays.equals(values(net), before)).as("step " + step).isEqualTo(step != 1);
+                assertThat(Arrays.equals(values(net), before))
+                        .as("step " + step)
+                        .isEqualTo(step != 1);
             }
             return null;
         });
     }
 
     private static float[] values(Heads net) {
-        return Models.floats(net.sometimes
-                .weight()
-                .to(ScalarType.Float)
-                .reshape(-1));
+        return Models.floats(net.sometimes.weight().to(ScalarType.Float).reshape(-1));
     }
 }
