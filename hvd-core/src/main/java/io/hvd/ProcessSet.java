@@ -9,7 +9,6 @@ import io.hvd.spi.OpKind;
 import io.hvd.tensor.JoinDivisor;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
-import io.hvd.trace.CallSite;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
@@ -556,7 +555,7 @@ public class ProcessSet {
 
     /** The line of the program's that has called hvd on this thread, for messages, such as {@code Train.step(Train.java:42)}. */
     public final String callerLine() {
-        return CallSite.current();
+        return membership.callerLine();
     }
 
     /** Says whether {@link #broadcastParameters} has been called. */

@@ -42,7 +42,6 @@ public final class DataLoader<S, B> implements EpochBatches<B>, AutoCloseable {
 
     private final Dataset<S> dataset;
     private final Sampler sampler;
-    private final Dealing dealing;
     private final Function<? super List<S>, ? extends B> collate;
     private final int batchSize;
     private final boolean dropLast;
@@ -58,7 +57,6 @@ public final class DataLoader<S, B> implements EpochBatches<B>, AutoCloseable {
     private DataLoader(Builder<S, B> builder) {
         dataset = builder.dataset;
         sampler = builder.sampler;
-        dealing = new Dealing(sampler);
         handover = new Handover(() -> sampler.recordBatch(builder.batchSize));
         collate = builder.collate;
         batchSize = builder.batchSize;
@@ -116,6 +114,12 @@ public final class DataLoader<S, B> implements EpochBatches<B>, AutoCloseable {
         }
     }
 
+    /** Not known where {@link Builder#evenSteps} asks for it itself. */
+    @Override
+    public int replicas() {
+        return even == null ? sampler.replicas() : 0;
+    }
+
     @Override
     public long waitNanos() {
         return handover.waitedNanos();
@@ -136,7 +140,9 @@ public final class DataLoader<S, B> implements EpochBatches<B>, AutoCloseable {
     }
 
     private EvenSteps.Share ownShare() {
-        dealing.look();
+        if (even != null) {
+            even.lengths().requireFor(sampler.replicas());
+        }
         int[] order = sampler.beginEpoch();
         if (order.length != sampler.length()) {
             throw new IllegalStateException(

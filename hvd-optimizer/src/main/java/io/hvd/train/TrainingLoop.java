@@ -119,6 +119,9 @@ public final class TrainingLoop {
         meeting.requireJoinable(callbacks);
         Training training = new Training(ranks, optimizer, epochs, batches);
         requireSame(training, !(data instanceof EpochBatches<?>));
+        if (data instanceof EpochBatches<?> loader) {
+            DealtRanks.look(ranks, loader.replicas());
+        }
         try {
             runEpochs(training, meeting, data, step);
         } catch (RuntimeException | Error e) {

@@ -16,6 +16,8 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.torch.TorchOptimizer;
 import io.hvd.tensor.ReduceOp;
+import io.hvd.train.TrainingLoop;
+import io.hvd.train.UnevenSteps;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
@@ -225,34 +227,47 @@ class ForgottenCallsTest {
         assertThat(log).doesNotContain("WARN");
     }
 
-    private static String logOfSampler(Function<HvdContext, Sampler> sampler) {
+    /** @param loop whether a TrainingLoop goes through the loader, and not the program's own */
+    private static String logOfSampler(boolean loop, Function<HvdContext, Sampler> sampler) {
         return DistributedOptimizerTest.logOf(() -> Hvd.spawn(2, hvd -> {
             List<Integer> samples = new ArrayList<>(List.of(1, 2, 3, 4, 5, 6, 7, 8));
+            DistributedOptimizer optimizer = around(new float[1], new float[1]).build();
+            optimizer.broadcastParameters(0);
             try (var loader = DataLoader.builder(Dataset.of(samples), sampler.apply(hvd), List::copyOf)
                     .batchSize(2)
+                    .evenSteps(UnevenSteps.REFUSE.among(hvd))
                     .build()) {
-                UsersLoop.epochs(2, loader);
+                if (loop) {
+                    TrainingLoop.of(hvd, optimizer).run(2, loader, loader.batches(), (batch, training) -> {});
+                } else {
+                    UsersLoop.epochs(2, loader);
+                }
             }
             return null;
         }));
     }
 
     @Test
-    void aSamplerForAnotherNumberOfRanksIsWarnedOfOnceOnEachRank() {
-        assertThat(logOfSampler(hvd -> new DistributedSampler(8, 4, hvd.rank())))
-                .contains("on rank 0 was made for 4 rank(s), but the job has 2", "no rank sees")
-                .containsPattern("begins at UsersLoop.epochs\\(UsersLoop.java:\\d+\\)");
-        assertThat(logOfSampler(hvd -> new DistributedSampler(8, 1, 0)))
-                .contains("on rank 1 was made for 1 rank(s), but the job has 2", "ranks see the same samples");
-        assertThat(logOfSampler(hvd -> ElasticSampler.builder(8, 3, hvd.rank()).build()))
-                .contains("ElasticSampler of 8 samples");
-        assertThat(logOfSampler(hvd -> new EvalSampler(8, 3, hvd.rank()))).contains("EvalSampler of 8 samples");
+    void aSamplerForAnotherNumberOfRanksIsWarnedOfWithTheLine() {
+        String own = logOfSampler(false, hvd -> new DistributedSampler(8, 4, hvd.rank()));
+        assertThat(own)
+                .containsOnlyOnce(
+                        "rank 0 gets samples of a sampler that was made for 4 rank(s), but 2 rank(s) step together")
+                .contains("no rank sees")
+                .containsPattern("is at UsersLoop.epochs\\(UsersLoop.java:\\d+\\)");
+        assertThat(logOfSampler(false, hvd -> new DistributedSampler(8, 1, 0)))
+                .contains("rank 1 gets samples of a sampler that was made for 1 rank(s)", "ranks see the same samples");
+        assertThat(logOfSampler(
+                        true, hvd -> ElasticSampler.builder(8, 4, hvd.rank()).build()))
+                .contains("made for 4 rank(s)");
+        assertThat(logOfSampler(true, hvd -> new EvalSampler(8, 4, hvd.rank()))).contains("made for 4 rank(s)");
     }
 
     @Test
-    void aSamplerForTheJobOrOneThatEvaluatesAloneIsNot() {
-        assertThat(logOfSampler(hvd -> new DistributedSampler(8, hvd.size(), hvd.rank())))
-                .doesNotContain("WARN");
-        assertThat(logOfSampler(hvd -> new EvalSampler(8, 1, 0))).doesNotContain("WARN");
+    void aSamplerForTheRanksThatStepTogetherIsNot() {
+        for (boolean loop : new boolean[] {false, true}) {
+            assertThat(logOfSampler(loop, hvd -> new DistributedSampler(8, hvd.size(), hvd.rank())))
+                    .doesNotContain("WARN");
+        }
     }
 }

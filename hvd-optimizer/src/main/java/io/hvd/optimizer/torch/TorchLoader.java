@@ -79,6 +79,11 @@ public final class TorchLoader<S> implements EpochBatches<TorchBatch>, AutoClose
     }
 
     @Override
+    public int replicas() {
+        return batches.replicas();
+    }
+
+    @Override
     public long waitNanos() {
         return batches.waitNanos();
     }
