@@ -27,7 +27,7 @@ final class ReducedBucket implements BucketReduction, GradientBucket.InFlight {
     private final int divisor;
     /** Divides the gradients. */
     private final HostGradients arithmetic;
-    /** By what the losses of this step were multiplied; the reducer gets gradients without it. */
+    /** The factor of the losses of this step; the reducer gets gradients without it. */
     private double scale;
 
     /** Collectives of this step that were not seen to have ended; guarded by this, as the fields below are. */
@@ -238,7 +238,7 @@ final class ReducedBucket implements BucketReduction, GradientBucket.InFlight {
             }
         }
         if (scale() != 1) {
-            arithmetic.multiplyGradients(scale()); // whoever has scaled the loss divides by it
+            arithmetic.multiplyGradients(scale()); // by which the scaler divides later
         }
     }
 

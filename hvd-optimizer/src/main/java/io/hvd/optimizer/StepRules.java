@@ -12,7 +12,7 @@ import org.slf4j.LoggerFactory;
 final class StepRules {
     private static final Logger LOG = LoggerFactory.getLogger(StepRules.class);
 
-    /** Of gradients that are missing, or come too often. */
+    /** What most often leads to gradients that are missing, or that come too often. */
     static final String USUAL_CAUSES =
             " Usual causes: the loss of another model ran through these parameters; step() was called"
                     + " on some ranks only; or the optimizer inside of this one was stepped directly";

@@ -155,7 +155,7 @@ final class SyncNormalisation {
         return "sync_batch_norm." + name + "." + what;
     }
 
-    /** Of a single value there is no variance, and a NaN would stay in the running one for ever. */
+    /** A single value has no variance, and a NaN would stay in the running one for ever. */
     private void requireSeveral(long values, String who, String together) {
         if (values < 2) {
             throw bad(who + " " + values + " value(s) per feature" + together + ", and training needs 2 or more");

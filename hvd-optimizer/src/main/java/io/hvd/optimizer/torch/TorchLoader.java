@@ -108,6 +108,8 @@ public final class TorchLoader<S> implements EpochBatches<TorchBatch>, AutoClose
 
         EpochBatches.Pass<TorchBatch> epoch();
 
+        int replicas();
+
         long waitNanos();
 
         void close();
@@ -122,6 +124,11 @@ public final class TorchLoader<S> implements EpochBatches<TorchBatch>, AutoClose
         @Override
         public EpochBatches.Pass<TorchBatch> epoch() {
             return loader.iterator();
+        }
+
+        @Override
+        public int replicas() {
+            return loader.replicas();
         }
 
         @Override
@@ -161,6 +168,11 @@ public final class TorchLoader<S> implements EpochBatches<TorchBatch>, AutoClose
                     return TorchLayout.onGpu(batch.size(), batch.fields());
                 }
             };
+        }
+
+        @Override
+        public int replicas() {
+            return loader.replicas();
         }
 
         @Override
