@@ -230,7 +230,7 @@ final class DivergenceGuard {
                         when(i) + "; the first that differs is \""
                                 + parameters.get(i).name() + "\", in groups of ranks "
                                 + ranksByHash.values() + since()
-                                + (i < firstBuffer ? OF_PARAMETERS : OF_BUFFERS));
+                                + (steps == 0 ? "" : i < firstBuffer ? OF_PARAMETERS : OF_BUFFERS));
             }
         }
         return null;
