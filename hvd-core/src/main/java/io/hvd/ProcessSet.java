@@ -553,6 +553,11 @@ public class ProcessSet {
         membership.recorder().step();
     }
 
+    /** The line of the program's that has called hvd on this thread, for messages, such as {@code Train.step(Train.java:42)}. */
+    public final String callerLine() {
+        return membership.callerLine();
+    }
+
     /** Says whether {@link #broadcastParameters} has been called. */
     public final boolean parametersBroadcast() {
         return parametersBroadcast;

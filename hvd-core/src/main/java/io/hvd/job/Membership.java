@@ -178,6 +178,10 @@ public final class Membership {
     }
 
     /** Whether neither another rank nor a launcher has to hear of this rank's end. */
+    public String callerLine() {
+        return CallSite.current();
+    }
+
     boolean isAlone() {
         return topology().size() == 1 && !config.startedByLauncher();
     }

@@ -114,6 +114,12 @@ public final class DataLoader<S, B> implements EpochBatches<B>, AutoCloseable {
         }
     }
 
+    /** Not known where {@link Builder#evenSteps} asks for it itself. */
+    @Override
+    public int replicas() {
+        return even == null ? sampler.replicas() : 0;
+    }
+
     @Override
     public long waitNanos() {
         return handover.waitedNanos();
@@ -138,6 +144,9 @@ public final class DataLoader<S, B> implements EpochBatches<B>, AutoCloseable {
     }
 
     private EvenSteps.Share ownShare() {
+        if (even != null) {
+            even.lengths().requireFor(sampler.replicas());
+        }
         int[] order = sampler.beginEpoch();
         if (order.length != sampler.length()) {
             throw new IllegalStateException(

@@ -70,6 +70,11 @@ public final class DistributedSampler implements Sampler {
     }
 
     @Override
+    public int replicas() {
+        return shard.replicas();
+    }
+
+    @Override
     public int length() {
         return length;
     }

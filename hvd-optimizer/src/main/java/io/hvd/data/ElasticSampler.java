@@ -71,6 +71,11 @@ public final class ElasticSampler implements Sampler, Stateful {
     }
 
     @Override
+    public int replicas() {
+        return whole.replicas();
+    }
+
+    @Override
     public int length() {
         return padded ? rest().roundedUp() : rest().exact();
     }

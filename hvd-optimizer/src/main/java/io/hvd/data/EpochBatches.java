@@ -12,6 +12,11 @@ public interface EpochBatches<B> extends Iterable<B> {
     @Override
     Pass<B> iterator();
 
+    /** The number of ranks that the samples are dealt to; 0 if it is not known. */
+    default int replicas() {
+        return 0;
+    }
+
     /**
      * Nanoseconds that loops have waited for their batches, in all epochs so far: the time inside {@link Pass#next}. Without
      * workers this is the whole time of reading; with workers that keep up it is close to zero. The share of a step is the

@@ -14,6 +14,9 @@ public interface EpochLengths {
      */
     Agreed agree(int batches, int samples);
 
+    /** The samples are dealt to so many ranks, 0 if it is not known; asked before each epoch. */
+    default void requireFor(int replicas) {}
+
     /**
      * What this rank is to do.
      *

@@ -22,6 +22,11 @@ public final class EvalSampler implements Sampler {
     }
 
     @Override
+    public int replicas() {
+        return shard.replicas();
+    }
+
+    @Override
     public int length() {
         return shard.exact();
     }

@@ -64,6 +64,11 @@ public final class LoadBalancingDistributedSampler implements Sampler {
     }
 
     @Override
+    public int replicas() {
+        return shard.replicas();
+    }
+
+    @Override
     public int length() {
         return dropLast ? shard.roundedDown() : shard.roundedUp();
     }

@@ -21,6 +21,11 @@ public interface Sampler {
         return 0;
     }
 
+    /** The number of ranks that it deals the data set to; 0 if it does not say. */
+    default int replicas() {
+        return 0;
+    }
+
     /** The indices of the current epoch in their order, {@link #length()} of them, in an array of the caller's own. */
     int[] indices();
 

@@ -22,13 +22,14 @@ public final class Adagrad extends ArrayOptimizer {
      * Adagrad with these constants.
      *
      * @param rateDecay step n, counted from 0, has the rate divided by 1 + n * rateDecay
-     * @throws io.hvd.error.HvdException if a decay is negative
+     * @throws io.hvd.error.HvdException if one of the numbers is negative or not finite
      */
     public Adagrad(
             ArrayParameters parameters, double learningRate, double rateDecay, double weightDecay, double epsilon) {
         super(parameters, learningRate);
         OptimizerCheck.requireNotNegative("Adagrad", "rate decay", rateDecay);
         OptimizerCheck.requireNotNegative("Adagrad", "weight decay", weightDecay);
+        OptimizerCheck.requireNotNegative("Adagrad", "epsilon", epsilon);
         this.rateDecay = rateDecay;
         this.weightDecay = weightDecay;
         this.epsilon = epsilon;

@@ -7,9 +7,13 @@ public final class Adam extends MomentsOptimizer {
         this(parameters, learningRate, 0.9, 0.999, 1e-8);
     }
 
-    /** Adam with these constants; {@code beta1} and {@code beta2} are at least 0 and less than 1. */
+    /**
+     * Adam with these constants.
+     *
+     * @throws io.hvd.error.HvdException if a beta is not at least 0 and less than 1, or the rate or epsilon is negative or not finite
+     */
     public Adam(ArrayParameters parameters, double learningRate, double beta1, double beta2, double epsilon) {
-        super(parameters, learningRate, new Moments(parameters, beta1, beta2, epsilon));
+        super(parameters, learningRate, new Moments("Adam", parameters, beta1, beta2, epsilon));
     }
 
     @Override

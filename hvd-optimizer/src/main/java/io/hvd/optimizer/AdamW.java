@@ -19,7 +19,8 @@ public final class AdamW extends MomentsOptimizer {
     /**
      * AdamW with these constants.
      *
-     * @throws io.hvd.error.HvdException if a beta is not at least 0 and less than 1, or the decay is negative
+     * @throws io.hvd.error.HvdException if a beta is not at least 0 and less than 1, or one of the other numbers is
+     *     negative or not finite
      */
     public AdamW(
             ArrayParameters parameters,
@@ -28,9 +29,7 @@ public final class AdamW extends MomentsOptimizer {
             double beta2,
             double epsilon,
             double weightDecay) {
-        super(parameters, learningRate, new Moments(parameters, beta1, beta2, epsilon));
-        OptimizerCheck.requireShare("AdamW", "beta1", beta1);
-        OptimizerCheck.requireShare("AdamW", "beta2", beta2);
+        super(parameters, learningRate, new Moments("AdamW", parameters, beta1, beta2, epsilon));
         OptimizerCheck.requireNotNegative("AdamW", "weight decay", weightDecay);
         this.weightDecay = weightDecay;
     }

@@ -49,6 +49,7 @@ public final class AmpOptimizer implements Optimizer, AutoCloseable {
         this.scaler = builder.scaler;
         this.maxNorm = builder.maxNorm;
         optimizer.onlyThrough("AmpOptimizer", this::comparedSettings);
+        optimizer.scaledBy(scaler);
     }
 
     /** The scale itself is compared in every step. */

@@ -15,7 +15,11 @@ abstract sealed class ArrayOptimizer implements Optimizer
 
     ArrayOptimizer(ArrayParameters parameters, double learningRate) {
         this.parameters = parameters;
-        this.learningRate = learningRate;
+        learningRate(learningRate);
+    }
+
+    final ArrayParameters arrays() {
+        return parameters;
     }
 
     @Override
@@ -30,7 +34,7 @@ abstract sealed class ArrayOptimizer implements Optimizer
 
     @Override
     public final void learningRate(double rate) {
-        learningRate = rate;
+        learningRate = OptimizerCheck.requireRate(getClass().getSimpleName(), rate);
     }
 
     @Override

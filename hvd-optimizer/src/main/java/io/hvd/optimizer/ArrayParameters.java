@@ -24,6 +24,8 @@ public final class ArrayParameters {
     private final List<float[]> gradients = new ArrayList<>();
     /** What each array is. */
     private final Map<float[], String> arrays = new IdentityHashMap<>();
+    /** What has been built around them last; null if nothing has. */
+    private Object wrapper;
 
     /**
      * Adds an array and the array in which its gradient is accumulated; both stay the caller's.
@@ -67,6 +69,14 @@ public final class ArrayParameters {
     /** Adds an array without a name, as the others must then be: their names are their places. */
     public ArrayParameters add(float[] value, float[] gradient) {
         return add(null, value, gradient);
+    }
+
+    void wrappedBy(Object latest) {
+        wrapper = latest;
+    }
+
+    boolean areWrappedBy(Object one) {
+        return wrapper == one;
     }
 
     List<Parameter> list() {

@@ -19,8 +19,12 @@ import org.slf4j.LoggerFactory;
  * <p>If the wrapped optimizer is a {@link GradientSource}, the allreduce of a group of gradients starts as soon as
  * backward has computed them, and runs beside the rest of backward. Otherwise all allreduces start in
  * {@link #synchronize()}. The gradients of a CPU also wait for {@link #synchronize()} once the steps repeat, if all ranks are on one host with
- * less than two cores for each ({@link ProcessSet#stepsTravelLate}), because no core is free then to run allreduces beside backward. With one
- * rank, or on a rank outside its process set, it behaves as the wrapped optimizer.
+ * less than two cores for each ({@link ProcessSet#stepsTravelLate}), because no core is free then to run allreduces beside backward. On a
+ * rank outside its process set it behaves as the wrapped optimizer; with one rank too, but calls in an order that several ranks are
+ * refused it refuses as well, as far as it sees them.
+ *
+ * <p>Unless {@link #broadcastParameters} comes first, the ranks compare their parameters before the first step; and so they do at {@link
+ * #close}. {@link DistributedOptimizerBuilder#compareParametersEvery} with 0 leaves both out.
  *
  * <p>A program must not change gradients between backward and {@link #synchronize()} or {@link #step()}: whether the change counts depends on when
  * they travel. After {@link #synchronize()} they are the averages, which it may change.
@@ -59,12 +63,22 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     private final GradientClip clip;
     private final FiniteSteps finite;
 
+    /** What scales the losses; null if nothing does, as far as is known. */
+    private GradScaler scaler;
+    /** Whether gradients of this step had left before the scaler was known. */
+    private boolean learntLate;
+
     /** The class through which a program steps this optimizer; null for this one. */
     private String owner;
 
     private boolean synchronizedAlready;
     private boolean skipping;
     private boolean stepped;
+    /** Whether the gradients of a rank that exchanges none have been put together since they were last cleared. */
+    private boolean gathered;
+    /** Whether the last step has thrown, so that the other ranks may be anywhere. */
+    private boolean failed;
+
     private boolean closed;
     private long stepsMade;
     private double lastNorm = Double.NaN;
@@ -83,12 +97,16 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         if (inner instanceof ShardedOptimizer sharded) {
             sharded.scope(parts.prefix());
         }
+        if (inner instanceof ArrayOptimizer arrays) {
+            arrays.arrays().wrappedBy(this);
+        }
         this.settingsCheck = parts.settingsCheck(set);
         this.range = parts.range(set, parameters);
         this.exchange = parts.exchange(set, parameters, settingsCheck, range);
         this.rules = new StepRules(inner, set, parameters, exchange);
         this.buffers = parts.modelBuffers(set);
         this.guard = parts.guard(set, parameters, buffers);
+        this.settingsCheck.compareParameters(this::parametersAtStart, guard::requireEqualAtStart);
         this.broadcast = new StateBroadcast(inner, set, shared, parts.local(), buffers, exchange, rules);
         Object stepping = inner instanceof ShardedOptimizer sharded ? sharded.state() : inner;
         this.gradients = stepping instanceof GradientArithmetic own ? own : new HostGradients(parameters);
@@ -107,6 +125,10 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
             }
             source.listen(exchange);
         }
+    }
+
+    private long parametersAtStart() {
+        return broadcast.isDone() ? 0 : guard.startHash();
     }
 
     /**
@@ -138,8 +160,11 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         if (alone) {
             gatherOwn();
             finite.lookAlone(look);
+            exchange.startOver();
+            synchronizedAlready = true;
             return;
         }
+        boolean again = synchronizedAlready;
         synchronizedAlready = false;
         GradientsEvent wait = GradientsRecording.begun();
         long backwardEnded = System.nanoTime();
@@ -148,6 +173,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         GradientsRecording.ended(wait, set, lastStep);
         finite.look(look, source);
         if (source != null) {
+            rules.warnIfNotCleared(stepped && !again && source.addsToLastStep());
             source.adopt();
         }
         exchange.endStep();
@@ -159,6 +185,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      */
     private void gatherOwn() {
         if (inner instanceof GradientSource own) {
+            gathered = true;
             for (int i = 0; i < parameters.size(); i++) {
                 own.stage(i);
             }
@@ -177,6 +204,10 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     @Override
     public void step() {
         rules.requireNoOwner(owner);
+        if (scaler != null) {
+            scaler = null;
+            exchange.lossScale(() -> 1);
+        }
         stepNow();
     }
 
@@ -187,8 +218,13 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
 
     private void stepNow() {
         rules.requireOpen(closed);
+        rules.requireOneWrapper(this);
         stepsMade++;
+        failed = true; // unless it comes to its end
         rules.requireOutsideOfNoSync();
+        if (!skipping && alone && !synchronizedAlready) {
+            requireBackwardAlone();
+        }
         if (!skipping && !alone) {
             if (synchronizedAlready) {
                 LOG.warn("step() after synchronize() reduces the gradients a second time; wrap the step in"
@@ -201,18 +237,29 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         if (!stepped) {
             rules.warnIfAllZero();
         }
-        warnIfNeverBroadcast();
         if (adasum != null) {
             settingsCheck.begin(); // which the first gradients do otherwise
         }
         settingsCheck.end();
+        warnIfNothingIsKnown();
         requireFinite();
         clip();
         stepInner();
+        if (alone) {
+            exchange.startOver();
+        }
         synchronizedAlready = false;
         set.markStep();
         buffers.stepped();
         guard.stepped();
+        failed = false;
+    }
+
+    /** LibTorch's gradients say so only until they have been gathered: then backward adds to them where they are. */
+    private void requireBackwardAlone() {
+        if (inner instanceof GradientSource own && set.included() && adasum == null && !gathered) {
+            rules.requireBackward(own);
+        }
     }
 
     /** With one rank nobody has looked, unless the program has called {@link #synchronize()}. */
@@ -262,10 +309,14 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         GradientsRecording.ended(wait, set, lastStep);
     }
 
-    private void warnIfNeverBroadcast() {
-        if (!stepped && (!alone || adasum != null) && !set.parametersBroadcast() && set.rank() == 0) {
-            LOG.warn("the first step comes without broadcastParameters(): if the ranks did not start with the same"
-                    + " parameters, they will train different models");
+    /** Where nothing says that the ranks start with the same parameters, they have compared them beside their settings. */
+    private void warnIfNothingIsKnown() {
+        if (!stepped && (!alone || adasum != null) && !broadcast.isDone()) {
+            boolean known = guard.comparesAtStart() || set.parametersBroadcast();
+            if (!known && set.rank() == 0) {
+                LOG.warn("the first step comes without broadcastParameters(): if the ranks did not start with the same"
+                        + " parameters, they will train different models");
+            }
         }
         stepped = true;
     }
@@ -284,7 +335,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      * @throws HvdException if {@link #synchronize()} has not been called since the last step, or with ADASUM
      */
     public SkipSynchronize skipSynchronize() {
-        rules.requireSynchronized(synchronizedAlready || alone, adasum != null);
+        rules.requireSynchronized(synchronizedAlready || !set.included(), adasum != null);
         skipping = true;
         return () -> skipping = false;
     }
@@ -330,6 +381,15 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         settingsCheck.compareToo(settings);
     }
 
+    /** Losses are multiplied by this scale, until a {@link #step()} comes without one. */
+    void scaledBy(GradScaler other) {
+        if (scaler != other) {
+            scaler = other;
+            exchange.lossScale(other::scale);
+            learntLate = !exchange.isBetweenSteps() || synchronizedAlready;
+        }
+    }
+
     /**
      * Averages the gradients, unless {@link #synchronize()} has done so since the last step.
      *
@@ -339,12 +399,18 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         if (!synchronizedAlready) {
             if (!alone) {
                 rules.requireBackward(source);
+            } else {
+                requireBackwardAlone();
             }
             synchronize(look);
             if (adasum != null) {
                 settingsCheck.begin(); // before the ranks vote
                 settingsCheck.requireThatGradientsMeet();
             }
+        }
+        if (learntLate) {
+            learntLate = false;
+            exchange.stateLoaded(); // what a reducer has left out of this step's gradients contains the scale
         }
     }
 
@@ -423,6 +489,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
 
     private void startOver() {
         synchronizedAlready = false;
+        gathered = false;
         finite.forget();
         exchange.startOver();
     }
@@ -449,7 +516,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      */
     public void gradientReady(int parameter) {
         Objects.checkIndex(parameter, parameters.size());
-        if (!alone) {
+        if (set.included() && adasum == null) {
             exchange.passedHere(parameter);
         }
     }
@@ -584,15 +651,28 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      * Waits for gradients that are being averaged, and gives back what their exchange keeps, for programs that make one optimizer
      * after another in one context. Parameters, gradients and state stay as they are; a step or {@link #synchronize()} is refused from
      * now on. Every rank calls it after the same step. The optimizer's number is not given to another one.
+     *
+     * @throws HvdException if the ranks' parameters differ; it is closed then, too. A rank that has failed, and so closes alone, waits
+     *     two seconds for the others
      */
     @Override
     public void close() {
         if (!closed) {
             closed = true;
-            exchange.close();
-            startOver();
-            settingsCheck.startOver();
-            vote.close();
+            try {
+                if (!failed) {
+                    guard.ended();
+                }
+            } finally {
+                giveBack();
+            }
         }
+    }
+
+    private void giveBack() {
+        exchange.close();
+        startOver();
+        settingsCheck.startOver();
+        vote.close();
     }
 }

@@ -58,6 +58,7 @@ public final class DistributedOptimizerBuilder {
 
     DistributedOptimizerBuilder(Optimizer inner) {
         this.inner = Objects.requireNonNull(inner, "optimizer");
+        OptimizerCheck.requireNotWrapped(inner);
     }
 
     /**

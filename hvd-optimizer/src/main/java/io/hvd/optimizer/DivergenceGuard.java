@@ -1,6 +1,7 @@
 package io.hvd.optimizer;
 
 import io.hvd.AllreduceOptions;
+import io.hvd.Handle;
 import io.hvd.ProcessSet;
 import io.hvd.backend.cuda.CudaDevice;
 import io.hvd.buffer.BufferLedger;
@@ -17,8 +18,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.function.IntFunction;
 import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Compares the replicas every so many steps, because ranks whose parameters drift apart train on
@@ -29,7 +34,10 @@ import java.util.stream.Stream;
  * sum, such a rank leaves its place empty, and the others compare without it.
  */
 final class DivergenceGuard {
+    private static final Logger LOG = LoggerFactory.getLogger(DivergenceGuard.class);
     private static final int STAGE_BYTES = 1 << 16;
+    /** How long the last comparison is waited for: a rank that has failed does not come, and those that come later have all numbers. */
+    private static final int END_SECONDS = 2;
 
     private static final String OF_PARAMETERS =
             " The ranks may also have set another learning rate or option, changed a parameter outside of step(),"
@@ -89,6 +97,73 @@ final class DivergenceGuard {
         this.onGpus = new DeviceFingerprints(opener);
     }
 
+    /** What the parameters are before the first step, as a number; 0 if they are not to be compared. */
+    long startHash() {
+        return comparesAtStart() ? combined(startHashes()) : 0;
+    }
+
+    /** Whether ranks without a broadcast compare their parameters before the first step. */
+    boolean comparesAtStart() {
+        return together.compares() && set.joins() == 0;
+    }
+
+    private long[] startHashes() {
+        return Arrays.copyOf(hashes(), firstBuffer);
+    }
+
+    /**
+     * All ranks know that their parameters differed when the first gradients left, and come here.
+     *
+     * @throws HvdException if they still do; a program may have overwritten them since
+     */
+    void requireEqualAtStart() {
+        throwIfAny(diverged(gathered("hashes", startHashes()), firstBuffer));
+    }
+
+    private static void throwIfAny(HvdException found) {
+        if (found != null) {
+            throw found;
+        }
+    }
+
+    /**
+     * Every rank comes here after its last step. A rank whose peers do not come, because they have failed or are late, goes on after some
+     * seconds; those that come later have its numbers.
+     *
+     * @throws HvdException on the ranks that have the numbers of all, if they differ
+     */
+    void ended() {
+        if (!together.compares() || steps == 0 || lastEqual == steps) {
+            return;
+        }
+        long[] hashes = hashes();
+        long[] all = new long[hashes.length * set.size()];
+        System.arraycopy(hashes, 0, all, hashes.length * set.rank(), hashes.length);
+        if (meets(all)) {
+            throwIfAny(diverged(all, hashes.length));
+        }
+    }
+
+    private boolean meets(long[] all) {
+        try {
+            Handle meeting =
+                    set.allreduceInPlaceAsync(scope + "divergence.end", Tensor.of(all), AllreduceOptions.sum());
+            CountDownLatch done = new CountDownLatch(1);
+            meeting.whenDone(done::countDown);
+            meeting.poll(); // announces it
+            if (!done.await(END_SECONDS, TimeUnit.SECONDS)) {
+                return false;
+            }
+            meeting.synchronize();
+            return true;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (HvdException e) {
+            LOG.debug("the ranks' parameters are not compared at the end", e);
+        }
+        return false;
+    }
+
     /**
      * Every rank comes here after every step.
      *
@@ -101,17 +176,19 @@ final class DivergenceGuard {
         }
         long start = System.nanoTime();
         long[] hashes = hashes();
+        if (!allEqual(gathered("hash", combined(hashes)))) {
+            throwIfAny(diverged(gathered("hashes", hashes), hashes.length));
+        }
+        lastEqual = steps;
+        checkNanos += System.nanoTime() - start;
+    }
+
+    private static long combined(long[] hashes) {
         long all = 0;
         for (long hash : hashes) {
             all = 31 * all + hash;
         }
-        all = notZero(all);
-        if (allEqual(gathered("hash", all))) {
-            lastEqual = steps;
-        } else {
-            throw diverged(gathered("hashes", hashes));
-        }
-        checkNanos += System.nanoTime() - start;
+        return notZero(all);
     }
 
     /** Time that the comparisons have taken so far. */
@@ -136,9 +213,8 @@ final class DivergenceGuard {
         return hash == 0 ? 1 : hash;
     }
 
-    /** @param hashes of all parameters of the first rank, then of the second, and so on; zeros of a rank that has joined */
-    private HvdException diverged(long[] hashes) {
-        int count = parameters.size();
+    /** @param hashes of all parameters of the first rank, then of the second, and so on; zeros of a rank that has joined @return null if they are equal */
+    private HvdException diverged(long[] hashes, int count) {
         for (int i = 0; i < count; i++) {
             Map<Long, TreeSet<Integer>> ranksByHash = new TreeMap<>();
             for (int rank = 0; rank < set.size(); rank++) {
@@ -151,16 +227,28 @@ final class DivergenceGuard {
             if (ranksByHash.size() > 1) {
                 return new HvdException(
                         ErrorId.DIVERGED,
-                        "after step " + steps
-                                + " the ranks no longer have the same " + (i < firstBuffer ? "parameters" : "buffers")
-                                + "; the first that differs is"
-                                + " \"" + parameters.get(i).name() + "\", in groups of ranks "
-                                + ranksByHash.values() + ". They were equal after step " + lastEqual
-                                + (lastEqual == 0 ? ", if at all: was broadcastParameters() called?" : ".")
-                                + (i < firstBuffer ? OF_PARAMETERS : OF_BUFFERS));
+                        when(i) + "; the first that differs is \""
+                                + parameters.get(i).name() + "\", in groups of ranks "
+                                + ranksByHash.values() + since()
+                                + (steps == 0 ? "" : i < firstBuffer ? OF_PARAMETERS : OF_BUFFERS));
             }
         }
-        throw new IllegalStateException("the sum of hashes differs, and no hash does");
+        return null;
+    }
+
+    private String when(int parameter) {
+        return steps == 0
+                ? "before the first step the ranks do not have the same parameters"
+                : "after step " + steps + " the ranks no longer have the same "
+                        + (parameter < firstBuffer ? "parameters" : "buffers");
+    }
+
+    private String since() {
+        if (steps == 0) {
+            return ". Call broadcastParameters(0) on every rank before the first step.";
+        }
+        return ". They were equal after step " + lastEqual
+                + (lastEqual == 0 ? ", if at all: was broadcastParameters() called?" : ".");
     }
 
     private long[] hashes() {

@@ -125,6 +125,7 @@ public final class GradScaler {
         }
         requireScaled("unscale", optimizer);
         requireWide(optimizer);
+        optimizer.scaledBy(this);
         optimizer.synchronizeOnce(!explainsOverflows());
         GradientArithmetic gradients = optimizer.gradients();
         int first = gradients.multiplyGradients(1 / (double) scale);

@@ -72,7 +72,7 @@ record GradientClip(double norm, double value) {
     /** As torch's {@code clip_grad_norm_}. The norm of averages is the same on all ranks, and so is the factor. */
     static void scaleDown(GradientArithmetic gradients, double norm, double most) {
         double factor = most / (norm + 1e-6);
-        if (factor < 1) {
+        if (!(factor >= 1)) { // a norm that is NaN makes all gradients NaN, so that none is stepped unclipped
             gradients.multiplyGradients(factor);
         }
     }

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.List;
+import java.util.function.DoubleSupplier;
 import java.util.function.IntConsumer;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
@@ -40,6 +41,8 @@ final class GradientExchange implements GradientSource.Listener {
 
     private final LocalParameters local;
     private final UnusedParameters unused;
+    /** Whether nothing is ever sent; passes are counted all the same, so that a program is refused what it is refused on several ranks. */
+    private final boolean alone;
     /** Weighs gradients that do not announce themselves. */
     private final HostGradients plain;
 
@@ -58,6 +61,12 @@ final class GradientExchange implements GradientSource.Listener {
     private boolean travelsLate;
 
     private int passesPerStep;
+    /** The most backward passes of this step that a parameter has gone through, of those that are not inside {@code noSync()}. */
+    private int mostPasses;
+    /** By parameter, the passes inside the {@code noSync()} that is open. */
+    private final int[] keptPasses;
+    /** The passes of this step inside of {@code noSync()}. */
+    private int kept;
     /** Whether backward passes stay on this rank and are not counted. */
     private boolean keepsLocal;
     /** From then on they always do. */
@@ -95,6 +104,7 @@ final class GradientExchange implements GradientSource.Listener {
         this.buckets = grouping.get();
         this.range = range;
         this.passes = new int[parameters.size()];
+        this.keptPasses = new int[parameters.size()];
         this.missing = new int[buckets.count()];
         this.passesPerStep = passesPerStep;
         this.settingsCheck = settingsCheck;
@@ -102,6 +112,7 @@ final class GradientExchange implements GradientSource.Listener {
         this.local = local;
         this.unused = unused;
         this.plain = new HostGradients(parameters);
+        this.alone = alone;
         if (!alone) {
             prepare(passesPerStep);
         }
@@ -134,6 +145,9 @@ final class GradientExchange implements GradientSource.Listener {
         hiddenBytes = 0;
         travelsLate = mayTravelLate && ended == null && reduction.travelsLate();
         Arrays.fill(passes, 0);
+        mostPasses = 0;
+        Arrays.fill(keptPasses, 0);
+        kept = 0;
         reached.clear();
         if (range != null && ended == null) {
             range.undo(); // what has left and not arrived
@@ -214,7 +228,7 @@ final class GradientExchange implements GradientSource.Listener {
     @Override
     public synchronized double weight(int parameter) {
         if (buckets.contain(parameter)) {
-            return weights == null ? 1 : share();
+            return weights == null ? ofAnnounced() : share();
         }
         if (weights != null) {
             return local.scaled() ? share() : weights.mean();
@@ -222,8 +236,15 @@ final class GradientExchange implements GradientSource.Listener {
         return local.scaled() ? 1.0 / (reduction.set().size() * passesInMean()) : 1.0 / passesInMean();
     }
 
+    /** A bucket divides by the passes that were announced: by this factor its gradients are means of those that were made. */
+    private double ofAnnounced() {
+        return reduction.localReduction() == LocalReduction.MEAN ? (double) passesPerStep / passesInMean() : 1;
+    }
+
+    /** The passes that were made, of whichever parameters; where gradients do not announce themselves, those that are planned. */
     private int passesInMean() {
-        return reduction.localReduction() == LocalReduction.MEAN ? passesPerStep : 1;
+        int made = kept + mostPasses;
+        return reduction.localReduction() == LocalReduction.MEAN ? made == 0 ? passesPerStep : made : 1;
     }
 
     /** The factor of a rank's gradient with which the sum over the ranks is the result. */
@@ -253,6 +274,8 @@ final class GradientExchange implements GradientSource.Listener {
     /** Call it only while nothing is in flight. */
     synchronized void keepLocal(boolean keeps) {
         keepsLocal = keeps || closed;
+        kept += Arrays.stream(keptPasses).max().orElse(0);
+        Arrays.fill(keptPasses, 0);
     }
 
     synchronized boolean isLocal() {
@@ -283,6 +306,11 @@ final class GradientExchange implements GradientSource.Listener {
         }
     }
 
+    /** From now on losses are multiplied by this scale. */
+    void lossScale(DoubleSupplier scale) {
+        reduction.lossScale(scale);
+    }
+
     /** The optimizer has taken over another state. */
     void stateLoaded() {
         reduction.stateLoaded();
@@ -291,8 +319,9 @@ final class GradientExchange implements GradientSource.Listener {
     /** Names of the parameters whose gradients have been sent off, or would have been in a step that travels bucket by bucket. */
     synchronized List<String> inFlight() {
         List<String> names = new ArrayList<>();
-        for (int bucket = 0; bucket < prepared.size(); bucket++) {
-            if (travelsLate ? missing[bucket] == 0 : started.contains(prepared.get(bucket))) {
+        for (int bucket = 0; bucket < buckets.count() && (alone || !prepared.isEmpty()); bucket++) {
+            boolean stays = travelsLate || alone;
+            if (stays ? missing[bucket] == 0 : started.contains(prepared.get(bucket))) {
                 buckets.members(bucket)
                         .forEach(
                                 parameter -> names.add(parameters.get(parameter).name()));
@@ -309,14 +338,16 @@ final class GradientExchange implements GradientSource.Listener {
         }
         reached.set(parameter);
         if (keepsLocal) {
+            keptPasses[parameter]++;
             return false;
         }
-        if (++passes[parameter] > passesPerStep) {
+        mostPasses = Math.max(mostPasses, ++passes[parameter]);
+        if (passes[parameter] > passesPerStep) {
             throw new HvdException(
                     ErrorId.OPTIMIZER_MISUSE,
                     "parameter \"" + parameters.get(parameter).name() + "\" has gone through backward pass "
                             + passes[parameter] + " before step(), allowed are " + passesPerStep
-                            + ". Call step() in time, or raise backwardPassesPerStep");
+                            + ". Call step() in time, or raise backwardPassesPerStep." + StepRules.USUAL_CAUSES);
         }
         boolean complete = passes[parameter] == passesPerStep;
         if (complete && waitsForTheOthers(parameter)) {
@@ -326,9 +357,9 @@ final class GradientExchange implements GradientSource.Listener {
         return complete;
     }
 
-    /** Whether the gradient stays where backward has left it until all of them travel. */
+    /** Whether the gradient stays where backward has left it until all of them travel, or for good. */
     private boolean waitsForTheOthers(int parameter) {
-        return travelsLate && buckets.contain(parameter);
+        return (travelsLate || alone) && buckets.contain(parameter);
     }
 
     /** Whether the gradient is where it travels, so that it needs not be put there. */
@@ -338,7 +369,7 @@ final class GradientExchange implements GradientSource.Listener {
 
     /** A backward pass of the program's own has put a gradient in its place. */
     synchronized void passedHere(int parameter) {
-        if (passed(parameter)) {
+        if (passed(parameter) && !alone) {
             weigh(parameter);
             ready(parameter);
         }

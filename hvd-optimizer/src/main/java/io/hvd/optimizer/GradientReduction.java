@@ -2,6 +2,7 @@ package io.hvd.optimizer;
 
 import io.hvd.ProcessSet;
 import java.util.List;
+import java.util.function.DoubleSupplier;
 
 /** How the gradients of one optimizer become those of all ranks. */
 sealed interface GradientReduction permits GradientAllreduce, ReducedGradients {
@@ -29,6 +30,9 @@ sealed interface GradientReduction permits GradientAllreduce, ReducedGradients {
     default boolean travelsLate() {
         return false;
     }
+
+    /** From now on losses are multiplied by this scale, which is asked for when gradients leave. */
+    default void lossScale(DoubleSupplier scale) {}
 
     /** The optimizer has taken over another state. */
     default void stateLoaded() {}

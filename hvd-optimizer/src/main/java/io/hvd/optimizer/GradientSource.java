@@ -71,6 +71,11 @@ public interface GradientSource {
      */
     boolean hasNewGradient();
 
+    /** Whether backward has added to the gradients that the last step used, because nobody has cleared them, as far as is known. */
+    default boolean addsToLastStep() {
+        return false;
+    }
+
     /** hvd has written {@link Parameter#value()} of parameters itself: those of another rank, or a combined step. */
     default void overwritten() {}
 

@@ -24,7 +24,8 @@ public final class Lamb extends MomentsOptimizer {
      *
      * @param adapted which parameters have a rate of their own and decay, by name, the same on every rank; biases and the scales of
      *     norms usually have neither, and then take steps of Adam
-     * @throws io.hvd.error.HvdException if a beta is not at least 0 and less than 1, or the decay is negative
+     * @throws io.hvd.error.HvdException if a beta is not at least 0 and less than 1, or one of the other numbers is
+     *     negative or not finite
      */
     public Lamb(
             ArrayParameters parameters,
@@ -34,9 +35,7 @@ public final class Lamb extends MomentsOptimizer {
             double epsilon,
             double weightDecay,
             Predicate<String> adapted) {
-        super(parameters, learningRate, new Moments(parameters, beta1, beta2, epsilon));
-        OptimizerCheck.requireShare("Lamb", "beta1", beta1);
-        OptimizerCheck.requireShare("Lamb", "beta2", beta2);
+        super(parameters, learningRate, new Moments("Lamb", parameters, beta1, beta2, epsilon));
         OptimizerCheck.requireNotNegative("Lamb", "weight decay", weightDecay);
         this.weightDecay = weightDecay;
         this.adapts = LayerNorms.chosen(parameters, adapted);

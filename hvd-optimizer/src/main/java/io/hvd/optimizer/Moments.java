@@ -12,7 +12,11 @@ final class Moments {
     private final float[][] mean;
     private final float[][] square;
 
-    Moments(ArrayParameters parameters, double beta1, double beta2, double epsilon) {
+    /** @param optimizer whose constants these are, for messages */
+    Moments(String optimizer, ArrayParameters parameters, double beta1, double beta2, double epsilon) {
+        OptimizerCheck.requireShare(optimizer, "beta1", beta1);
+        OptimizerCheck.requireShare(optimizer, "beta2", beta2);
+        OptimizerCheck.requireNotNegative(optimizer, "epsilon", epsilon);
         this.beta1 = beta1;
         this.beta2 = beta2;
         this.epsilon = epsilon;

@@ -17,7 +17,10 @@ public interface Optimizer {
     /** The learning rate; where there are parameter groups, that of the first one. */
     double learningRate();
 
-    /** Sets the learning rate; where there are parameter groups, their ratio to the first one's stays as it is. */
+    /**
+     * Sets the learning rate; where there are parameter groups, their ratio to the first one's stays as it is. hvd's optimizers refuse
+     * one that is negative or not finite.
+     */
     void learningRate(double rate);
 
     /**

@@ -49,6 +49,18 @@ final class OptimizerCheck {
         return whole.rank() > 0 && parameter.gradient().shape().equals(whole.withFirst(0));
     }
 
+    /** Gradients that are averaged twice are too small, or with SUM too large. */
+    static void requireNotWrapped(Optimizer inner) {
+        if (inner instanceof DistributedOptimizer || inner instanceof AmpOptimizer) {
+            throw misuse("DistributedOptimizer.wrap(...) around " + (inner instanceof AmpOptimizer ? "an " : "a ")
+                    + inner.getClass().getSimpleName() + " of "
+                    + inner.parameters().size() + " parameters, \""
+                    + inner.parameters().get(0).name()
+                    + "\" the first, which averages gradients over the ranks already: they would be averaged, or added up,"
+                    + " twice. Wrap the optimizer itself, once; an AmpOptimizer goes around the DistributedOptimizer");
+        }
+    }
+
     static void requirePasses(int count) {
         if (count < 1) {
             throw misuse("backwardPassesPerStep is " + count + ", expected 1 or more");
@@ -63,7 +75,7 @@ final class OptimizerCheck {
             throw misuse(
                     "gradientPredivideFactor is " + predivide + " with " + op + "; it splits the division of AVERAGE");
         }
-        if (!(predivide > 0) || Double.isInfinite(predivide)) {
+        if (!(predivide > 0) || Double.isInfinite(predivide) || Double.isInfinite(1 / predivide)) {
             throw misuse("gradientPredivideFactor is " + predivide + ", expected a positive number");
         }
         return AllreduceOptions.of(op)
@@ -210,6 +222,11 @@ final class OptimizerCheck {
         require(value >= 0 && value < 1, optimizer, name, value, "at least 0 and less than 1");
     }
 
+    static double requireRate(String optimizer, double value) {
+        requireNotNegative(optimizer, "learning rate", value);
+        return value;
+    }
+
     static void requireNotNegative(String optimizer, String name, double value) {
         require(value >= 0, optimizer, name, value, "at least 0");
     }
@@ -219,7 +236,7 @@ final class OptimizerCheck {
     }
 
     private static void require(boolean valid, String optimizer, String name, double value, String expected) {
-        if (!valid || Double.isInfinite(value)) {
+        if (!valid || Float.isInfinite((float) value)) { // the arrays are of floats
             throw new HvdException(
                     ErrorId.BAD_ARGUMENT, optimizer + ": " + name + " is " + value + ", expected " + expected);
         }

@@ -27,6 +27,8 @@ final class ReducedBucket implements BucketReduction, GradientBucket.InFlight {
     private final int divisor;
     /** Divides the gradients. */
     private final HostGradients arithmetic;
+    /** The factor of the losses of this step; the reducer gets gradients without it. */
+    private double scale;
 
     /** Collectives of this step that were not seen to have ended; guarded by this, as the fields below are. */
     private final Queue<Handle> started = new ArrayDeque<>();
@@ -53,6 +55,7 @@ final class ReducedBucket implements BucketReduction, GradientBucket.InFlight {
         CompletableFuture<GradientBucket> fresh = new CompletableFuture<>();
         synchronized (this) {
             started.clear();
+            scale = gradients.lossScale();
             sent = 0;
             outcome = fresh;
             if (late != null) {
@@ -72,6 +75,10 @@ final class ReducedBucket implements BucketReduction, GradientBucket.InFlight {
         return contract.broken("has not completed its future of an earlier step in time, " + now, null);
     }
 
+    private synchronized double scale() {
+        return scale;
+    }
+
     private synchronized boolean isLate(CompletableFuture<GradientBucket> end) {
         return end == late;
     }
@@ -82,8 +89,9 @@ final class ReducedBucket implements BucketReduction, GradientBucket.InFlight {
             if (isLate(end)) {
                 throw contract.broken("has not begun in time", null);
             }
-            if (divisor > 1) {
-                arithmetic.multiplyGradients(1.0 / divisor);
+            double whole = divisor * scale();
+            if (whole != 1) {
+                arithmetic.multiplyGradients(1 / whole);
             }
             GradientBucket bucket = new GradientBucket(
                     name, names, tensors, gradients.agreed(step, this), gradients.set(), gradients.thread(), this);
@@ -228,6 +236,9 @@ final class ReducedBucket implements BucketReduction, GradientBucket.InFlight {
             if (reduced.tensors().get(i) != tensors.get(i)) {
                 tensors.get(i).copyFrom(reduced.tensors().get(i));
             }
+        }
+        if (scale() != 1) {
+            arithmetic.multiplyGradients(scale()); // by which the scaler divides later
         }
     }
 

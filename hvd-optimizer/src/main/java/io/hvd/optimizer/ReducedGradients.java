@@ -13,6 +13,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.DoubleSupplier;
 
 /**
  * Gradients that a {@link GradientReducer} reduces, on a thread of their own. It must not be backward's, which would wait, nor hvd's
@@ -33,6 +34,7 @@ final class ReducedGradients implements GradientReduction {
     private long missedSteps;
 
     private int joins;
+    private volatile DoubleSupplier lossScale = () -> 1;
 
     /** @param scope what the names of its tensors begin with */
     ReducedGradients(ProcessSet set, GradientReducer reducer, LocalReduction localReduction, String scope) {
@@ -90,6 +92,15 @@ final class ReducedGradients implements GradientReduction {
     public BucketReduction prepare(int bucket, List<Parameter> members, int passes) {
         return new ReducedBucket(
                 this, scope + "bucket." + bucket, members, localReduction == LocalReduction.MEAN ? passes : 1);
+    }
+
+    @Override
+    public void lossScale(DoubleSupplier scale) {
+        lossScale = scale;
+    }
+
+    double lossScale() {
+        return lossScale.getAsDouble();
     }
 
     @Override

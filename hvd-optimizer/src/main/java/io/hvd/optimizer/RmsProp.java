@@ -25,7 +25,8 @@ public final class RmsProp extends ArrayOptimizer {
      * RMSprop with these constants.
      *
      * @param alpha share of the running mean that stays in each step
-     * @throws io.hvd.error.HvdException if alpha or the momentum is not at least 0 and less than 1, or the decay is negative
+     * @throws io.hvd.error.HvdException if alpha or the momentum is not at least 0 and less than 1, or one of the other
+     *     numbers is negative or not finite
      */
     public RmsProp(
             ArrayParameters parameters,
@@ -36,6 +37,7 @@ public final class RmsProp extends ArrayOptimizer {
             double weightDecay) {
         super(parameters, learningRate);
         OptimizerCheck.requireShare("RmsProp", "alpha", alpha);
+        OptimizerCheck.requireNotNegative("RmsProp", "epsilon", epsilon);
         OptimizerCheck.requireShare("RmsProp", "momentum", momentum);
         OptimizerCheck.requireNotNegative("RmsProp", "weight decay", weightDecay);
         this.alpha = alpha;

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import java.util.zip.CRC32;
@@ -18,7 +19,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Compares the settings of the ranks' optimizers once, before the first step changes a parameter. Two numbers per rank
+ * Compares the settings of the ranks' optimizers once, before the first step changes a parameter. Three numbers per rank
  * travel beside the first gradients, and the words only if the numbers differ.
  *
  * <p>Each rank adds its numbers to zeros in a place of its own. An allgather would do the same, but it is refused where
@@ -26,7 +27,8 @@ import org.slf4j.LoggerFactory;
  */
 final class SettingsCheck {
     private static final Logger LOG = LoggerFactory.getLogger(SettingsCheck.class);
-    private static final int NUMBERS = 2;
+    private static final int NUMBERS = 3;
+    private static final int PARAMETERS = 2;
 
     private final ProcessSet set;
     private final Optimizer optimizer;
@@ -45,6 +47,13 @@ final class SettingsCheck {
     private boolean begun;
     /** Whether a step has ended with the ranks in agreement. */
     private boolean settled;
+
+    /** What the parameters are before the first step; 0 if they are not compared. */
+    private LongSupplier parametersNow = () -> 0;
+    /** A collective that throws and says which of them differ. */
+    private Runnable parametersDiffer;
+
+    private boolean haveOtherParameters;
 
     /** Null if nothing differs, or nothing is known yet. */
     private HvdException differing;
@@ -78,6 +87,12 @@ final class SettingsCheck {
         wrapper = settings;
     }
 
+    /** @param now asked for when the first gradients leave @param differ a collective, for ranks of which all know that they differ */
+    void compareParameters(LongSupplier now, Runnable differ) {
+        parametersNow = now;
+        parametersDiffer = differ;
+    }
+
     /** Has nothing compared from now on. */
     void skip() {
         skips = true;
@@ -105,16 +120,19 @@ final class SettingsCheck {
 
     private void send() {
         mine = settled ? new byte[0] : words();
+        long parameters = settled ? 0 : parametersNow.getAsLong();
         // Which gradient is the first one, and where the program is then, may differ between the ranks.
-        set.inAnyOrder(() -> meetings =
-                scope.meetingPlaces(set, shared).stream().map(this::meet).toList());
+        set.inAnyOrder(() -> meetings = scope.meetingPlaces(set, shared).stream()
+                .map(place -> meet(place, parameters))
+                .toList());
     }
 
-    private Meeting meet(String place) {
+    private Meeting meet(String place, long parameters) {
         long[] numbers = new long[NUMBERS * set.size()];
         if (!settled) {
             numbers[NUMBERS * set.rank()] = hash(mine);
             numbers[NUMBERS * set.rank() + 1] = mine.length;
+            numbers[NUMBERS * set.rank() + PARAMETERS] = parameters;
         }
         return new Meeting(
                 numbers, set.allreduceInPlaceAsync(place + "numbers", Tensor.of(numbers), AllreduceOptions.sum()));
@@ -140,7 +158,8 @@ final class SettingsCheck {
         long[] numbers = firstNumbers();
         List<Meeting> open = meetings;
         meetings = List.of();
-        if (!allEqual(numbers)) {
+        haveOtherParameters = !allEqual(numbers, PARAMETERS);
+        if (!allEqual(numbers, 0)) {
             Map<Integer, Map<String, String>> texts = texts(numbers);
             differing = OptimizerSettings.differing(texts);
             if (OptimizerSettings.differInExchange(texts)) {
@@ -175,6 +194,12 @@ final class SettingsCheck {
             differing = null;
             throw found;
         }
+        if (haveOtherParameters) {
+            haveOtherParameters = false;
+            begun = false; // the program may broadcast them, and go on
+            parametersDiffer.run();
+            begun = true;
+        }
         settled = true;
     }
 
@@ -197,9 +222,9 @@ final class SettingsCheck {
         meetings = List.of();
     }
 
-    private boolean allEqual(long[] numbers) {
+    private boolean allEqual(long[] numbers, int which) {
         return IntStream.range(0, set.size())
-                        .mapToLong(place -> numbers[NUMBERS * place])
+                        .mapToLong(place -> numbers[NUMBERS * place + which])
                         .filter(hash -> hash != 0)
                         .distinct()
                         .count()

@@ -22,7 +22,11 @@ public final class Sgd extends ArrayOptimizer {
         this(parameters, learningRate, 0, 0);
     }
 
-    /** Stochastic gradient descent with momentum and with weight decay, which is added to the gradients. */
+    /**
+     * Stochastic gradient descent with momentum and with weight decay, which is added to the gradients.
+     *
+     * @throws io.hvd.error.HvdException if one of the numbers is negative or not finite
+     */
     public Sgd(ArrayParameters parameters, double learningRate, double momentum, double weightDecay) {
         this(parameters, learningRate, momentum, weightDecay, false);
     }
@@ -30,6 +34,8 @@ public final class Sgd extends ArrayOptimizer {
     private Sgd(
             ArrayParameters parameters, double learningRate, double momentum, double weightDecay, boolean nesterov) {
         super(parameters, learningRate);
+        OptimizerCheck.requireNotNegative("Sgd", "momentum", momentum);
+        OptimizerCheck.requireNotNegative("Sgd", "weight decay", weightDecay);
         this.momentum = (float) momentum;
         this.weightDecay = (float) weightDecay;
         this.nesterov = nesterov;

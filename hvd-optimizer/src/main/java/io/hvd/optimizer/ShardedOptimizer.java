@@ -291,6 +291,11 @@ public class ShardedOptimizer implements Optimizer {
         }
 
         @Override
+        public boolean addsToLastStep() {
+            return source.addsToLastStep();
+        }
+
+        @Override
         public boolean hasNewGradient() {
             return source.hasNewGradient();
         }

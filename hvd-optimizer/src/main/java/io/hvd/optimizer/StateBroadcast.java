@@ -20,6 +20,7 @@ final class StateBroadcast {
     private final GradientExchange exchange;
     private final StepRules rules;
     private final StepSkew skew;
+    private boolean done;
 
     StateBroadcast(
             Optimizer inner,
@@ -39,6 +40,11 @@ final class StateBroadcast {
         this.skew = new StepSkew(set);
     }
 
+    /** Whether the ranks have had the same parameters by this optimizer. */
+    boolean isDone() {
+        return done;
+    }
+
     /** Overwrites the parameters of every rank with those of the root. */
     void parameters(int root) {
         Map<String, Tensor> values = new LinkedHashMap<>();
@@ -47,6 +53,7 @@ final class StateBroadcast {
         }
         shared.stream().filter(this::travels).forEach(parameter -> values.put(parameter.name(), parameter.value()));
         set.broadcastParameters(values, root);
+        done = true;
         parametersOverwritten();
     }
 

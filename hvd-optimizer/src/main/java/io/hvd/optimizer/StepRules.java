@@ -12,10 +12,16 @@ import org.slf4j.LoggerFactory;
 final class StepRules {
     private static final Logger LOG = LoggerFactory.getLogger(StepRules.class);
 
+    /** What most often leads to gradients that are missing, or that come too often. */
+    static final String USUAL_CAUSES =
+            " Usual causes: the loss of another model ran through these parameters; step() was called"
+                    + " on some ranks only; or the optimizer inside of this one was stepped directly";
+
     private final Optimizer inner;
     private final ProcessSet set;
     private final List<Parameter> parameters;
     private final GradientExchange exchange;
+    private boolean warnedOfSum;
 
     StepRules(Optimizer inner, ProcessSet set, List<Parameter> parameters, GradientExchange exchange) {
         this.inner = inner;
@@ -48,6 +54,15 @@ final class StepRules {
         if (closed) {
             throw misuse(inWords() + ", " + onThisRank()
                     + ", after close(), which has given back what steps need: build" + " another DistributedOptimizer");
+        }
+    }
+
+    /** Two of them would average the same gradients one after the other. */
+    void requireOneWrapper(DistributedOptimizer mine) {
+        if (inner instanceof ArrayOptimizer arrays && !arrays.arrays().areWrappedBy(mine)) {
+            throw misuse("step() of the DistributedOptimizer of " + inWords() + ", " + onThisRank()
+                    + ": another DistributedOptimizer has been built around the same parameters since, and both would average"
+                    + " their gradients. Step the one that was built last, or give each parameters of its own");
         }
     }
 
@@ -105,7 +120,21 @@ final class StepRules {
                     + " zeroGradients(): none of the " + parameters.size() + " parameters, \""
                     + parameters.get(0).name() + "\" the first, has a new gradient. The order is"
                     + " zeroGradients(), backward, step(); a rank without data of its own calls backward on a"
-                    + " loss times 0, or batchSize(0) with weightByBatchSize(), or join() when it has no more");
+                    + " loss times 0, or batchSize(0) with weightByBatchSize(), or join() when it has no more."
+                    + USUAL_CAUSES);
+        }
+    }
+
+    /** @param found whether backward has added to the gradients of the last step */
+    void warnIfNotCleared(boolean found) {
+        if (found && !warnedOfSum && set.rank() == 0) {
+            warnedOfSum = true;
+            LOG.warn(
+                    "the gradients of {}, {}, contain those of the step before, which nobody has cleared: call"
+                            + " zeroGradients() before backward, unless this sum is meant. The step is at {}",
+                    inWords(),
+                    onThisRank(),
+                    set.callerLine());
         }
     }
 
@@ -155,7 +184,8 @@ final class StepRules {
         if (!exchange.inFlight().isEmpty()) {
             throw misuse(
                     "zeroGradients() was called after backward and before step() or synchronize(), while gradients of "
-                            + someInFlight() + " are being averaged. The order is zeroGradients(), backward, step()");
+                            + someInFlight() + " are being averaged. The order is zeroGradients(), backward, step()."
+                            + USUAL_CAUSES);
         }
         if (exchange.hasBatch()) {
             throw misuse(

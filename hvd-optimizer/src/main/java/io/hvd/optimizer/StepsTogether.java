@@ -19,6 +19,11 @@ final class StepsTogether {
         this.joins = set.joins();
     }
 
+    /** Whether it is ever time. */
+    boolean compares() {
+        return every > 0;
+    }
+
     /** Every rank comes here after every step. @return whether it is time */
     boolean stepped() {
         if (set.joins() != joins) {

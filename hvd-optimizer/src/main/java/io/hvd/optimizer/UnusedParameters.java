@@ -12,8 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Names the parameters that no backward pass of the first step has reached, once and on one rank. They count as zeros and
- * travel all the same, which is right but seldom meant.
+ * Names the parameters that no backward pass of the first step has reached, once and on one rank. They count as zeros where
+ * another rank has reached them, and stay as they are where none has, which is right but seldom meant.
  *
  * <p>The ranks add up how many of them have not reached each parameter, beside the first gradients. Nobody waits for the sum:
  * it is looked at after this step and the next ones.
@@ -100,8 +100,9 @@ final class UnusedParameters {
                     .forEach((ranks, names) ->
                             words.add("on " + ranks + " of " + set.size() + " ranks " + String.join(", ", names)));
             LOG.warn(
-                    "no backward pass of the first step has reached these parameters, by name and index: {}. Their"
-                            + " gradients count as zeros there and travel all the same. Leave out of the model what is"
+                    "no backward pass of the first step has reached these parameters, by name and index: {}. Where"
+                            + " other ranks have reached them, they count as zeros; what no rank reaches, LibTorch's step"
+                            + " leaves as it is. Their gradients travel all the same. Leave out of the model what is"
                             + " never used, or freeze it before the optimizer is made",
                     String.join("; ", words));
         }

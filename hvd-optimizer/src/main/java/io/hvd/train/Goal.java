@@ -16,9 +16,10 @@ public record Goal(String metric, boolean largest, double by) {
     static final String DIRECTION = "better";
 
     public Goal {
-        if (!(by >= 0)) {
+        if (!(by >= 0) || Double.isInfinite(by)) {
             throw new HvdException(
-                    ErrorId.BAD_ARGUMENT, "Goal of \"" + metric + "\": by is " + by + ", expected at least 0");
+                    ErrorId.BAD_ARGUMENT,
+                    "Goal of \"" + metric + "\": by is " + by + ", expected a finite number of at least 0");
         }
     }
 

@@ -118,6 +118,9 @@ public final class TrainingLoop {
         EpochMeeting.requireJoinable(callbacks, optimizer, divisor);
         Training training = new Training(ranks, optimizer, epochs, batches);
         requireSame(training, !(data instanceof EpochBatches<?>));
+        if (data instanceof EpochBatches<?> loader) {
+            DealtRanks.look(ranks, loader.replicas());
+        }
         StepVote vote = new StepVote("training.cancel", ranks, () -> training.asksToCancel() == null ? 0 : 1);
         try {
             runEpochs(training, new EpochMeeting(ranks, optimizer, divisor, vote), data, step);

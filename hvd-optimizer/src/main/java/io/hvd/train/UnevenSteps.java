@@ -38,9 +38,6 @@ public enum UnevenSteps {
      * nothing.
      */
     public EpochLengths among(ProcessSet set) {
-        return (batches, samples) -> {
-            StepCounts counts = StepCounts.gather(set, batches, samples);
-            return new EpochLengths.Agreed(counts.agreed(this, batches), counts.mostSamples());
-        };
+        return DealtRanks.of(set, this);
     }
 }

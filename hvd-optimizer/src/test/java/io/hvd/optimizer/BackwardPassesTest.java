@@ -172,4 +172,94 @@ class BackwardPassesTest {
         var parameters = new ArrayParameters().add("layer.weight", unused.clone(), gradient);
         return DistributedOptimizer.wrap(new Sgd(parameters, 0)).context(hvd);
     }
+
+    /** As the last step of an epoch, which has fewer passes than the others: rank 0 has one and rank 1 two of four. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aMeanIsOverThePassesThatWereMade(boolean reduced) {
+        Hvd.spawn(2, hvd -> {
+            float[] gradient = new float[1];
+            DistributedOptimizerBuilder builder =
+                    builder(gradient, hvd).backwardPassesPerStep(4).localReduction(LocalReduction.MEAN);
+            if (reduced) {
+                builder.reducer(bucket -> bucket.average(bucket.byName()).thenApply(done -> bucket));
+            }
+            DistributedOptimizer optimizer = builder.build();
+            for (int made : new int[] {1 + hvd.rank(), 4, 1 + hvd.rank()}) {
+                optimizer.zeroGradients();
+                for (int i = 0; i < made; i++) {
+                    pass(optimizer, gradient, 8 + 8 * hvd.rank());
+                }
+                optimizer.synchronize();
+                assertThat(gradient[0]).as(made + " passes").isEqualTo(12);
+                try (var skip = optimizer.skipSynchronize()) {
+                    optimizer.step();
+                }
+            }
+            return null;
+        });
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2})
+    void aMeanCountsThePassesInsideNoSyncToo(int ranks) {
+        Hvd.spawn(ranks, hvd -> {
+            float[] gradient = new float[1];
+            DistributedOptimizer optimizer =
+                    builder(gradient, hvd).localReduction(LocalReduction.MEAN).build();
+            optimizer.zeroGradients();
+            for (int scope = 0; scope < 2; scope++) {
+                try (var local = optimizer.noSync()) {
+                    pass(optimizer, gradient, 1);
+                }
+            }
+            try (var local = optimizer.noSync()) {
+                pass(optimizer, gradient, 2);
+                pass(optimizer, gradient, 2);
+            }
+            pass(optimizer, gradient, 4);
+            optimizer.synchronize();
+            assertThat(gradient[0]).isEqualTo(2);
+            return null;
+        });
+    }
+
+    /** A parameter that one of two passes does not reach has zeros in it, as in one larger batch. */
+    @Test
+    void aMeanIsOverThePassesOfTheStepAndNotOfEachParameter() {
+        Hvd.spawn(2, hvd -> {
+            float[] always = new float[1];
+            float[] once = new float[1];
+            DistributedOptimizer optimizer = DistributedOptimizer.wrap(new Sgd(
+                            new ArrayParameters()
+                                    .add("always", new float[1], always)
+                                    .add("once", new float[1], once),
+                            1))
+                    .context(hvd)
+                    .backwardPassesPerStep(4)
+                    .localReduction(LocalReduction.MEAN)
+                    .build();
+            optimizer.zeroGradients();
+            always[0] = 2;
+            once[0] = 2;
+            optimizer.gradientReady("always");
+            optimizer.gradientReady("once");
+            always[0] += 4;
+            optimizer.gradientReady("always");
+            optimizer.synchronize();
+            assertThat(new float[] {always[0], once[0]}).containsExactly(3, 1);
+            return null;
+        });
+    }
+
+    @Test
+    void gradientsThatAreNotAnnouncedAreTheSumOfThePlannedPasses() {
+        Hvd.spawn(2, hvd -> {
+            float[] gradient = {8};
+            DistributedOptimizer optimizer = twoPasses(gradient, LocalReduction.MEAN, hvd);
+            optimizer.synchronize();
+            assertThat(gradient[0]).isEqualTo(4);
+            return null;
+        });
+    }
 }

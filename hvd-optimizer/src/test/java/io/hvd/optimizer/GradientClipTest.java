@@ -174,4 +174,38 @@ class GradientClipTest {
                         () -> DistributedOptimizer.wrap(new Sgd(parameters, 1)).clipGradientValue(Double.NaN))
                 .hasMessageContaining("clipGradientValue(NaN)");
     }
+
+    /** As torch's clip_grad_norm_ does of [3, NaN, 4]. */
+    @ParameterizedTest(name = "{0} ranks")
+    @ValueSource(ints = {1, 2})
+    void aNormThatIsNanMakesAllGradientsNanInsteadOfLeavingThemUnclipped(int ranks) {
+        Hvd.spawn(ranks, hvd -> {
+            GradientClipTest mine = new GradientClipTest();
+            DistributedOptimizer optimizer = mine.optimizer(builder -> builder.clipGradientNorm(1));
+            mine.aGradient[0] = 3;
+            mine.bGradient[0] = hvd.rank() == 0 ? Float.NaN : 0;
+            mine.bGradient[1] = 4;
+            optimizer.step();
+            assertThat(optimizer.lastGradientNorm()).isNaN();
+            assertThat(new float[] {mine.a[0], mine.b[0], mine.b[1]}).containsOnly(Float.NaN);
+            return null;
+        });
+    }
+
+    @ParameterizedTest(name = "{0} ranks")
+    @ValueSource(ints = {1, 2})
+    void withRefuseNonFiniteSuchAStepIsRefusedAndChangesNothing(int ranks) {
+        Hvd.spawn(ranks, hvd -> {
+            GradientClipTest mine = new GradientClipTest();
+            DistributedOptimizer optimizer =
+                    mine.optimizer(builder -> builder.clipGradientNorm(1).refuseNonFinite(true));
+            mine.aGradient[0] = 3;
+            mine.bGradient[0] = Float.NaN;
+            assertThatThrownBy(optimizer::step)
+                    .isInstanceOfSatisfying(
+                            HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.NON_FINITE));
+            assertThat(new float[] {mine.a[0], mine.b[0], mine.b[1]}).containsOnly(0);
+            return null;
+        });
+    }
 }

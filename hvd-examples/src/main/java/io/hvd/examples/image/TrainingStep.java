@@ -57,7 +57,7 @@ final class TrainingStep {
             }
             optimizer.counted(counted);
             Tensor loss = counted == 0 ? null : loss(batch, counted);
-            optimizer.backward(ofSum(loss), place.isLastPass());
+            optimizer.backward(ofSum(loss, place), place.isLastPass());
             if (place.isLastPass()) {
                 step(optimizer.outermost());
             }
@@ -81,9 +81,9 @@ final class TrainingStep {
         });
     }
 
-    /** The share of a loss in that of its step, where the program adds up the passes itself. */
-    private Tensor ofSum(Tensor loss) {
-        return options.noSync() ? loss.div(new Scalar(options.passes())) : loss;
+    /** The share of a loss in that of its step: ADASUM, which averages nothing, has the sum of the passes. */
+    private Tensor ofSum(Tensor loss, BatchPlace place) {
+        return loss != null && options.noSync() && options.adasum() ? loss.div(new Scalar(place.passesOfStep())) : loss;
     }
 
     private void step(AmpOptimizer outermost) {

@@ -22,6 +22,11 @@ public record BatchPlace(int epoch, int batch, int batches, int passesPerStep) {
         return (batch + 1) % passesPerStep == 0 || isLast();
     }
 
+    /** The number of batches of this step. */
+    public int passesOfStep() {
+        return Math.min(passesPerStep, batches - (batch - batch % passesPerStep));
+    }
+
     /** Whether this pass over the data ends with this batch. */
     public boolean isLast() {
         return batch + 1 == batches;

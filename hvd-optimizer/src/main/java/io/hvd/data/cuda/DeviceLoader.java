@@ -75,6 +75,11 @@ public final class DeviceLoader<S> implements EpochBatches<DeviceBatch>, AutoClo
         return new Copied(loader.iterator());
     }
 
+    @Override
+    public int replicas() {
+        return loader.replicas();
+    }
+
     /** Waiting for a pinned buffer whose copy is under way counts too; the copy itself runs beside the host. */
     @Override
     public long waitNanos() {
@@ -96,6 +101,11 @@ public final class DeviceLoader<S> implements EpochBatches<DeviceBatch>, AutoClo
         @Override
         public int datasetSize() {
             return sampler.datasetSize();
+        }
+
+        @Override
+        public int replicas() {
+            return sampler.replicas();
         }
 
         @Override

@@ -18,8 +18,8 @@ final class ByteBlock {
     /** The whole gradient's. */
     private final float[] errors;
 
-    /** The gradient; then what must be added to the errors to have those of before. */
-    private final float[] own;
+    /** The gradient and what was left out before; then what this step leaves out. */
+    private final float[] leftOut;
 
     private boolean finite;
 
@@ -28,7 +28,7 @@ final class ByteBlock {
         this.from = from;
         this.length = length;
         this.errors = errors;
-        this.own = new float[length];
+        this.leftOut = new float[length];
     }
 
     static List<ByteBlock> of(Tensor gradient, float[] errors) {
@@ -48,42 +48,26 @@ final class ByteBlock {
         return HEADER + length;
     }
 
-    /** Adds to the gradient what was left out before, writes it, and keeps what this leaves out. */
+    /** Adds to the gradient what was left out before, and writes it. */
     void encodeOwn(ByteBuffer to) {
-        gradient.hostMemory().read(DType.FLOAT32, from, own, length);
-        finite = FloatRows.isFinite(own, 0, length);
+        gradient.hostMemory().read(DType.FLOAT32, from, leftOut, length);
+        for (int i = 0; i < length; i++) {
+            leftOut[i] += errors[from + i];
+        }
+        finite = FloatRows.isFinite(leftOut, 0, length);
         int begin = to.position();
-        if (!finite) {
-            encode(own, to);
-            return;
-        }
-        float[] whole = new float[length];
+        encode(leftOut, to);
+        ByteBuffer encoded = to.duplicate().position(begin);
+        float smallest = encoded.getFloat();
+        float step = encoded.getFloat();
         for (int i = 0; i < length; i++) {
-            whole[i] = own[i] + errors[from + i];
+            leftOut[i] -= decoded(smallest, step, encoded.get());
         }
-        encode(whole, to);
-        float[] sent = new float[length];
-        addDecoded(to.duplicate().position(begin), sent);
-        for (int i = 0; i < length; i++) {
-            errors[from + i] = whole[i] - sent[i];
-            own[i] = sent[i] - own[i];
-        }
-    }
-
-    /** What was left out before is left out still. */
-    void takeBack() {
-        for (int i = 0; finite && i < length; i++) {
-            errors[from + i] += own[i];
-        }
-        finite = false;
     }
 
     /** This rank has rounded the average of all ranks: what that leaves out it makes good itself. */
-    void keepOfAverage(float leftOut, int element, int ranks) {
-        if (finite) {
-            errors[from + element] += leftOut * ranks;
-            own[element] -= leftOut * ranks;
-        }
+    void keepOfAverage(double leftOutOfAverage, int element, int ranks) {
+        leftOut[element] += (float) (leftOutOfAverage * ranks);
     }
 
     /** Writes values; NaN for the smallest if one of them is not finite. */
@@ -103,21 +87,31 @@ final class ByteBlock {
         }
     }
 
+    /** A number between the smallest and the largest that were written, of which the sum could overflow in between. */
+    private static float decoded(float smallest, float step, byte place) {
+        double value = smallest + (double) step * (place & 0xff);
+        return (float) Math.max(-Float.MAX_VALUE, Math.min(Float.MAX_VALUE, value));
+    }
+
     /** Adds the values that have been written, and moves on to what comes after them. */
-    static void addDecoded(ByteBuffer from, float[] to) {
+    static void addDecoded(ByteBuffer from, double[] to) {
         float smallest = from.getFloat();
         float step = from.getFloat();
         for (int i = 0; i < to.length; i++) {
-            to[i] += smallest + step * (from.get() & 0xff);
+            to[i] += decoded(smallest, step, from.get());
         }
     }
 
-    /** Overwrites the gradient with averages. */
+    /** Overwrites the gradient with averages, and keeps what this step leaves out. */
     void end(ByteBuffer encoded) {
         float[] values = new float[length];
-        addDecoded(encoded, values);
-        if (!FloatRows.isFinite(values, 0, length)) {
-            takeBack();
+        float smallest = encoded.getFloat();
+        float step = encoded.getFloat();
+        for (int i = 0; i < length; i++) {
+            values[i] = decoded(smallest, step, encoded.get());
+        }
+        if (finite && FloatRows.isFinite(values, 0, length)) {
+            ErrorMemory.keep(leftOut, errors, from);
         }
         gradient.hostMemory().write(DType.FLOAT32, from, values, length);
     }

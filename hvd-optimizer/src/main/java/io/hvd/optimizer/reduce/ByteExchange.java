@@ -27,12 +27,7 @@ final class ByteExchange {
         return bucket.alltoall("shares", Tensor.ofBytes(all.array()), splits)
                 .thenCompose(received -> bucket.allgather(
                         "averages", averages((byte[]) received.output().toArray())))
-                .thenAccept(averaged -> end((byte[]) averaged.toArray()))
-                .whenComplete((done, why) -> {
-                    if (why != null) {
-                        blocks.forEach(ByteBlock::takeBack);
-                    }
-                });
+                .thenAccept(averaged -> end((byte[]) averaged.toArray()));
     }
 
     /** The blocks that a rank averages. */
@@ -53,12 +48,13 @@ final class ByteExchange {
         ByteBuffer out = ByteBuffer.allocate(bytes);
         int at = 0;
         for (ByteBlock block : share) {
-            float[] average = new float[block.length()];
+            double[] sum = new double[block.length()]; // in which finite numbers have a finite sum
             for (int rank = 0; rank < ranks; rank++) {
-                ByteBlock.addDecoded(in.position(rank * bytes + at), average);
+                ByteBlock.addDecoded(in.position(rank * bytes + at), sum);
             }
+            float[] average = new float[sum.length];
             for (int i = 0; i < average.length; i++) {
-                average[i] /= ranks;
+                average[i] = (float) (sum[i] / ranks);
             }
             ByteBlock.encode(average, out);
             keepLeftOut(block, average, out.duplicate().position(at));
@@ -68,10 +64,9 @@ final class ByteExchange {
     }
 
     private void keepLeftOut(ByteBlock block, float[] average, ByteBuffer encoded) {
-        float[] sent = new float[average.length];
+        double[] sent = new double[average.length];
         ByteBlock.addDecoded(encoded, sent);
-        boolean usable = FloatRows.isFinite(sent, 0, sent.length);
-        for (int i = 0; usable && i < sent.length; i++) {
+        for (int i = 0; i < sent.length; i++) {
             block.keepOfAverage(average[i] - sent[i], i, ranks);
         }
     }

@@ -12,6 +12,13 @@ final class ErrorMemory {
         return byName.computeIfAbsent(name, fresh -> new float[elements]);
     }
 
+    /** A step has left this out; if a number of it is not finite, what was left out before stays, since it would stay for ever. */
+    static void keep(float[] leftOut, float[] errors, int from) {
+        if (FloatRows.isFinite(leftOut, 0, leftOut.length)) {
+            System.arraycopy(leftOut, 0, errors, from, leftOut.length);
+        }
+    }
+
     synchronized float[] copyOf(String name) {
         return byName.getOrDefault(name, new float[0]).clone();
     }

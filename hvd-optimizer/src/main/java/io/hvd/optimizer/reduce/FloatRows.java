@@ -19,26 +19,14 @@ final class FloatRows {
         return zero == 0;
     }
 
-    /** Whether a float32 tensor in the host's memory has finite elements only. */
-    static boolean isFinite(Tensor gradient) {
-        float[] piece = new float[(int) Math.min(PIECE, gradient.elements())];
-        boolean finite = true;
-        for (long from = 0; from < gradient.elements(); from += PIECE) {
-            int count = (int) Math.min(PIECE, gradient.elements() - from);
-            gradient.hostMemory().read(DType.FLOAT32, from, piece, count);
-            finite &= isFinite(piece, 0, count);
-        }
-        return finite;
-    }
-
-    /** Adds sign times a float32 tensor to a row of as many numbers. */
-    static void add(Tensor gradient, float sign, float[] to) {
+    /** Adds a float32 tensor to a row of as many numbers. */
+    static void add(Tensor gradient, float[] to) {
         float[] piece = new float[Math.min(PIECE, to.length)];
         for (int from = 0; from < to.length; from += PIECE) {
             int count = Math.min(PIECE, to.length - from);
             gradient.hostMemory().read(DType.FLOAT32, from, piece, count);
             for (int i = 0; i < count; i++) {
-                to[from + i] += sign * piece[i];
+                to[from + i] += piece[i];
             }
         }
     }

@@ -16,6 +16,10 @@ import java.util.concurrent.CompletableFuture;
  * in another order. What is chained to the futures of the bucket runs on this thread too. {@code synchronize()} waits for the
  * future that is returned.
  *
+ * <p>Beside a loss scale its gradients are those of the losses themselves, so that thresholds mean the same in every step, and
+ * what it keeps from one step fits the next. What it keeps must stay finite: a gradient that is not, as in a step that a loss scale
+ * skips, should never be added to it.
+ *
  * <p>The collectives are matched by names, so all ranks have to ask for the same ones; whether they do is decided by what all
  * ranks have in common: the names and shapes of the bucket, its step, the results of earlier collectives.
  */

@@ -18,8 +18,7 @@ import java.util.concurrent.CompletableFuture;
  *
  * <p>Types other than float32 travel as they are. A reducer belongs to one optimizer and keeps a number for each element. It drops
  * them when the optimizer takes over another state; they are not part of a checkpoint. If a gradient of a rank is not finite, the
- * average of its block is NaN everywhere. While a rank has joined, it fails. With a loss scale that changes, what was left out before is added once with the scale of
- * then.
+ * average of its block is NaN everywhere. While a rank has joined, it fails.
  */
 public final class Int8 implements GradientReducer {
     private final OneOptimizer owner = new OneOptimizer(this);

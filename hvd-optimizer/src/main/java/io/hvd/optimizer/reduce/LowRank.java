@@ -9,20 +9,23 @@ final class LowRank {
     private final int rows;
     private final int columns;
     private final int rank;
-    /** What was left out, then M: this and the gradient, then what the product leaves out of M. */
+    /** What was left out before. */
+    private final float[] errors;
+    /** M: the gradient and what was left out before; then what the product leaves out of it. */
     private final float[] matrix;
     /** Q; at the end the averaged one. */
     private final float[] basis;
 
     private final float[] p;
-    private boolean added;
+    private boolean finite;
 
     LowRank(Tensor gradient, int rows, int columns, float[] errors, float[] basis) {
         this.gradient = gradient;
         this.rows = rows;
         this.columns = columns;
         this.rank = basis.length / columns;
-        this.matrix = errors;
+        this.errors = errors;
+        this.matrix = errors.clone();
         this.basis = basis;
         this.p = new float[rows * rank];
     }
@@ -35,25 +38,15 @@ final class LowRank {
         return basis.length;
     }
 
-    /** A gradient that is not finite would stay in the errors for ever. */
+    /** Makes M. */
     void addGradient() {
-        added = FloatRows.isFinite(gradient);
-        if (added) {
-            FloatRows.add(gradient, 1, matrix);
-        }
+        FloatRows.add(gradient, matrix);
+        finite = FloatRows.isFinite(matrix, 0, matrix.length);
     }
 
-    /** The step has come to nothing: what was left out before is left out still. */
-    void takeBack() {
-        if (added) {
-            FloatRows.add(gradient, -1, matrix);
-            added = false;
-        }
-    }
-
-    /** Writes M Q, or NaN for a gradient that is not finite, so that all ranks know. */
+    /** Writes M Q, or NaN if M is not finite, so that all ranks know. */
     void timesQ(float[] to, int at) {
-        if (!added) {
+        if (!finite) {
             Arrays.fill(to, at, at + p.length, Float.NaN);
             return;
         }
@@ -99,7 +92,6 @@ final class LowRank {
     /** Overwrites the gradient with P Q<sup>T</sup>, and keeps what that leaves out of M. */
     void product(float[] q, int at) {
         if (!FloatRows.isFinite(q, at, at + basis.length)) {
-            takeBack();
             FloatRows.fill(gradient, Float.NaN);
             return;
         }
@@ -114,5 +106,6 @@ final class LowRank {
         for (int i = 0; i < product.length; i++) {
             matrix[i] -= product[i];
         }
+        ErrorMemory.keep(matrix, errors, 0);
     }
 }

@@ -22,8 +22,7 @@ import java.util.concurrent.CompletableFuture;
  *
  * <p>A reducer keeps a number for each gradient that it compresses, and belongs to one optimizer. It drops the error memory when the
  * optimizer takes over another state, and no state is part of a checkpoint. If a gradient of a rank is not finite, its
- * average is NaN everywhere and its error memory stays as it was. With a loss scale that changes, what was left out before is
- * added once with the scale of then.
+ * average is NaN everywhere and its error memory stays as it was.
  */
 public final class PowerSgd implements GradientReducer {
     private final Settings settings;
@@ -54,8 +53,16 @@ public final class PowerSgd implements GradientReducer {
         public Settings {
             require(rank >= 1, "rank", rank, "1 or more");
             require(startIteration >= 0, "startIteration", startIteration, "0 or more");
-            require(minCompressionRate > 0, "minCompressionRate", minCompressionRate, "a number above 0");
-            require(orthogonalisationEpsilon >= 0, "orthogonalisationEpsilon", orthogonalisationEpsilon, "0 or more");
+            require(
+                    minCompressionRate > 0 && Double.isFinite(minCompressionRate),
+                    "minCompressionRate",
+                    minCompressionRate,
+                    "a number above 0");
+            require(
+                    orthogonalisationEpsilon >= 0 && Double.isFinite(orthogonalisationEpsilon),
+                    "orthogonalisationEpsilon",
+                    orthogonalisationEpsilon,
+                    "0 or more");
         }
 
         private static void require(boolean holds, String name, Object found, String expected) {
@@ -138,12 +145,7 @@ public final class PowerSgd implements GradientReducer {
                     rightSides(matrices, p, q);
                     return bucket.average("q", vector(q));
                 })
-                .thenAccept(averaged -> products(matrices, q))
-                .whenComplete((done, why) -> {
-                    if (why != null) {
-                        matrices.forEach(LowRank::takeBack);
-                    }
-                });
+                .thenAccept(averaged -> products(matrices, q));
     }
 
     private void rightSides(List<LowRank> matrices, float[] p, float[] q) {

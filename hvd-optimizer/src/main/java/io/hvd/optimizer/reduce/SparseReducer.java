@@ -32,8 +32,8 @@ abstract sealed class SparseReducer implements GradientReducer permits TopK, Thr
     /** What is left of a row after a step, counted from 0. */
     void leftOver(float[] row, long step) {}
 
-    /** One gradient in one step. */
-    private record Part(Tensor gradient, float[] row, boolean finite) {}
+    /** One gradient in one step. @param row the gradient and what was left out before @param finite whether the row is */
+    private record Part(Tensor gradient, float[] errors, float[] row, boolean finite) {}
 
     @Override
     public final CompletableFuture<GradientBucket> reduce(GradientBucket bucket) {
@@ -43,7 +43,10 @@ abstract sealed class SparseReducer implements GradientReducer permits TopK, Thr
     }
 
     private Part part(String name, Tensor gradient) {
-        return new Part(gradient, errors.of(name, (int) gradient.elements()), FloatRows.isFinite(gradient));
+        float[] before = errors.of(name, (int) gradient.elements());
+        float[] row = before.clone();
+        FloatRows.add(gradient, row);
+        return new Part(gradient, before, row, FloatRows.isFinite(row, 0, row.length));
     }
 
     private boolean isSparse(Tensor tensor) {
@@ -56,25 +59,13 @@ abstract sealed class SparseReducer implements GradientReducer permits TopK, Thr
         IntRow mine = new IntRow();
         for (Part part : parts) {
             if (part.finite) {
-                FloatRows.add(part.gradient, 1, part.row);
                 encode(part.row, mine);
             } else {
                 mine.add(NOT_FINITE);
             }
         }
         return bucket.allgather("sparse", mine.toTensor())
-                .thenAccept(all -> new Sum(bucket, parts, mine.toArray()).take((int[]) all.toArray()))
-                .whenComplete((done, why) -> {
-                    if (why != null) {
-                        parts.forEach(SparseReducer::takeBack);
-                    }
-                });
-    }
-
-    private static void takeBack(Part part) {
-        if (part.finite) {
-            FloatRows.add(part.gradient, -1, part.row);
-        }
+                .thenAccept(all -> new Sum(bucket, parts, mine.toArray()).take((int[]) all.toArray()));
     }
 
     /** The average of what all ranks have sent. */
@@ -110,7 +101,6 @@ abstract sealed class SparseReducer implements GradientReducer permits TopK, Thr
         /** @param sum null if the gradient of a rank is not finite; what was left out before is then left out still */
         private int end(Part part, int at, float[] sum) {
             if (sum == null) {
-                takeBack(part);
                 FloatRows.fill(part.gradient, Float.NaN);
                 return part.finite ? addDecoded(mine, at, 0, part.row) : at + 1;
             }
@@ -119,6 +109,9 @@ abstract sealed class SparseReducer implements GradientReducer permits TopK, Thr
             float ranks = bucket.ranks().size();
             for (int i = 0; i < sum.length; i++) {
                 sum[i] /= ranks;
+            }
+            if (FloatRows.isFinite(sum, 0, sum.length)) {
+                ErrorMemory.keep(part.row, part.errors, 0);
             }
             FloatRows.write(sum, part.gradient);
             return next;

@@ -13,8 +13,7 @@ import io.hvd.error.HvdException;
  *
  * <p>A reducer belongs to one optimizer and keeps a number for each element. It drops them when the optimizer takes over
  * another state; they are not part of a checkpoint. If a gradient of a rank is not finite, its average is NaN everywhere. While
- * a rank has joined, it fails. With a loss scale that changes, what was left out before is added once with the scale of
- * then.
+ * a rank has joined, it fails.
  */
 public final class Threshold extends SparseReducer {
     /** The count of a gradient that is sent with two bits for each element. */

@@ -25,6 +25,11 @@ final class GradientSlot {
     private final Tensor slot;
     private final long slotAddress;
     private final io.hvd.tensor.Tensor alias;
+    private final UnreachedMark mark;
+    /** Whether the slot was left with the mark, because no backward pass of this rank has reached the parameter. */
+    private boolean unreached;
+    /** Whether backward has added to the gradient that the last step has left in the slot. */
+    private boolean addsToLastStep;
     /** Null on the CPU. */
     private final ExchangeStream exchange;
     /** Whether the gradient stays where LibTorch has it, and the slot has no rows and takes no memory. */
@@ -55,6 +60,7 @@ final class GradientSlot {
         this.exchange = exchange;
         this.sparse = sparse;
         this.alias = aliasOfSlot();
+        this.mark = new UnreachedMark(slot);
     }
 
     private static Tensor made(Tensor value, Tensor master, boolean sparse) {
@@ -165,6 +171,12 @@ final class GradientSlot {
         } else if (weight != 1) {
             slot.mul_(new Scalar(weight));
         }
+        mark.avoid();
+        unreached = false;
+        leave();
+    }
+
+    private void leave() {
         if (exchange != null) {
             exchange.take();
         }
@@ -197,7 +209,7 @@ final class GradientSlot {
     }
 
     /**
-     * Puts what has been accumulated into the slot, or zeros. The caller keeps LibTorch from recording it.
+     * Puts what has been accumulated into the slot, or the mark, which is zeros. The caller keeps LibTorch from recording it.
      *
      * @param weight as in {@link #collect}
      */
@@ -212,11 +224,19 @@ final class GradientSlot {
         } else if (exists) {
             stage(accumulated, accumulated.is_sparse(), weight);
         } else {
-            if (!hasMaster() || !isSlot(master.grad())) {
-                slot.zero_();
-            }
-            handOver(weight);
+            stageNothing(weight);
         }
+    }
+
+    /** The model's parameter has no gradient; its copy may still have that of the last step. */
+    private void stageNothing(double weight) {
+        if (hasMaster() && isSlot(master.grad())) {
+            handOver(weight);
+            return;
+        }
+        mark.put();
+        unreached = true;
+        leave();
     }
 
     /** As {@link #stage}, but the last backward pass of the step has left a gradient. */
@@ -243,6 +263,8 @@ final class GradientSlot {
             slot.copy_(accumulated.to_dense());
         } else if (accumulated.data_ptr().address() != slotAddress) {
             slot.copy_(accumulated);
+        } else {
+            addsToLastStep = true;
         }
         handOver(weight);
     }
@@ -253,6 +275,10 @@ final class GradientSlot {
         return gradient.defined()
                 && !isSlot(gradient)
                 && (!sparse || gradient.unsafeGetTensorImpl().address() != gathered);
+    }
+
+    boolean addsToLastStep() {
+        return addsToLastStep;
     }
 
     /** What backward has computed on this rank, in the host's memory; empty if the slot alone has it, or the rows of all ranks. */
@@ -270,9 +296,16 @@ final class GradientSlot {
         value.mutable_grad().put(new Tensor());
     }
 
-    /** From here on the slot is the gradient of what is stepped; a copy's parameter then has none. */
+    /**
+     * From here on the slot is the gradient of what is stepped; a copy's parameter then has none. A parameter that no backward pass of
+     * any rank has reached has none either, so that the step leaves it as it is.
+     */
     void becomeGradient() {
-        if (!sparse) {
+        addsToLastStep = false;
+        if (unreached && mark.isThere()) {
+            slot.zero_();
+            unreached = false;
+        } else if (!sparse) {
             master.mutable_grad().put(slot); // which costs less than to look whether it is there already
         }
         if (hasMaster()) {
@@ -306,6 +339,7 @@ final class GradientSlot {
     private Tensor detachedGradient() {
         Tensor gradient = value.grad();
         if (isSlot(gradient)) {
+            addsToLastStep = true;
             gradient = gradient.clone();
             value.mutable_grad().put(gradient);
         }

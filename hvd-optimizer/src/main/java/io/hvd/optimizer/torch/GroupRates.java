@@ -37,9 +37,11 @@ final class GroupRates {
     /**
      * Sets the first group's rate, and those of the others in proportion.
      *
-     * @throws HvdException if the first group's rate is 0 and another group's is not, and hvd has not set them so
+     * @throws HvdException if the rate is negative or not finite; or if the first group's rate is 0 and another group's is not, and hvd
+     *     has not set them so
      */
     void set(double rate) {
+        requireUsable(rate);
         double[] found = read();
         if (!Arrays.equals(found, left)) {
             learn(found);
@@ -48,6 +50,13 @@ final class GroupRates {
             options(i).set_lr(rate * ratios[i]);
         }
         left = read();
+    }
+
+    private static void requireUsable(double rate) {
+        if (!(rate >= 0) || Double.isInfinite(rate)) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT, "learningRate(" + rate + "): expected a finite number of at least 0");
+        }
     }
 
     /** Where all rates are 0, the ratios that were known stand. */

@@ -207,6 +207,11 @@ final class ShardedTorch implements ShardedState, GradientSource, GradientArithm
     }
 
     @Override
+    public boolean addsToLastStep() {
+        return optimizer.addsToLastStep();
+    }
+
+    @Override
     public boolean hasNewGradient() {
         return optimizer.hasNewGradient();
     }

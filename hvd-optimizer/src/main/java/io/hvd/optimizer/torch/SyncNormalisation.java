@@ -65,10 +65,7 @@ final class SyncNormalisation {
         BatchMoments moments;
         try (NoGradGuard guard = new NoGradGuard()) {
             moments = BatchMoments.over(set, tensorName("moments"), input, statisticsType(input));
-            if (moments.count() < 2) {
-                throw bad("the ranks " + set.ranks() + " have " + (long) moments.count()
-                        + " value(s) per feature together, and training needs 2 or more");
-            }
+            requireSeveral((long) moments.count(), "the ranks " + set.ranks() + " have", " together");
             track(moments);
         }
         return normalised(input, moments);
@@ -109,6 +106,9 @@ final class SyncNormalisation {
     private Tensor plain(Tensor input) {
         boolean tracks = runningMean.defined();
         boolean training = layer.is_training();
+        if (training || !tracks) {
+            requireSeveral(input.numel() / input.size(1), "this rank, which normalises by its own batch, has", "");
+        }
         double momentum = training && tracks ? nextMomentum() : 0;
         return torch.batch_norm(
                 input,
@@ -153,6 +153,13 @@ final class SyncNormalisation {
 
     private String tensorName(String what) {
         return "sync_batch_norm." + name + "." + what;
+    }
+
+    /** A single value has no variance, and a NaN would stay in the running one for ever. */
+    private void requireSeveral(long values, String who, String together) {
+        if (values < 2) {
+            throw bad(who + " " + values + " value(s) per feature" + together + ", and training needs 2 or more");
+        }
     }
 
     private void requireUsable(Tensor input) {

@@ -52,11 +52,12 @@ public final class TorchLamb extends Adam implements LayerwiseRate {
     }
 
     private static AdamOptions options(double learningRate, double beta1, double beta2, double epsilon) {
-        AdamOptions options = new AdamOptions(learningRate);
+        AdamOptions options =
+                new AdamOptions(LayerwiseRate.requireNotNegative("TorchLamb", "learning rate", learningRate));
         // A std::tuple keeps its last element first.
         options.betas().put(0, LayerwiseRate.requireShare("TorchLamb", "beta2", beta2));
         options.betas().put(1, LayerwiseRate.requireShare("TorchLamb", "beta1", beta1));
-        options.eps().put(epsilon);
+        options.eps().put(LayerwiseRate.requireNotNegative("TorchLamb", "epsilon", epsilon));
         return options;
     }
 

@@ -49,12 +49,14 @@ public final class TorchLars extends SGD implements LayerwiseRate {
             Predicate<Tensor> adapted) {
         super(parameters, options(learningRate, momentum));
         this.weightDecay = LayerwiseRate.requireNotNegative("TorchLars", "weight decay", weightDecay);
-        this.trust = LayerwiseRate.require(trust > 0, "TorchLars", "trust", trust, "above 0");
+        this.trust = LayerwiseRate.require(
+                trust > 0 && trust < Double.POSITIVE_INFINITY, "TorchLars", "trust", trust, "above 0");
         this.adapted = adapted;
     }
 
     private static SGDOptions options(double learningRate, double momentum) {
-        SGDOptions options = new SGDOptions(learningRate);
+        SGDOptions options =
+                new SGDOptions(LayerwiseRate.requireNotNegative("TorchLars", "learning rate", learningRate));
         options.momentum().put(LayerwiseRate.requireShare("TorchLars", "momentum", momentum));
         return options;
     }

@@ -89,6 +89,11 @@ public final class TorchLoader<S> implements EpochBatches<TorchBatch>, AutoClose
     }
 
     @Override
+    public int replicas() {
+        return batches.replicas();
+    }
+
+    @Override
     public long waitNanos() {
         return batches.waitNanos();
     }
@@ -113,6 +118,8 @@ public final class TorchLoader<S> implements EpochBatches<TorchBatch>, AutoClose
 
         EpochBatches.Pass<TorchBatch> epoch();
 
+        int replicas();
+
         long waitNanos();
 
         void close();
@@ -127,6 +134,11 @@ public final class TorchLoader<S> implements EpochBatches<TorchBatch>, AutoClose
         @Override
         public EpochBatches.Pass<TorchBatch> epoch() {
             return loader.iterator();
+        }
+
+        @Override
+        public int replicas() {
+            return loader.replicas();
         }
 
         @Override
@@ -176,6 +188,11 @@ public final class TorchLoader<S> implements EpochBatches<TorchBatch>, AutoClose
                     return TorchLayout.onGpu(batch.size(), batch.fields());
                 }
             };
+        }
+
+        @Override
+        public int replicas() {
+            return loader.replicas();
         }
 
         @Override

@@ -534,6 +534,11 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
     }
 
     @Override
+    public boolean addsToLastStep() {
+        return slots.stream().anyMatch(GradientSlot::addsToLastStep);
+    }
+
+    @Override
     public int multiplyGradients(double factor) {
         return SlotArithmetic.multiply(slots, factor);
     }

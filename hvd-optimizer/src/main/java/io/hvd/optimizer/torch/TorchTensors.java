@@ -99,7 +99,7 @@ public final class TorchTensors {
     }
 
     /** Buffers that alias the memory from its start to its end. */
-    private static List<ByteBuffer> buffers(Pointer data, long bytes, int longestBuffer) {
+    static List<ByteBuffer> buffers(Pointer data, long bytes, int longestBuffer) {
         BytePointer start = new BytePointer(data);
         List<ByteBuffer> buffers = new ArrayList<>();
         for (long from = 0; from < bytes; from += longestBuffer) {

@@ -26,11 +26,14 @@ import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.SequentialImpl;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Synchronised batch norms with ranks as threads, and how a model gets them. */
 @Timeout(240)
@@ -287,5 +290,37 @@ class SyncBatchNormTest {
             return null;
         });
         assertThat(GraphHook.living()).isLessThanOrEqualTo(before);
+    }
+
+    /** LibTorch's own layer refuses it too; accepted, the running variance would be NaN for ever. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2})
+    void oneValuePerFeatureIsRefusedOnAnyNumberOfRanksAndChangesNoStatistics(int size) {
+        Hvd.spawn(size, hvd -> {
+            SyncBatchNorm1d layer = new SyncBatchNorm1d(hvd, "norm", new BatchNormOptions(3));
+            Tensor one = hvd.rank() == 0 ? torch.ones(1, 3) : torch.ones(0, 3);
+            assertThatThrownBy(() -> layer.forward(one))
+                    .isInstanceOfSatisfying(
+                            HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.BAD_ARGUMENT))
+                    .hasMessageContainingAll("\"norm\"", "1 value(s) per feature", "2 or more");
+            assertThat(layer.running_var().max().item_float()).isEqualTo(1);
+            assertThat(layer.num_batches_tracked().item_long()).isZero();
+            layer.eval();
+            layer.forward(torch.ones(1, 3));
+            return null;
+        });
+    }
+
+    /** Without running statistics an evaluation too normalises by the batch. */
+    @Test
+    void aLayerWithoutStatisticsRefusesOneValueInEvaluationToo() {
+        Hvd.spawn(1, hvd -> {
+            BatchNormOptions options = new BatchNormOptions(3);
+            options.track_running_stats().put(false);
+            SyncBatchNorm1d layer = new SyncBatchNorm1d(hvd, "norm", options);
+            layer.eval();
+            assertThatThrownBy(() -> layer.forward(torch.ones(1, 3))).hasMessageContaining("1 value(s) per feature");
+            return null;
+        });
     }
 }

@@ -5,10 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
+import io.hvd.optimizer.AmpOptimizer;
 import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.GradScaler;
 import io.hvd.optimizer.reduce.GradientReducer;
 import io.hvd.optimizer.reduce.Int8;
 import io.hvd.optimizer.reduce.PowerSgd;
+import io.hvd.optimizer.reduce.Threshold;
 import io.hvd.optimizer.reduce.TopK;
 import java.util.List;
 import java.util.function.Supplier;
@@ -62,6 +65,43 @@ class TorchReducerTest {
                         .isLessThan(expected + start / 10);
                 assertThat(weights(net)).isNotEqualTo(weights(plain));
                 assertThat(reducer.stateBytes()).isPositive();
+            }
+            return null;
+        });
+    }
+
+    /** LibTorch's gradients leave during backward, so the scaler is known from the end of the first step on. */
+    @Test
+    void aModelLearnsBesideALossScaleWithAndWithoutAnAmpOptimizer() {
+        Hvd.spawn(2, hvd -> {
+            for (boolean inAmp : new boolean[] {false, true}) {
+                for (Supplier<GradientReducer> make :
+                        List.<Supplier<GradientReducer>>of(() -> new TopK(0.25), () -> new Threshold(0.02))) {
+                    Models.Net net = new Models.Net(3);
+                    GradientReducer reducer = make.get();
+                    DistributedOptimizer optimizer = optimizer(hvd, net, reducer);
+                    GradScaler scaler = GradScaler.builder().growthInterval(20).build();
+                    AmpOptimizer amp =
+                            inAmp ? AmpOptimizer.wrap(optimizer).scaler(scaler).build() : null;
+                    float start = net.loss(8 * hvd.rank(), 8 * hvd.rank() + 8).item_float();
+                    for (int step = 0; step < 60; step++) {
+                        try (PointerScope scope = new PointerScope()) {
+                            (inAmp ? amp : optimizer).zeroGradients();
+                            var loss = net.loss(8 * hvd.rank(), 8 * hvd.rank() + 8);
+                            if (inAmp) {
+                                amp.backward(scale -> TorchOptimizer.backward(loss, scale));
+                                amp.step();
+                            } else {
+                                TorchOptimizer.backward(loss, scaler.scale(1));
+                                scaler.step(optimizer);
+                                scaler.update();
+                            }
+                        }
+                    }
+                    float end = net.loss(8 * hvd.rank(), 8 * hvd.rank() + 8).item_float();
+                    assertThat(end).as(reducer.settings() + ", " + inAmp).isLessThan(0.6f * start);
+                    assertThat(scaler.scale()).isEqualTo(65536 * 8);
+                }
             }
             return null;
         });

@@ -1,0 +1,58 @@
+package io.hvd.optimizer.torch;
+
+import java.nio.ByteBuffer;
+import org.bytedeco.pytorch.Scalar;
+import org.bytedeco.pytorch.Tensor;
+
+/**
+ * How the ranks learn, by the gradient itself, that no backward pass of any of them has reached a parameter: a rank that has not
+ * reached it sends negative zeros. The sum of negative zeros is a negative zero, and any other number is what it was when one is added
+ * to it. So the sum is a negative zero only if no rank has reached the parameter, and all ranks see the same sum.
+ *
+ * <p>In the host's memory the first element tells: a gradient that backward has computed never begins with a negative zero when it
+ * leaves. On a GPU all elements are looked at, if this rank has not reached the parameter.
+ */
+final class UnreachedMark {
+    private static final byte SIGN = (byte) 0x80;
+
+    private final Tensor slot;
+    /** Bytes of the first element, the one with the sign the last; null on a GPU, and where there is none. */
+    private final ByteBuffer first;
+
+    UnreachedMark(Tensor slot) {
+        this.slot = slot;
+        this.first = slot.is_cuda() || slot.numel() == 0
+                ? null
+                : TorchTensors.buffers(slot.data_ptr(), slot.element_size(), TorchTensors.LONGEST_BUFFER)
+                        .get(0);
+    }
+
+    void put() {
+        slot.fill_(new Scalar(-0.0));
+    }
+
+    /** The slot has what backward has computed. */
+    void avoid() {
+        if (first != null && isThere()) {
+            first.put(first.limit() - 1, (byte) 0);
+        }
+    }
+
+    /** Asked of what has come. */
+    boolean isThere() {
+        if (first == null) {
+            return slot.numel() > 0
+                    && slot.signbit()
+                            .logical_and(slot.eq(new Scalar(0.0)))
+                            .all()
+                            .item_bool();
+        }
+        int last = first.limit() - 1;
+        for (int i = 0; i < last; i++) {
+            if (first.get(i) != 0) {
+                return false;
+            }
+        }
+        return first.get(last) == SIGN;
+    }
+}

@@ -1,0 +1,57 @@
+package io.hvd.train;
+
+import io.hvd.ProcessSet;
+import io.hvd.data.EpochLengths;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Warns once of samples that are dealt to another number of ranks than step together: some would be left out, or ranks would train on the
+ * same.
+ */
+final class DealtRanks implements EpochLengths {
+    private static final Logger LOG = LoggerFactory.getLogger(DealtRanks.class);
+
+    private final ProcessSet set;
+    private final UnevenSteps how;
+    private boolean looked;
+
+    private DealtRanks(ProcessSet set, UnevenSteps how) {
+        this.set = set;
+        this.how = how;
+    }
+
+    static DealtRanks of(ProcessSet set, UnevenSteps how) {
+        return new DealtRanks(set, how);
+    }
+
+    @Override
+    public Agreed agree(int batches, int samples) {
+        StepCounts counts = StepCounts.gather(set, batches, samples);
+        return new Agreed(counts.agreed(how, batches), counts.mostSamples());
+    }
+
+    @Override
+    public void requireFor(int replicas) {
+        if (!looked) {
+            looked = true;
+            look(set, replicas);
+        }
+    }
+
+    /** @param replicas 0 if it is not known */
+    static void look(ProcessSet set, int replicas) {
+        if (replicas > 0 && set.included() && replicas != set.size()) {
+            LOG.warn(
+                    "rank {} gets samples of a sampler that was made for {} rank(s), but {} rank(s) step together: {}. Make the"
+                            + " sampler with the size and the rank of these. The training is at {}",
+                    set.ranks().get(set.rank()),
+                    replicas,
+                    set.size(),
+                    replicas > set.size()
+                            ? "no rank sees the samples that it deals to the others"
+                            : "ranks see the same samples",
+                    set.callerLine());
+        }
+    }
+}
