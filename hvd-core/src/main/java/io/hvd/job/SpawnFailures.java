@@ -40,7 +40,8 @@ final class SpawnFailures {
                 .filter(failure -> !(failure.cause instanceof ShutdownException))
                 .findFirst()
                 .orElse(all.get(0));
-        HvdException thrown = new HvdException(ErrorId.SHUT_DOWN, first.who + " failed: " + first.cause, first.cause);
+        HvdException thrown = new HvdException(
+                ErrorId.SHUT_DOWN, first.who + " failed: " + Excerpt.summary(first.cause), first.cause);
         all.stream().filter(other -> other != first).forEach(other -> thrown.addSuppressed(other.cause));
         return thrown;
     }

@@ -15,7 +15,7 @@ import java.util.Optional;
  */
 record FailureReport(List<FailureRecord> records, Optional<ObservedFailure> seen, int mpirunCode) {
 
-    private static final int MOST_STACK_LINES = 12;
+    private static final int MOST_STACK_LINES = 25;
     private static final int MOST_FOLLOWERS = 12;
     private static final int SIGKILL = 9;
 
