@@ -11,20 +11,28 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /** The file that a JVM writes when it crashes in native code or gets no memory from the system, {@code hs_err_pidPID.log}. */
 final class CrashFile {
 
     private static final int MOST_BYTES = 1 << 18;
-    private static final int MOST_JAVA_FRAMES = 5;
+    private static final int MOST_INNERMOST = 2;
+    private static final int MOST_USERS = 3;
     private static final String ERROR_FILE = "-XX:ErrorFile=";
     private static final Pattern NAME = Pattern.compile("hs_err_pid(\\d+)\\.log");
     private static final Pattern REASON = Pattern.compile(
             "#\\s+(SIG[A-Z]+ .*|Internal Error .*|fatal error.*|Error: .*|guarantee.*|assert.*|Out of Memory Error.*"
                     + "|There is insufficient memory .*|Native memory allocation .*)");
-    private static final Pattern JAVA_FRAME = Pattern.compile("([jJvA]) +.*");
+    /** Interpreted, compiled, and a stub; a compiled frame has a number and its compiler before the name. */
+    private static final Pattern JAVA_FRAME = Pattern.compile("[jJvA] .*");
+
+    private static final Pattern FOUNDATION = Pattern.compile(
+            "v |[jJA] +(?:\\d+%? +)?(?:c\\d +)?(?:java|javax|jdk|sun|com\\.sun|kotlin|scala|ai\\.djl|org\\.bytedeco"
+                    + "|io\\.hvd(?!\\.(?:examples|benchmarks)))\\.");
 
     private CrashFile() {}
 
@@ -114,13 +122,22 @@ final class CrashFile {
                 .ifPresent(thread -> said.add(
                         "  " + thread.replaceFirst(" \\[.*| \\(.*?\\)", "").replaceFirst(" \\[.*", "")));
         List<String> frames =
-                after(lines, "Java frames:", line -> JAVA_FRAME.matcher(line).matches(), MOST_JAVA_FRAMES);
-        frames.forEach(frame -> said.add("    " + frame));
+                after(lines, "Java frames:", line -> JAVA_FRAME.matcher(line).matches(), Integer.MAX_VALUE);
+        Stream.concat(
+                        frames.stream().limit(MOST_INNERMOST),
+                        frames.stream()
+                                .skip(MOST_INNERMOST)
+                                .filter(CrashFile::isUsers)
+                                .limit(MOST_USERS))
+                .forEach(frame -> said.add("    " + frame));
         return List.copyOf(said);
     }
 
-    private static List<String> after(
-            List<String> lines, String heading, java.util.function.Predicate<String> belongs, int most) {
+    private static boolean isUsers(String frame) {
+        return !FOUNDATION.matcher(frame).lookingAt();
+    }
+
+    private static List<String> after(List<String> lines, String heading, Predicate<String> belongs, int most) {
         for (int i = 0; i < lines.size(); i++) {
             if (lines.get(i).startsWith(heading)) {
                 return lines.subList(i + 1, lines.size()).stream()

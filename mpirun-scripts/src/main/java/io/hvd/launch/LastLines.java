@@ -32,6 +32,8 @@ final class LastLines {
     /** @param areOfOne whether they are known to be of the rank that was asked for */
     record Said(List<String> lines, boolean areOfOne) {}
 
+    static final Said NOTHING = new Said(List.of(), false);
+
     private final Deque<String> lines = new ArrayDeque<>();
     /** What stands behind a line of dashes; null outside. */
     private List<String> message;

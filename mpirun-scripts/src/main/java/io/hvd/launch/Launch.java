@@ -61,15 +61,14 @@ final class Launch implements AutoCloseable {
 
         Evidence evidence(Optional<ObservedFailure> seen, MpiJob job) {
             int rank = seen.map(ObservedFailure::rank).orElse(ObservedFailure.NO_RANK);
-            LastLines.Said last = job.lastLines(rank);
+            String said = seen.map(ObservedFailure::words).orElse("");
+            List<String> crash = CrashFile.find(places, said);
+            boolean isExplained =
+                    !crash.isEmpty() || seen.filter(ObservedFailure::bySignal).isPresent();
+            LastLines.Said last = isExplained ? LastLines.NOTHING : job.lastLines(rank);
             String whose = ranks == 1 ? "the rank" : last.areOfOne() ? "rank " + rank : "all ranks together";
-            List<String> crash =
-                    CrashFile.find(places, seen.map(ObservedFailure::words).orElse(""));
-            return new Evidence(
-                    last.lines(),
-                    whose,
-                    crash,
-                    allHere ? MemoryKills.now(Path.of("/")).since(before) : "");
+            String killer = allHere ? MemoryKills.now(Path.of("/")).since(before) : "";
+            return new Evidence(last.lines(), whose, crash, killer);
         }
     }
 
