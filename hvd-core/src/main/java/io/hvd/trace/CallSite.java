@@ -31,7 +31,8 @@ public final class CallSite {
             "org.codehaus.groovy",
             "org.apache.groovy",
             "clojure",
-            "org.slf4j");
+            "org.slf4j",
+            "org.springframework.boot.loader");
 
     private static final StackWalker WALKER = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
 
