@@ -80,7 +80,7 @@ record CallerClasses(Properties properties, ClassLoader system) {
         List<String> entries = new ArrayList<>();
         ClassLoader loader = program.getClassLoader();
         for (; loader != system && loader != null && loader != system.getParent(); loader = loader.getParent()) {
-            if (!(loader instanceof URLClassLoader files)) {
+            if (!(loader instanceof URLClassLoader files) || !isInFile(program)) {
                 throw refused(unreachable(program));
             }
             for (URL url : files.getURLs()) {
@@ -98,10 +98,17 @@ record CallerClasses(Properties properties, ClassLoader system) {
         return String.join(File.pathSeparator, entries);
     }
 
+    /** Classes of JShell's are loaded by a loader with URLs too, and lie in memory. */
+    private static boolean isInFile(Class<?> program) {
+        URL file = program.getClassLoader().getResource(program.getName().replace('.', '/') + ".class");
+        return file != null
+                && (file.getProtocol().equals("file") || file.toString().startsWith("jar:file:"));
+    }
+
     private static String unreachable(Class<?> program) {
         String kind = program.getClassLoader().getClass().getName();
         String from = kind.startsWith("com.sun.tools.javac.launcher.")
-                ? "was compiled in memory by java " + program.getSimpleName() + ".java; compile it with javac"
+                ? "was compiled in memory, as java does with a source file on its command line; compile it with javac"
                 : kind.startsWith("jdk.jshell.")
                         ? "was typed into JShell; compile it into a folder or jar of the class path"
                         : "was loaded by " + kind + (location(program).isEmpty() ? "" : " from " + location(program))
