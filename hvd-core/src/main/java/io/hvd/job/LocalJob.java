@@ -60,7 +60,7 @@ final class LocalJob implements SpawnedJob {
 
     @Override
     public void failed(int thread, Membership membership, Throwable cause) {
-        membership.abort(1, "rank " + thread + " threw " + cause);
+        membership.abort(1, "rank " + thread + " threw " + Excerpt.summary(cause));
     }
 
     /** Keeps the report of a hang, but only the first of each reporter. */
