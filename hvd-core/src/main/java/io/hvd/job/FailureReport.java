@@ -58,10 +58,15 @@ final class FailureReport {
         return who + ": " + why;
     }
 
-    /** This rank's own failure, with a stack that is worth reading. */
-    void failure(String why, String thread, String stack, int exitCode) {
+    /**
+     * This rank's own failure.
+     *
+     * @param excerpt lines of the stack for the launcher's screen
+     * @param stack all of it, for this rank's standard error
+     */
+    void failure(String why, String thread, String excerpt, String stack, int exitCode) {
         begun.set(true);
-        leaveRecord(why, thread, stack, false, exitCode);
+        leaveRecord(why, thread, excerpt, false, exitCode);
         print(why, stack);
         said.countDown();
     }

@@ -60,7 +60,7 @@ final class LaunchedJob implements SpawnedJob {
         if (thread == 0) {
             guards.get(0).notJoined(config, cause);
         }
-        hybrids.get(thread).giveUp("thread " + thread + " could not join: " + cause);
+        hybrids.get(thread).giveUp("thread " + thread + " could not join: " + Excerpt.summary(cause));
     }
 
     @Override

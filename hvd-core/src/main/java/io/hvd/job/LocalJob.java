@@ -70,7 +70,7 @@ final class LocalJob implements SpawnedJob {
 
     @Override
     public void failed(int thread, Membership membership, Throwable cause) {
-        membership.abort(1, "rank " + thread + " threw " + cause);
+        membership.abort(1, "rank " + thread + " threw " + Excerpt.summary(cause));
     }
 
     /** The engines are told first, since they give the reason itself; the hub ends what waits in any other place. */

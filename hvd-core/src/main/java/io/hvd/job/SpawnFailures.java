@@ -16,7 +16,7 @@ final class SpawnFailures {
 
     /** @param who such as "rank 2" */
     void add(String who, Throwable cause) {
-        failures.add(new Failure(who + " failed: " + cause, cause));
+        failures.add(new Failure(who + " failed: " + Excerpt.summary(cause), cause));
     }
 
     /** A hang has been reported. */

@@ -31,7 +31,8 @@ final class UncaughtExceptions {
     /** Init is about to throw. The record is left now, because the program may catch it and end in its own way. */
     void notJoined(Throwable cause) {
         notJoined = cause;
-        report.recordOnly("init failed: " + cause, Thread.currentThread().getName(), stackOf(cause));
+        report.recordOnly(
+                "init failed: " + Excerpt.summary(cause), Thread.currentThread().getName(), Excerpt.stack(cause));
     }
 
     /**
@@ -58,7 +59,7 @@ final class UncaughtExceptions {
     }
 
     private void tell(Thread.UncaughtExceptionHandler previous, Membership member, Thread thread, Throwable cause) {
-        String why = "thread " + thread.getName() + " threw " + cause;
+        String why = "thread " + thread.getName() + " threw " + Excerpt.summary(cause);
         report(thread, cause, why);
         if (member != null && member.isOpen()) {
             abort.failed(member, why);
@@ -77,7 +78,7 @@ final class UncaughtExceptions {
         } else if (isInitFailure(cause)) {
             report.print(why, stackOf(cause));
         } else {
-            report.failure(why, thread.getName(), stackOf(cause), JobAbort.EXIT_CODE);
+            report.failure(why, thread.getName(), Excerpt.stack(cause), stackOf(cause), JobAbort.EXIT_CODE);
         }
     }
 

@@ -14,8 +14,25 @@ public final class CallSite {
     private static final List<String> PROGRAMS =
             List.of("io.hvd.examples", "io.hvd.benchmarks", "io.hvd.contract", "io.hvd.faults");
     /** What the library and its users stand on. */
-    private static final List<String> FOUNDATIONS =
-            List.of("java", "jdk", "sun", "com.sun", "mpi", "jcuda", "org.bytedeco");
+    private static final List<String> FOUNDATIONS = List.of(
+            "java",
+            "javax",
+            "jdk",
+            "sun",
+            "com.sun",
+            "mpi",
+            "jcuda",
+            "org.bytedeco",
+            "ai.djl",
+            "kotlin",
+            "kotlinx",
+            "scala",
+            "groovy",
+            "org.codehaus.groovy",
+            "org.apache.groovy",
+            "clojure",
+            "org.slf4j",
+            "org.springframework.boot.loader");
 
     private static final StackWalker WALKER = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
 
@@ -36,6 +53,11 @@ public final class CallSite {
                 .filter(frame -> isUsers(packageOf(frame)))
                 .findFirst()
                 .map(CallSite::describe);
+    }
+
+    /** Whether a frame is of the program's own, or of a library that only the program knows. */
+    public static boolean isUsers(StackTraceElement frame) {
+        return isUsers(packageOf(frame));
     }
 
     /** True if the user's line has called this library, and not the JDK or a native method. */

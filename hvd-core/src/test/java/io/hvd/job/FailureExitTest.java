@@ -168,7 +168,7 @@ class FailureExitTest {
         try {
             FailureReport notice = notice(1);
             notice.consequence("rank 0 is gone", "main");
-            notice(2).failure("the disk is full", "main", "", 1);
+            notice(2).failure("the disk is full", "main", "", "", 1);
         } finally {
             System.setErr(before);
         }

@@ -1,5 +1,6 @@
 package io.hvd.launch;
 
+import io.hvd.file.FileFact;
 import io.hvd.file.RegularFile;
 import io.hvd.file.WholeFile;
 import java.io.IOException;
@@ -34,7 +35,7 @@ final class ArchiveFolder {
     static final int MOST_ARCHIVES = 8;
 
     private static final Duration UNUSED = Duration.ofDays(30);
-    private static final String FORM = "hvd class-data archive 1";
+    private static final String FORM = "hvd class-data archive 2";
 
     /** Begin of the names of files that lead to archives. */
     private static final String LINK = "launcher-";
@@ -84,9 +85,7 @@ final class ArchiveFolder {
         if (lines.size() < 3 || !lines.get(0).equals(FORM)) {
             return Optional.empty();
         }
-        boolean fits = lines.stream()
-                .skip(3)
-                .allMatch(fact -> fact.equals(ArchivedProgram.fact(Path.of(fact.replaceFirst("^\\d+ \\d+ ", "")))));
+        boolean fits = lines.stream().skip(3).allMatch(FileFact::holds);
         Set<String> subcommands = new TreeSet<>(List.of(lines.get(2).split(" ", -1)));
         String name = lines.get(1);
         if (name.isEmpty()) {
@@ -102,13 +101,16 @@ final class ArchiveFolder {
     /**
      * Notes down what is known of a program now.
      *
+     * @param facts of the program's files, as they were before the archive was made: if one has changed since, the record
+     *     does not fit
      * @param archive a complete file in this folder; empty if none can be made
      */
-    void write(ArchivedProgram program, Optional<Path> archive, Set<String> subcommands) throws IOException {
+    void write(ArchivedProgram program, List<String> facts, Optional<Path> archive, Set<String> subcommands)
+            throws IOException {
         List<String> lines = new ArrayList<>(List.of(
                 FORM, archive.map(file -> file.getFileName().toString()).orElse(""), String.join(" ", subcommands)));
-        archive.map(ArchivedProgram::fact).ifPresent(lines::add);
-        program.files().stream().map(ArchivedProgram::fact).forEach(lines::add);
+        archive.map(FileFact::of).ifPresent(lines::add);
+        lines.addAll(facts);
         byte[] text = (String.join("\n", lines) + "\n").getBytes(StandardCharsets.UTF_8);
         WholeFile.write(record(program), text);
     }

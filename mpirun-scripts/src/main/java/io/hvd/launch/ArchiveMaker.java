@@ -76,6 +76,7 @@ final class ArchiveMaker {
         }
         classes.addAll(lines(longest(recording)));
         Files.write(RegularFile.at(folder.classes(program)), classes);
+        List<String> facts = program.facts();
         Path archive = folder.newArchive(program);
         boolean made = dump(archive) && isAccepted(archive);
         if (made) {
@@ -83,7 +84,7 @@ final class ArchiveMaker {
         } else {
             Files.deleteIfExists(archive);
         }
-        folder.write(program, made ? Optional.of(archive) : Optional.empty(), subcommands);
+        folder.write(program, facts, made ? Optional.of(archive) : Optional.empty(), subcommands);
     }
 
     /** The list of the rank that has loaded most; all are alike, and the last line of one that was killed may be torn. */

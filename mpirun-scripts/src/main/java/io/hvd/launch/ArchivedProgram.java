@@ -1,18 +1,22 @@
 package io.hvd.launch;
 
+import io.hvd.file.FileFact;
 import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.HexFormat;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.jar.Attributes;
 import java.util.jar.JarFile;
 import java.util.jar.Manifest;
@@ -130,19 +134,22 @@ record ArchivedProgram(Path java, List<String> flags, List<String> jars) {
         return String.join(File.pathSeparator, jars);
     }
 
-    /** All files on which an archive depends: the JVM, the jars, and the jars that these name in their manifests. */
-    List<Path> files() throws IOException {
-        List<Path> files =
-                new ArrayList<>(List.of(library(home(java)), home(java).resolve("lib/modules")));
-        List<Path> open = new ArrayList<>(jars.stream().map(Path::of).toList());
+    /**
+     * A line for each file on which an archive depends, as it is now: the JVM, the jars, and what these name in their manifests,
+     * whether it is there or not.
+     */
+    List<String> facts() throws IOException {
+        Path home = home(java);
+        Set<Path> files =
+                new LinkedHashSet<>(List.of(library(home), home.resolve("lib/modules"), home.resolve("release")));
+        Deque<Path> open = new ArrayDeque<>(jars.stream().map(Path::of).toList());
         while (!open.isEmpty()) {
-            Path jar = open.remove(0);
-            if (!files.contains(jar)) {
-                files.add(jar);
+            Path jar = open.remove();
+            if (files.add(jar) && Files.isRegularFile(jar)) {
                 open.addAll(named(jar));
             }
         }
-        return files;
+        return files.stream().map(FileFact::of).toList();
     }
 
     private static List<Path> named(Path jar) throws IOException {
@@ -153,18 +160,7 @@ record ArchivedProgram(Path java, List<String> flags, List<String> jars) {
             return Stream.of(words == null ? new String[0] : words.split(" +"))
                     .filter(word -> !word.isEmpty() && !word.contains(":"))
                     .map(word -> jar.resolveSibling(word).normalize())
-                    .filter(Files::isRegularFile)
                     .toList();
-        }
-    }
-
-    /** A file as it is now, in one line: bytes, milliseconds of its last change, and path. */
-    static String fact(Path file) {
-        try {
-            BasicFileAttributes now = Files.readAttributes(file, BasicFileAttributes.class);
-            return now.size() + " " + now.lastModifiedTime().toMillis() + " " + file;
-        } catch (IOException e) {
-            return "0 0 " + file;
         }
     }
 }

@@ -13,12 +13,17 @@ import java.util.Optional;
  * @param records causes first, as {@link FailureRecord#readAll} gives them
  * @param seen what mpirun saw failing first, if it said so
  * @param mpirunCode exit code of mpirun, not 0
+ * @param evidence what else is known of a process that has left no record
  */
-record FailureReport(List<FailureRecord> records, Optional<ObservedFailure> seen, int mpirunCode) {
+record FailureReport(List<FailureRecord> records, Optional<ObservedFailure> seen, int mpirunCode, Evidence evidence) {
 
-    private static final int MOST_STACK_LINES = 12;
+    private static final int MOST_STACK_LINES = 25;
     private static final int MOST_FOLLOWERS = 12;
     private static final int SIGKILL = 9;
+
+    FailureReport(List<FailureRecord> records, Optional<ObservedFailure> seen, int mpirunCode) {
+        this(records, seen, mpirunCode, Evidence.NONE);
+    }
 
     /** The exit code of the first failure if it is known, otherwise mpirun's. */
     int exitCode() {
@@ -52,7 +57,11 @@ record FailureReport(List<FailureRecord> records, Optional<ObservedFailure> seen
 
     String text() {
         if (records.isEmpty() && seen.isEmpty()) {
-            return "horovodrun: exit code " + exitCode() + meaning() + "; no rank left a record of its failure\n";
+            String unknown = "no rank left a record of its failure";
+            String code = "horovodrun: exit code " + exitCode() + meaning();
+            return evidence.text().isEmpty()
+                    ? code + "; " + unknown + "\n"
+                    : "\nhorovodrun: " + unknown + "\n" + evidence.text() + code + "\n";
         }
         var text = new StringBuilder("\n").append(head());
         List<FailureRecord> others =
@@ -97,13 +106,15 @@ record FailureReport(List<FailureRecord> records, Optional<ObservedFailure> seen
     private String head() {
         if (!isHead()) {
             return "horovodrun: first failure: " + unrecorded().get().words()
-                    + (records.isEmpty() ? "" : " (first noticed at " + firstTime() + ")") + "\n";
+                    + (records.isEmpty() ? "" : " (first noticed at " + firstTime() + ")") + "\n"
+                    + evidence.text();
         }
         FailureRecord first = cause().orElse(records.get(0));
         return "horovodrun: first failure: "
                 + (cause().isPresent() ? "" : "left no record of its own; noticed first by ")
                 + where(first) + ", pid " + first.pid() + ", thread " + first.thread() + ", at " + first.time()
-                + "\n  " + first.reason() + "\n" + stack(first);
+                + "\n  " + first.reason() + "\n" + stack(first)
+                + (cause().isPresent() ? "" : evidence.text());
     }
 
     private static String stack(FailureRecord record) {
@@ -146,7 +157,11 @@ record FailureReport(List<FailureRecord> records, Optional<ObservedFailure> seen
         int signal = exitCode() - ObservedFailure.SIGNAL_BASE;
         String whose = unrecorded().filter(ObservedFailure::isMpirun).isPresent() ? "mpirun" : "a rank";
         return signal == SIGKILL
-                ? " (" + whose + " was killed by signal 9: by someone, or by the kernel for want of memory)"
+                ? " (" + whose + " was killed by signal 9: "
+                        + (evidence.killer().isEmpty()
+                                ? "by someone, or by the kernel for want of memory"
+                                : evidence.killer())
+                        + ")"
                 : " (" + whose + " was ended by signal " + signal + ")";
     }
 }

@@ -2,13 +2,11 @@ package io.hvd.launch;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
-import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -17,11 +15,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.stream.Collectors;
 
 /**
  * Starts a job from a running Java program, as horovodrun does from a shell: under the same mpirun, with the same
- * flags, and with the caller's class path and Java on every rank. Immutable: each method gives a launcher that differs
+ * flags, and with the caller's class path and Java on every rank, also out of Spring Boot's executable jar. Immutable: each method gives a launcher that differs
  * in one thing. A job belongs to the call that runs it; when that returns or throws, nothing of the job is left.
  */
 public final class HvdLauncher {
@@ -73,7 +70,10 @@ public final class HvdLauncher {
         return new HvdLauncher(joined(flags, more), javaFlags, variables, directory, limit);
     }
 
-    /** Words for the ranks' JVM, such as {@code -Xmx4g}; those that horovodrun adds stand before them. */
+    /**
+     * Words for the ranks' JVM, such as {@code -Xmx4g}; those that horovodrun adds stand before them. A class path among them
+     * ({@code "-cp", path}) takes the place of the caller's.
+     */
     public HvdLauncher java(String... more) {
         return new HvdLauncher(flags, joined(javaFlags, more), variables, directory, limit);
     }
@@ -104,7 +104,7 @@ public final class HvdLauncher {
      * @throws InterruptedException if this thread is interrupted; the job has been ended then
      */
     public void run(Class<?> main, String... args) throws InterruptedException {
-        launch(joined(List.of(main.getName()), args), false, (folder, ranks) -> null);
+        launch(words(main, main, List.of(args)), false, (folder, ranks) -> null);
     }
 
     /**
@@ -114,7 +114,7 @@ public final class HvdLauncher {
      */
     public <R> List<R> call(Class<? extends LaunchedProgram<R>> program, String... args) throws InterruptedException {
         LaunchedProgram<R> reader = instance(program);
-        List<String> command = joined(List.of(LaunchedMain.class.getName(), program.getName()), args);
+        List<String> command = words(program, LaunchedMain.class, joined(List.of(program.getName()), args));
         return launch(command, true, (folder, ranks) -> results(folder, ranks, reader));
     }
 
@@ -122,11 +122,11 @@ public final class HvdLauncher {
         T from(Path folder, int ranks) throws IOException;
     }
 
-    private <T> T launch(List<String> program, boolean takesResults, Harvest<T> harvest) throws InterruptedException {
+    private <T> T launch(List<String> words, boolean takesResults, Harvest<T> harvest) throws InterruptedException {
         Map<String, String> environment = environment();
         var around = new LaunchEnvironment(environment, directory, false, takesResults);
         try {
-            LaunchSettings settings = LaunchOptions.parse(environment, words(program));
+            LaunchSettings settings = LaunchOptions.parse(environment, words.toArray(String[]::new));
             settings.notes().forEach(note -> System.err.println("hvd: " + note));
             try (Launch launch = Launch.prepare(settings, around, System.err)) {
                 run(launch);
@@ -214,23 +214,21 @@ public final class HvdLauncher {
         return environment;
     }
 
-    private String[] words(List<String> program) {
+    private List<String> words(Class<?> program, Class<?> main, List<String> args) {
+        CallerClasses classes = CallerClasses.ofThisJvm();
         List<String> words = new ArrayList<>(flags);
-        words.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        words.add(classes.java());
         words.addAll(javaFlags);
         if (Runtime.version().feature() >= NATIVE_ACCESS_SINCE) {
             words.add("--enable-native-access=ALL-UNNAMED");
         }
-        words.addAll(List.of("-cp", classPath()));
-        words.addAll(program);
-        return words.toArray(String[]::new);
-    }
-
-    /** This process's class path, with absolute paths, which hold in any folder. */
-    private static String classPath() {
-        return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
-                .map(entry -> Path.of(entry).toAbsolutePath().toString())
-                .collect(Collectors.joining(File.pathSeparator));
+        if (CallerClasses.areGiven(javaFlags)) {
+            words.add(main.getName());
+        } else {
+            words.addAll(classes.words(program, main));
+        }
+        words.addAll(args);
+        return words;
     }
 
     private static List<String> joined(List<String> words, String... more) {

@@ -7,11 +7,15 @@ import io.hvd.net.LauncherAddress;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Path;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.IntConsumer;
+import java.util.stream.Stream;
 
 /**
  * One job from its settings to its end: looks at the machine and at the hosts, runs mpirun, and knows afterwards what
@@ -23,12 +27,50 @@ final class Launch implements AutoCloseable {
     private final Optional<LauncherServer> server;
     private final MpiJob job;
     private final IntConsumer afterwards;
+    private final Scene scene;
 
-    private Launch(FailureDirectory folder, Optional<LauncherServer> server, MpiJob job, IntConsumer afterwards) {
+    private Launch(
+            FailureDirectory folder, Optional<LauncherServer> server, MpiJob job, IntConsumer afterwards, Scene scene) {
         this.folder = folder;
         this.server = server;
         this.job = job;
         this.afterwards = afterwards;
+        this.scene = scene;
+    }
+
+    /**
+     * What is needed to look for reasons when a process has ended without a record.
+     *
+     * @param ranks how many there are
+     * @param allHere whether they run on this machine, on which the kernel's counters are read
+     */
+    private record Scene(int ranks, boolean allHere, CrashFile.Places places, MemoryKills before) {
+
+        static Scene now(LaunchSettings settings, LaunchEnvironment around, boolean allHere) {
+            List<String> words = Stream.concat(
+                            settings.command().stream(),
+                            JavaLine.VARIABLES.stream()
+                                    .flatMap(name -> Stream.of(around.environment()
+                                            .getOrDefault(name, "")
+                                            .split("\\s+"))))
+                    .toList();
+            // The clock of a file system may be a second coarse.
+            var places =
+                    new CrashFile.Places(around.folder(), words, Instant.now().truncatedTo(ChronoUnit.SECONDS));
+            return new Scene(settings.ranks(), allHere, places, MemoryKills.now(Path.of("/")));
+        }
+
+        Evidence evidence(Optional<ObservedFailure> seen, MpiJob job) {
+            int rank = seen.map(ObservedFailure::rank).orElse(ObservedFailure.NO_RANK);
+            String said = seen.map(ObservedFailure::words).orElse("");
+            List<String> crash = CrashFile.find(places, said);
+            boolean isExplained =
+                    !crash.isEmpty() || seen.filter(ObservedFailure::bySignal).isPresent();
+            LastLines.Said last = isExplained ? LastLines.NOTHING : job.lastLines(rank);
+            String whose = ranks == 1 ? "the rank" : last.areOfOne() ? "rank " + rank : "all ranks together";
+            String killer = allHere ? MemoryKills.now(Path.of("/")).since(before) : "";
+            return new Evidence(last.lines(), whose, crash, killer);
+        }
     }
 
     /**
@@ -74,7 +116,8 @@ final class Launch implements AutoCloseable {
                     folder,
                     server,
                     new MpiJob(line.words(), environment, folder.path(), around),
-                    exitCode -> archive.after(exitCode, install.environment(), waits));
+                    exitCode -> archive.after(exitCode, install.environment(), waits),
+                    Scene.now(settings, around, allHere));
         } catch (IOException e) {
             folder.close();
             throw e;
@@ -115,7 +158,8 @@ final class Launch implements AutoCloseable {
         if (folder.hasGoodEnd() && folder.records().isEmpty()) {
             return new Outcome(0, Optional.empty());
         }
-        var report = new FailureReport(folder.records(), job.firstFailure(), exitCode);
+        Optional<ObservedFailure> seen = job.firstFailure();
+        var report = new FailureReport(folder.records(), seen, exitCode, scene.evidence(seen, job));
         return new Outcome(report.exitCode(), Optional.of(report));
     }
 

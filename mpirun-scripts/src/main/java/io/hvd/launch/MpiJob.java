@@ -150,6 +150,11 @@ final class MpiJob {
         return died.or(said::firstFailure);
     }
 
+    /** What ranks have printed last to standard error, only those of this rank if they are told apart. */
+    LastLines.Said lastLines(int ofRank) {
+        return said.lastLines(ofRank);
+    }
+
     /** Byte for byte and at once, so that a progress bar of a rank looks as if nobody read along. */
     private void copyErrors() {
         byte[] buffer = new byte[8192];

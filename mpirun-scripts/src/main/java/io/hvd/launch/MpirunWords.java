@@ -19,6 +19,7 @@ final class MpirunWords {
     private static final int LONGEST_LINE = 1000;
 
     private final StringBuilder line = new StringBuilder();
+    private final LastLines lastLines = new LastLines();
     private String rank = "";
     private String killed = "";
     private String pid = "";
@@ -45,7 +46,13 @@ final class MpirunWords {
         return first;
     }
 
+    /** What ranks have printed last, only those of this rank if they are told apart. */
+    synchronized LastLines.Said lastLines(int ofRank) {
+        return lastLines.of(ofRank);
+    }
+
     private void acceptLine(String text) {
+        lastLines.add(text);
         Matcher name = NAME.matcher(text);
         if (name.find()) {
             rank = name.group(1);

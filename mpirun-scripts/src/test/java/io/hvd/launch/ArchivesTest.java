@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -13,6 +14,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.LocalDateTime;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -21,6 +23,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.jar.Attributes;
+import java.util.jar.JarEntry;
 import java.util.jar.JarOutputStream;
 import java.util.jar.Manifest;
 import java.util.stream.Stream;
@@ -121,10 +124,75 @@ final class ArchivesTest {
         assertThat(folder.classes(program())).hasContent("B\n");
     }
 
+    /** As a build does that is reproducible: the jar of another constant has the same size, and always the same time. */
+    @Test
+    void codeOfTheSameSizeAndTimeMakesTheArchiveStale() throws Exception {
+        for (String name : List.of("t.jar", "lib/a.jar")) {
+            constant(name, "0.1");
+            make(look("java -jar t.jar", true), "A\n");
+            assertThat(look("java -jar t.jar", true).archive()).isPresent();
+            long size = Files.size(home.resolve(name));
+
+            constant(name, "0.2");
+
+            assertThat(home.resolve(name)).hasSize(size);
+            assertThat(look("java -jar t.jar", true).archive()).as(name).isEmpty();
+        }
+    }
+
+    @Test
+    void aJarThatAManifestNamedInVainMakesTheArchiveStale() throws Exception {
+        make(look("java -jar t.jar", true), "A\n");
+        jar("gone.jar", "");
+        assertThat(look("java -jar t.jar", true).archive()).isEmpty();
+    }
+
+    @Test
+    void aJarThatIsRebuiltWhileItsArchiveIsMadeHasNone() throws Exception {
+        constant("lib/a.jar", "0.1");
+        Path other = home.resolve("other.jar");
+        Files.move(home.resolve("lib/a.jar"), other);
+        constant("lib/a.jar", "0.2");
+        write(
+                home.resolve("jdk/bin/java"),
+                String.format(Locale.ROOT, JAVA + "cp -p %s %s%n", home, other, home.resolve("lib/a.jar")));
+
+        make(look("java -jar t.jar", true), "A\n");
+
+        assertThat(look("java -jar t.jar", true).archive()).isEmpty();
+    }
+
+    /** A jar with one class of so many letters, and one time for everything. */
+    private void constant(String name, String constant) throws IOException {
+        var manifest = new Manifest();
+        manifest.getMainAttributes().put(Attributes.Name.MANIFEST_VERSION, "1.0");
+        if (!name.contains("/")) {
+            manifest.getMainAttributes().put(Attributes.Name.CLASS_PATH, "lib/a.jar");
+        }
+        Path file = home.resolve(name);
+        try (OutputStream out = Files.newOutputStream(file);
+                var jar = new JarOutputStream(out)) {
+            for (String entry : List.of("META-INF/MANIFEST.MF", "Say.class")) {
+                var one = new JarEntry(entry);
+                one.setTimeLocal(LocalDateTime.of(2000, 1, 1, 0, 0));
+                jar.putNextEntry(one);
+                if (entry.startsWith("META")) {
+                    manifest.write(jar);
+                } else {
+                    jar.write(constant.getBytes(StandardCharsets.UTF_8));
+                }
+            }
+        }
+        Files.setLastModifiedTime(file, FileTime.fromMillis(1_000_000_000_000L));
+    }
+
     @Test
     void anotherJvmMakesTheArchiveStale() throws Exception {
         make(look("java -jar t.jar", true), "A\n");
-        write(home.resolve("jdk/lib/modules"), "other modules");
+        Path release = home.resolve("jdk/release");
+        FileTime time = Files.getLastModifiedTime(release);
+        write(release, "JAVA_VERSION=\"17.0.16\"\n");
+        Files.setLastModifiedTime(release, time);
 
         assertThat(look("java -jar t.jar", true).archive()).isEmpty();
     }
@@ -136,11 +204,11 @@ final class ArchivesTest {
         write(archive, "arch");
         assertThat(look("java -jar t.jar", true).archive()).isEmpty();
 
-        for (String torn : List.of("", "hvd class-data archive 1\n", "another form\nx.jsa\n\n", "\0\1\2")) {
+        for (String torn : List.of("", "hvd class-data archive 2\n", "another form\nx.jsa\n\n", "\0\1\2")) {
             write(folder.record(program()), torn);
             assertThat(look("java -jar t.jar", true).archive()).as(torn).isEmpty();
         }
-        write(folder.record(program()), "hvd class-data archive 1\n../../../t.jar\n\n");
+        write(folder.record(program()), "hvd class-data archive 2\n../../../t.jar\n\n");
         assertThat(look("java -jar t.jar", true).archive()).isEmpty();
     }
 

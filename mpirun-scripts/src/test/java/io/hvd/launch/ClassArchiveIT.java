@@ -9,12 +9,15 @@ import java.io.OutputStream;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.LocalDateTime;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.jar.JarEntry;
 import java.util.jar.JarOutputStream;
 import java.util.stream.Stream;
+import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -60,6 +63,53 @@ final class ClassArchiveIT {
         assertThat(saidByTheScript(unfit + " -Dother=key"))
                 .as("with another value")
                 .contains(lists);
+    }
+
+    @Test
+    void aJarThatIsRebuiltWithTheSameSizeAndTimeRunsItsNewCode() throws IOException {
+        Path jar = folder.resolve("say.jar");
+        rate(jar, "0.1");
+        long size = Files.size(jar);
+        assertThat(saidByRank(jar)).contains("RATE 0.1");
+        assertThat(saidByRank(jar)).contains("RATE 0.1").contains("source: shared objects file");
+
+        rate(jar, "0.2");
+
+        assertThat(jar).hasSize(size);
+        assertThat(saidByRank(jar)).contains("RATE 0.2").doesNotContain("RATE 0.1");
+        assertThat(saidByRank(jar)).contains("RATE 0.2").contains("source: shared objects file");
+    }
+
+    private String saidByRank(Path jar) throws IOException {
+        String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
+        Job job = Job.horovodrun(
+                1,
+                Map.of("XDG_CACHE_HOME", folder.toString(), "HVD_CLASS_ARCHIVE", "wait"),
+                List.of(java, "-Xlog:class+load", "-cp", jar.toString(), "Say"));
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        return job.output()
+                        .lines()
+                        .filter(line -> line.contains("RATE") || line.contains("Say source:"))
+                        .toList() + "";
+    }
+
+    /** Compiles a program with this constant into a jar of one time, as a reproducible build does. */
+    private void rate(Path jar, String rate) throws IOException {
+        Path source = Files.writeString(
+                folder.resolve("Say.java"),
+                "class Say { public static void main(String[] a) { System.out.println(\"RATE \" + rate()); }"
+                        + " static String rate() { return \"" + rate + "\"; } }");
+        int compiled = ToolProvider.getSystemJavaCompiler()
+                .run(null, null, null, "--release", "17", "-d", folder.toString(), source.toString());
+        assertThat(compiled).isZero();
+        try (OutputStream out = Files.newOutputStream(jar);
+                var entries = new JarOutputStream(out)) {
+            var entry = new JarEntry("Say.class");
+            entry.setTimeLocal(LocalDateTime.of(2000, 1, 1, 0, 0));
+            entries.putNextEntry(entry);
+            Files.copy(folder.resolve("Say.class"), entries);
+        }
+        Files.setLastModifiedTime(jar, FileTime.fromMillis(1_000_000_000_000L));
     }
 
     private String loadedByTheScript(String... flags) throws IOException {

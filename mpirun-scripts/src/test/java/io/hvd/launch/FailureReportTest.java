@@ -122,9 +122,9 @@ final class FailureReportTest {
                 .toArray(FailureRecord[]::new);
 
         assertThat(report(1, records).text().lines())
-                .hasSizeLessThan(40)
+                .hasSizeLessThan(45)
                 .contains("  and 987 more ranks in consequence")
-                .contains("    ... and 488 more lines, printed by the rank itself");
+                .contains("    ... and 475 more lines, printed by the rank itself");
     }
 
     @Test

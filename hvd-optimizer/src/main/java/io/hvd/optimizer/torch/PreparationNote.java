@@ -1,5 +1,6 @@
 package io.hvd.optimizer.torch;
 
+import io.hvd.file.FileFact;
 import io.hvd.file.RegularFile;
 import io.hvd.file.WholeFile;
 import java.io.File;
@@ -26,15 +27,15 @@ import java.util.stream.Stream;
  * What {@link TorchRuntime#prepare} has found out about a class path, noted down in JavaCPP's cache for later processes: that
  * everything is unpacked, and which libraries no jar has. Both take a rank some 60 ms, and opening jars is most of it.
  *
- * <p>A note counts only if nothing has changed that the answer depends on: the JVM's and JavaCPP's properties, the size and
- * the time of change of each jar, also of those that jars name in their manifests, and of each unpacked file. Folders on the
+ * <p>A note counts only if nothing has changed that the answer depends on: the JVM's and JavaCPP's properties, the
+ * {@link FileFact} of each jar, also of those that jars name in their manifests, and of each unpacked file. Folders on the
  * class path must have no natives then, as they had none when the note was written.
  *
  * @param conditions lines that must be the same at another time
  * @param search what is known of the libraries
  */
 record PreparationNote(List<String> conditions, List<String> search) {
-    private static final String FORM = "hvd preparation of LibTorch 1";
+    private static final String FORM = "hvd preparation of LibTorch 2";
     private static final String PREFIX = ".hvd.prepared-";
     private static final String END = "end";
     private static final String NATIVES = "org/bytedeco";
@@ -87,13 +88,7 @@ record PreparationNote(List<String> conditions, List<String> search) {
             File folder = new File(line.substring(FOLDER.length()));
             return !folder.isFile() && !new File(folder, NATIVES).exists();
         }
-        int path = line.indexOf(' ', line.indexOf(' ') + 1) + 1;
-        return line.equals(fact(new File(line.substring(path))));
-    }
-
-    /** A file as it is now, in one line: bytes, milliseconds of its last change, and path. */
-    private static String fact(File file) {
-        return file.length() + " " + file.lastModified() + " " + file.getPath();
+        return FileFact.holds(line);
     }
 
     /**
@@ -106,14 +101,11 @@ record PreparationNote(List<String> conditions, List<String> search) {
             throws IOException {
         List<String> conditions = new ArrayList<>(process);
         for (Path entry : entries(classPath)) {
-            conditions.add(Files.isRegularFile(entry) ? fact(entry.toFile()) : FOLDER + entry);
+            conditions.add(Files.isRegularFile(entry) ? FileFact.of(entry) : FOLDER + entry);
         }
         for (Path folder : unpacked) {
             try (Stream<Path> files = Files.walk(folder)) {
-                files.filter(Files::isRegularFile)
-                        .sorted()
-                        .map(file -> fact(file.toFile()))
-                        .forEach(conditions::add);
+                files.filter(Files::isRegularFile).sorted().map(FileFact::of).forEach(conditions::add);
             }
         }
         boolean tells = conditions.stream().skip(process.size()).allMatch(PreparationNote::isAsBefore)

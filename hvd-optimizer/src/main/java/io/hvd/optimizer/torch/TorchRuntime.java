@@ -10,6 +10,7 @@ import io.hvd.file.RegularFile;
 import io.hvd.optimizer.LoadedTorch;
 import java.io.File;
 import java.io.IOException;
+import java.net.URL;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.file.Files;
@@ -19,6 +20,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.bytedeco.javacpp.Loader;
 import org.bytedeco.openblas.global.openblas_nolapack;
 import org.bytedeco.pytorch.global.torch;
@@ -222,12 +224,43 @@ public final class TorchRuntime {
         for (String library : LIBRARIES) {
             String folder = "/org/bytedeco/" + library + "/" + Loader.getPlatform();
             for (String build : List.of("", CUDA_BUILD)) {
-                for (File place : Loader.cacheResources(folder + build)) {
-                    unpacked.add(place.toPath());
-                }
+                unpacked.addAll(unpack(folder + build));
             }
         }
         return unpacked;
+    }
+
+    private static List<Path> unpack(String resource) throws IOException {
+        List<Path> folders = folders(resource);
+        if (!areForeign(resource, folders)) {
+            return folders;
+        }
+        LOG.info("unpacking {} anew: another jar of the same name was unpacked there", resource);
+        List<Path> again = folders(resource);
+        if (areForeign(resource, again)) {
+            throw new HvdException(
+                    ErrorId.INIT_FAILED,
+                    "LibTorch could not be unpacked: the jar with " + resource + ", for which JavaCPP's folder is "
+                            + again
+                            + ", is damaged: its libraries do not have the checksums that stand in its directory");
+        }
+        return again;
+    }
+
+    /** JavaCPP names the resources and the folders in the same order. */
+    private static boolean areForeign(String resource, List<Path> folders) throws IOException {
+        URL[] resources = Loader.findResources(Loader.class, resource);
+        boolean foreign = false;
+        for (int i = 0; i < Math.min(resources.length, folders.size()); i++) {
+            for (UnpackedNatives natives : UnpackedNatives.of(resources[i], folders.get(i))) {
+                foreign |= natives.deleteForeign();
+            }
+        }
+        return foreign;
+    }
+
+    private static List<Path> folders(String resource) throws IOException {
+        return Stream.of(Loader.cacheResources(resource)).map(File::toPath).toList();
     }
 
     private static boolean isEmpty(Path cache) throws IOException {

@@ -107,6 +107,8 @@ class PreparationNoteTest {
                 new Named("a jar of the class path", test -> jar(test.program, "library.jar absent.jar", "x")),
                 new Named("a jar that a manifest names", test -> jar(test.namedJar, "", "x")),
                 new Named("a jar of the same size", test -> later(test.namedJar)),
+                new Named("the directory of a jar of the same size and time", test -> inPlace(test.namedJar, 23)),
+                new Named("an unpacked file of the same size and time", test -> inPlace(test.unpacked, 1)),
                 new Named("a jar that has gone", test -> Files.delete(test.namedJar)),
                 new Named("a jar that a manifest named in vain", test -> jar(test.folder.resolve("absent.jar"), "")),
                 new Named(
@@ -136,6 +138,15 @@ class PreparationNoteTest {
     private static void later(Path file) throws IOException {
         Files.setLastModifiedTime(
                 file, FileTime.fromMillis(Files.getLastModifiedTime(file).toMillis() + 1));
+    }
+
+    /** Changes one byte, so many before the end, of a file that keeps its time. */
+    private static void inPlace(Path file, int beforeEnd) throws IOException {
+        FileTime time = Files.getLastModifiedTime(file);
+        byte[] bytes = Files.readAllBytes(file);
+        bytes[bytes.length - beforeEnd] ^= 1;
+        Files.write(file, bytes);
+        Files.setLastModifiedTime(file, time);
     }
 
     private static void cut(Path note) throws IOException {
