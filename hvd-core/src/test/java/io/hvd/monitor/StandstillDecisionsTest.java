@@ -166,8 +166,8 @@ class StandstillDecisionsTest {
         });
         Stillness first = look(thread, Thread.State.WAITING);
         assertThat(look(thread, Thread.State.WAITING)).isEqualTo(first);
-        turns.release();
         long before = waits(thread);
+        turns.release();
         while (waits(thread) == before) {
             Thread.onSpinWait();
         }
