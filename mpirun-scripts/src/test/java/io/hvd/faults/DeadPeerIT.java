@@ -87,11 +87,9 @@ class DeadPeerIT {
                 .as(report)
                 .hasSize(job.output().contains("noticed that process rank") ? 3 : 2)
                 .allMatch(line -> line.contains("rank 1 is gone") || line.contains("ranks [1] on this host are gone"));
-        assertThat(report)
-                .doesNotContain("also failed", "FAILED")
-                .endsWith(
-                        "horovodrun: exit code 137 (a rank was killed by signal 9: by someone, or by the kernel for want of"
-                                + " memory)\n");
+        assertThat(report).doesNotContain("also failed", "FAILED");
+        assertThat(report.lines().reduce("", (before, line) -> line))
+                .startsWith("horovodrun: exit code 137 (a rank was killed by signal 9: by someone");
     }
 
     private Job mpirun(int ranks, int culprit, String how, int elements) throws IOException {
