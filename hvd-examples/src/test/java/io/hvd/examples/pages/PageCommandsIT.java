@@ -164,7 +164,7 @@ class PageCommandsIT {
 
         assertThat(job.lines("RESULT ")).hasSize(1);
         String shown = Pages.blocks("text").stream()
-                .filter(block -> block.startsWith("RESULT "))
+                .filter(block -> block.startsWith("RESULT example="))
                 .findFirst()
                 .orElseThrow();
         assertThat(keys(job.lines("RESULT ").get(0))).isEqualTo(keys(shown));

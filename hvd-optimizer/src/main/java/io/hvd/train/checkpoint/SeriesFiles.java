@@ -98,7 +98,11 @@ final class SeriesFiles {
             throw new FileSystemException(path.toString(), null, "this is a file, expected a folder");
         }
         if (!Files.isDirectory(path)) {
-            Files.createDirectories(path);
+            try {
+                Files.createDirectories(path);
+            } catch (IOException e) {
+                throw new FileSystemException(path.toString(), null, "the folder cannot be made: " + words(e));
+            }
             WholeFile.forceNames(path.toAbsolutePath().getParent());
         }
     }

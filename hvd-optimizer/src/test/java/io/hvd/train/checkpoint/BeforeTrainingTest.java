@@ -148,7 +148,7 @@ class BeforeTrainingTest {
         assertThat(refusal(hvd -> best(nowhere), folder, builder -> builder))
                 .hasMessageContainingAll(nowhere.toString(), "there is no folder");
         assertThat(refusal(hvd -> best(folder), folder, builder -> builder))
-                .hasMessageContainingAll(folder.toString(), "no regular file");
+                .hasMessageContainingAll(folder.toString(), "is a folder, expected a regular file");
     }
 
     private static SaveCheckpoint best(Path file) {
