@@ -91,10 +91,10 @@ record JpegImage(int[] values, int bands, int rows, int columns) {
             return new JpegImage(ofPalette(stored, palette), ColourScale.CHANNELS, rows, columns);
         }
         int storedBands = raster.getNumBands();
-        int bands = storedBands < ColourScale.CHANNELS ? 1 : ColourScale.CHANNELS;
+        int bands = storedBands == 1 ? 1 : ColourScale.CHANNELS;
         int[] values = new int[bands * rows * columns];
         for (int i = 0; i < values.length; i++) {
-            int band = i % bands;
+            int band = storedBands < ColourScale.CHANNELS ? 0 : i % bands; // grey with transparency has one colour
             values[i] = stored[i / bands * storedBands + band] >> model.getComponentSize(band) - Byte.SIZE;
         }
         return new JpegImage(values, bands, rows, columns);
