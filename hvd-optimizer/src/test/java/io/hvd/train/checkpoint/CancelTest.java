@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
+import io.hvd.InitOptions;
+import io.hvd.LocalRanks;
 import io.hvd.data.DataLoader;
 import io.hvd.data.Dataset;
 import io.hvd.data.ElasticSampler;
@@ -20,6 +22,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -298,9 +301,10 @@ class CancelTest {
         assertThat((float[]) written.tensors().get("model.w").toArray()).containsExactly(BATCHES);
     }
 
-    @Test
-    void anEvaluationWithCollectivesOfItsOwnGoesOnBesideTheWatch() {
-        List<Training> ends = Hvd.spawn(2, hvd -> {
+    @ParameterizedTest
+    @ValueSource(strings = {"0", "1"})
+    void anEvaluationWithCollectivesOfItsOwnGoesOnBesideTheWatch(String strict) {
+        List<Training> ends = LocalRanks.spawn(2, InitOptions.standard(), Map.of("HVD_STRICT", strict), hvd -> {
             Rank rank = new Rank(hvd);
             rank.at = place -> {
                 if (place == Moment.EVALUATION) {
