@@ -26,6 +26,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
@@ -317,6 +318,38 @@ class CancelTest {
             return rank.train();
         });
         assertThat(ends).allSatisfy(end -> assertThat(end.steps()).isEqualTo(EPOCHS * BATCHES));
+    }
+
+    /** A question to a queue, say, that fails once: the other ranks' threads must not wait for the one that has asked. */
+    @Test
+    void aReasonThatThrowsDuringAnEvaluationIsOne() {
+        var thrown = new CountDownLatch(1);
+        List<Training> ends = Hvd.spawn(2, hvd -> {
+            Rank rank = new Rank(hvd);
+            var evaluates = new AtomicBoolean();
+            rank.inStep = now -> {
+                if (hvd.rank() == 1 && now.steps() == 0) {
+                    now.cancelWhen(() -> {
+                        if (evaluates.getAndSet(false)) {
+                            thrown.countDown();
+                            throw new IllegalStateException("the queue does not answer");
+                        }
+                        return null;
+                    });
+                }
+            };
+            rank.at = place -> {
+                if (place == Moment.EVALUATION) {
+                    evaluates.set(true);
+                    await(thrown);
+                }
+            };
+            return rank.train();
+        });
+        assertThat(ends).allSatisfy(end -> {
+            assertThat(end.steps()).isEqualTo(BATCHES);
+            assertThat(end.cancelReasons().get(1)).contains("has thrown", "the queue does not answer");
+        });
     }
 
     private static boolean agreed(HvdContext hvd, boolean mine) {
