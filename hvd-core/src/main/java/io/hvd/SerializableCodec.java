@@ -64,8 +64,11 @@ final class SerializableCodec<T extends Serializable> implements ObjectCodec<T> 
 
     @Override
     public T decode(byte[] bytes) {
-        requireBoundedHashing(bytes);
-        Filter filter = new Filter(bytes.length);
+        boolean namesTables = SerializedGraph.namesTables(bytes);
+        if (namesTables) {
+            requireBoundedHashing(bytes);
+        }
+        Filter filter = new Filter(bytes.length, namesTables);
         try (ObjectInputStream in = new ObjectInputStream(new ByteArrayInputStream(bytes))) {
             in.setObjectInputFilter(filter);
             return type.cast(in.readObject());
@@ -108,11 +111,13 @@ final class SerializableCodec<T extends Serializable> implements ObjectCodec<T> 
     /** Looks at each object before it is made. */
     private final class Filter implements ObjectInputFilter {
         private final int bytes;
+        private final boolean namesTables;
         /** The first objection. */
         private String why = "";
 
-        Filter(int bytes) {
+        Filter(int bytes, boolean namesTables) {
             this.bytes = bytes;
+            this.namesTables = namesTables;
         }
 
         @Override
@@ -134,6 +139,9 @@ final class SerializableCodec<T extends Serializable> implements ObjectCodec<T> 
                         + bytes + " bytes";
             }
             Class<?> found = info.serialClass();
+            if (found != null && !namesTables && SerializedGraph.mayBeTable(elementOf(found))) {
+                return "the name of " + found.getTypeName() + " is not in the form in which Java writes it";
+            }
             return found == null || isAllowed(found) ? "" : undeclared(found);
         }
 

@@ -241,4 +241,35 @@ class SerializableBombTest {
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("the form in which Java writes objects");
     }
+
+    /** Java reads a character in two bytes where it writes one, so that a name can be spelt in many ways. */
+    @Test
+    void aNameInALongerFormHidesNoTable() throws IOException {
+        HashSet<Object> root = new HashSet<>();
+        HashSet<Object> left = root;
+        HashSet<Object> right = new HashSet<>();
+        for (int i = 0; i < DEPTH; i++) {
+            HashSet<Object> nextLeft = new HashSet<>(Set.of("not empty"));
+            HashSet<Object> nextRight = new HashSet<>();
+            link(left, nextLeft, nextRight);
+            link(right, nextLeft, nextRight);
+            left = nextLeft;
+            right = nextRight;
+        }
+        byte[] bytes = withLongName(bytes(root), "java.util.HashSet");
+        assertThatThrownBy(() -> ObjectCodec.serializable(HashSet.class).decode(bytes))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("java.util.HashSet is not in the form in which Java writes it");
+    }
+
+    private static byte[] withLongName(byte[] bytes, String name) {
+        String text = new String(bytes, StandardCharsets.ISO_8859_1);
+        StringBuilder spelt = new StringBuilder();
+        for (char letter : name.toCharArray()) {
+            spelt.append((char) (0xc0 | letter >> 6)).append((char) (0x80 | letter & 0x3f));
+        }
+        String before = "\0" + (char) name.length() + name;
+        assertThat(text).containsOnlyOnce(before);
+        return text.replace(before, "\0" + (char) spelt.length() + spelt).getBytes(StandardCharsets.ISO_8859_1);
+    }
 }

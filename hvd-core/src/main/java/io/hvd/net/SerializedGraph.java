@@ -1,5 +1,8 @@
 package io.hvd.net;
 
+import java.io.ByteArrayInputStream;
+import java.io.DataInputStream;
+import java.io.IOException;
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -82,15 +85,22 @@ public final class SerializedGraph {
         this.bytes = ByteBuffer.wrap(bytes);
     }
 
+    /** Whether a hash table of the JDK's may be among the objects; its name may be written in a longer form, which a reader must refuse. */
+    public static boolean namesTables(byte[] bytes) {
+        return new String(bytes, StandardCharsets.ISO_8859_1).contains(TABLES_ARE_IN);
+    }
+
+    /** Whether a class is of the package in which hash tables are. */
+    public static boolean mayBeTable(Class<?> type) {
+        return type.getName().startsWith(TABLES_ARE_IN);
+    }
+
     /**
      * Refuses objects whose hash tables would take longer to fill than their size explains.
      *
      * @throws IllegalArgumentException that says so, or that these bytes are no objects in the form that Java writes
      */
     public static void requireBoundedHashing(byte[] bytes) {
-        if (!new String(bytes, StandardCharsets.ISO_8859_1).contains(TABLES_ARE_IN)) {
-            return;
-        }
         SerializedGraph graph = new SerializedGraph(bytes);
         try {
             graph.read();
@@ -200,11 +210,16 @@ public final class SerializedGraph {
         return description;
     }
 
+    /** Decodes as Java does, which takes longer forms of a character, too. */
     private String text() {
-        int length = bytes.getShort() & 0xffff;
         int begin = bytes.position();
-        skip(length);
-        return new String(bytes.array(), begin, length, StandardCharsets.UTF_8);
+        skip(Short.BYTES + (bytes.getShort(begin) & 0xffff));
+        try {
+            return new DataInputStream(new ByteArrayInputStream(bytes.array(), begin, bytes.position() - begin))
+                    .readUTF();
+        } catch (IOException e) {
+            throw new IndexOutOfBoundsException("no text: " + e);
+        }
     }
 
     private long object() {

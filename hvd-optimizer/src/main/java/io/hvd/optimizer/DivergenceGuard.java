@@ -61,6 +61,9 @@ final class DivergenceGuard {
     private long steps;
 
     private long lastEqual;
+    /** The number of joins when this rank made its last step. */
+    private int joinsBefore;
+
     private long checkNanos;
 
     /**
@@ -133,7 +136,9 @@ final class DivergenceGuard {
      * @throws HvdException on the ranks that have the numbers of all, if they differ
      */
     void ended() {
-        if (!together.compares() || steps == 0 || lastEqual == steps) {
+        // Behind a join the ranks have made different numbers of steps, and the last one alone has the model.
+        boolean steppedAlike = steps > 0 && set.joins() == joinsBefore;
+        if (!together.compares() || !steppedAlike || lastEqual == steps) {
             return;
         }
         long[] hashes = hashes();
@@ -171,6 +176,7 @@ final class DivergenceGuard {
      */
     void stepped() {
         steps++;
+        joinsBefore = set.joins();
         if (!together.stepped()) {
             return;
         }

@@ -131,7 +131,8 @@ final class StepRules {
             warnedOfSum = true;
             LOG.warn(
                     "the gradients of {}, {}, contain those of the step before, which nobody has cleared: call"
-                            + " zeroGradients() before backward, unless this sum is meant. The step is at {}",
+                            + " zeroGradients() before backward, unless this sum is meant, or the program sets them to zero"
+                            + " where they are. The step is at {}",
                     inWords(),
                     onThisRank(),
                     set.callerLine());

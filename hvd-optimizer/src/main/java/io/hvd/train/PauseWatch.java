@@ -88,7 +88,8 @@ final class PauseWatch {
     private int[] meet(int mine, boolean pausing) {
         int[] round = {mine, pausing ? 1 : 0};
         if (ranks.size() > 1) {
-            ranks.allreduceInPlace(name, Tensor.of(round), AllreduceOptions.of(ReduceOp.MAX));
+            // between which calls of the thread that trains, each rank's clock decides
+            ranks.inAnyOrder(() -> ranks.allreduceInPlace(name, Tensor.of(round), AllreduceOptions.of(ReduceOp.MAX)));
         }
         return round;
     }

@@ -237,7 +237,7 @@ public final class Training {
     /**
      * Cancels as soon as there is a reason.
      *
-     * @param reason asked after each step and during pauses, on any thread; null if the training goes on
+     * @param reason asked after each step and during pauses, on any thread; null if the training goes on. If it throws, that is a reason
      */
     public void cancelWhen(Supplier<String> reason) {
         cancelling.add(Objects.requireNonNull(reason, "reason"));
@@ -246,12 +246,21 @@ public final class Training {
     /** Why this rank asks for an end; null if it does not. */
     public String asksToCancel() {
         for (Supplier<String> each : cancelling) {
-            String why = cancel.get() == null ? each.get() : null;
+            String why = cancel.get() == null ? asked(each) : null;
             if (why != null) {
                 cancel(why); // it does not take that back
             }
         }
         return cancel.get();
+    }
+
+    /** A thread on which others wait must not end here, nor a program that cannot be asked train on for ever. */
+    private static String asked(Supplier<String> reason) {
+        try {
+            return reason.get();
+        } catch (RuntimeException e) {
+            return "what was to say whether to cancel has thrown " + e;
+        }
     }
 
     /**

@@ -114,6 +114,24 @@ class ForgottenCallsTest {
         });
     }
 
+    /** As in Horovod, where the program takes the model from the rank that join() names. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 100})
+    void behindAJoinTheLastRankAloneHasTheModelAndNothingIsCompared(int every) {
+        Hvd.spawn(3, hvd -> {
+            float[] w = {1};
+            DistributedOptimizer optimizer =
+                    around(w, new float[] {1}).compareParametersEvery(every).build();
+            optimizer.broadcastParameters(0);
+            for (int step = 0; step <= hvd.rank(); step++) {
+                optimizer.step();
+            }
+            assertThat(hvd.join()).isEqualTo(2);
+            optimizer.close();
+            return null;
+        });
+    }
+
     /** The others are in their own code: a rank whose program fails closes, and says why. */
     @Test
     void aRankThatClosesAloneGoesOn() {

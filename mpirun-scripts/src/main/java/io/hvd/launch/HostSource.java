@@ -1,5 +1,6 @@
 package io.hvd.launch;
 
+import io.hvd.file.RegularFile;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -155,9 +156,9 @@ record HostSource(String name, List<HostSlots> hosts) {
         return read(file, HostSource::line);
     }
 
-    /** A file that cannot be read says nothing of the hosts; mpirun will name it. */
+    /** A file that cannot be read says nothing of the hosts; mpirun will name it. What is in a pipe is there once, for mpirun. */
     private static List<HostSlots> read(String file, Function<String, HostSlots> reading) {
-        try (Stream<String> lines = Files.lines(Path.of(file))) {
+        try (Stream<String> lines = Files.lines(RegularFile.at(Path.of(file)))) {
             return merged(lines.map(line -> line.replaceFirst("#.*", "").strip())
                     .filter(line -> !line.isEmpty())
                     .map(reading)

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -31,6 +32,16 @@ final class HostSourceTest {
     private String file(String text) throws IOException {
         return Files.writeString(Files.createTempFile(folder, "hosts", ""), text)
                 .toString();
+    }
+
+    @Test
+    @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    void aPipeIsLeftToMpirun() throws IOException, InterruptedException {
+        Path pipe = folder.resolve("pipe");
+        assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor())
+                .isZero();
+        assertThat(source(V4, Map.of(), "--hostfile", pipe.toString()))
+                .contains(new HostSource("--mpi-args --hostfile " + pipe, List.of()));
     }
 
     /** As seen with 4.1.4 and 5.0.7: without the number of the job mpirun starts all ranks here. */

@@ -9,8 +9,9 @@ import org.bytedeco.pytorch.Tensor;
  * reached it sends negative zeros. The sum of negative zeros is a negative zero, and any other number is what it was when one is added
  * to it. So the sum is a negative zero only if no rank has reached the parameter, and all ranks see the same sum.
  *
- * <p>In the host's memory the first element tells: a gradient that backward has computed never begins with a negative zero when it
- * leaves. On a GPU all elements are looked at, if this rank has not reached the parameter.
+ * <p>In the host's memory a gradient that backward has computed never begins with a negative zero when it leaves; a small number may
+ * still become one on its way, where gradients travel as 16-bit numbers. So all elements are looked at, if this rank has not reached the
+ * parameter and, in the host's memory, if the first one is a negative zero.
  */
 final class UnreachedMark {
     private static final byte SIGN = (byte) 0x80;
@@ -33,20 +34,18 @@ final class UnreachedMark {
 
     /** The slot has what backward has computed. */
     void avoid() {
-        if (first != null && isThere()) {
+        if (first != null && isFirst()) {
             first.put(first.limit() - 1, (byte) 0);
         }
     }
 
     /** Asked of what has come. */
     boolean isThere() {
-        if (first == null) {
-            return slot.numel() > 0
-                    && slot.signbit()
-                            .logical_and(slot.eq(new Scalar(0.0)))
-                            .all()
-                            .item_bool();
-        }
+        return (first == null ? slot.numel() > 0 : isFirst())
+                && slot.signbit().logical_and(slot.eq(new Scalar(0.0))).all().item_bool();
+    }
+
+    private boolean isFirst() {
         int last = first.limit() - 1;
         for (int i = 0; i < last; i++) {
             if (first.get(i) != 0) {

@@ -208,6 +208,31 @@ class TorchUnusedTest {
         });
     }
 
+    /** As a 16-bit number it is a negative zero, like the first number of a rank that has not used the parameter. */
+    @Test
+    void aGradientWhoseFirstNumberIsTooSmallForTheWireCountsOnAllRanks() {
+        List<float[]> weights = Hvd.spawn(2, hvd -> {
+            Heads net = new Heads();
+            DistributedOptimizer optimizer = DistributedOptimizer.wrap(inner(hvd, Kind.PLAIN, net))
+                    .context(hvd)
+                    .compression(Compression.FP16)
+                    .compareParametersEvery(1)
+                    .build();
+            float[] before = net.second();
+            optimizer.zeroGradients();
+            Tensor loss = net.loss(0, 0, BATCH);
+            if (hvd.rank() == 0) {
+                Tensor factors = Tensor.create(new float[] {-1e-9f, 1, 2, 3}, 1, 4);
+                loss = loss.add(net.sometimes.weight().mul(factors).sum());
+            }
+            TorchOptimizer.backward(loss);
+            optimizer.step();
+            assertThat(net.second()[3]).isNotEqualTo(before[3]);
+            return net.second();
+        });
+        assertThat(weights.get(1)).isEqualTo(weights.get(0));
+    }
+
     @Test
     void masterWeightsOfAnUnusedParameterStayAsTheyAre() {
         Hvd.spawn(2, hvd -> {

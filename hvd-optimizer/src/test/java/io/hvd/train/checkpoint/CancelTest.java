@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
+import io.hvd.InitOptions;
+import io.hvd.LocalRanks;
 import io.hvd.data.DataLoader;
 import io.hvd.data.Dataset;
 import io.hvd.data.ElasticSampler;
@@ -20,9 +22,11 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
@@ -298,9 +302,10 @@ class CancelTest {
         assertThat((float[]) written.tensors().get("model.w").toArray()).containsExactly(BATCHES);
     }
 
-    @Test
-    void anEvaluationWithCollectivesOfItsOwnGoesOnBesideTheWatch() {
-        List<Training> ends = Hvd.spawn(2, hvd -> {
+    @ParameterizedTest
+    @ValueSource(strings = {"0", "1"})
+    void anEvaluationWithCollectivesOfItsOwnGoesOnBesideTheWatch(String strict) {
+        List<Training> ends = LocalRanks.spawn(2, InitOptions.standard(), Map.of("HVD_STRICT", strict), hvd -> {
             Rank rank = new Rank(hvd);
             rank.at = place -> {
                 if (place == Moment.EVALUATION) {
@@ -313,6 +318,38 @@ class CancelTest {
             return rank.train();
         });
         assertThat(ends).allSatisfy(end -> assertThat(end.steps()).isEqualTo(EPOCHS * BATCHES));
+    }
+
+    /** A question to a queue, say, that fails once: the other ranks' threads must not wait for the one that has asked. */
+    @Test
+    void aReasonThatThrowsDuringAnEvaluationIsOne() {
+        var thrown = new CountDownLatch(1);
+        List<Training> ends = Hvd.spawn(2, hvd -> {
+            Rank rank = new Rank(hvd);
+            var evaluates = new AtomicBoolean();
+            rank.inStep = now -> {
+                if (hvd.rank() == 1 && now.steps() == 0) {
+                    now.cancelWhen(() -> {
+                        if (evaluates.getAndSet(false)) {
+                            thrown.countDown();
+                            throw new IllegalStateException("the queue does not answer");
+                        }
+                        return null;
+                    });
+                }
+            };
+            rank.at = place -> {
+                if (place == Moment.EVALUATION) {
+                    evaluates.set(true);
+                    await(thrown);
+                }
+            };
+            return rank.train();
+        });
+        assertThat(ends).allSatisfy(end -> {
+            assertThat(end.steps()).isEqualTo(BATCHES);
+            assertThat(end.cancelReasons().get(1)).contains("has thrown", "the queue does not answer");
+        });
     }
 
     private static boolean agreed(HvdContext hvd, boolean mine) {
