@@ -20,6 +20,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -341,6 +342,26 @@ class CancelTest {
             assertThat(end.stopReason()).contains("rank 1", "not today");
         });
         assertThat(files()).isEmpty();
+    }
+
+    @Test
+    void aReasonWithoutWordsIsAReason() {
+        List<Training> ends = Hvd.spawn(2, hvd -> {
+            Callback silent = new Callback() {
+                @Override
+                public void batchEnds(Training training) {
+                    if (hvd.rank() == 1) {
+                        training.cancel("");
+                    }
+                }
+            };
+            return plain(hvd, silent, null);
+        });
+        assertThat(ends).allSatisfy(end -> {
+            assertThat(end.cancelReasons()).containsExactly(Map.entry(1, ""));
+            assertThat(end.isCancelled()).isTrue();
+            assertThat(end.steps()).isLessThan(EPOCHS * BATCHES);
+        });
     }
 
     /** Without AutoResume; ranks that join have different numbers of batches. */
