@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
+import io.hvd.InitOptions;
+import io.hvd.LocalRanks;
 import io.hvd.data.DataLoader;
 import io.hvd.data.Dataset;
 import io.hvd.data.ElasticSampler;
@@ -342,6 +344,14 @@ class CancelTest {
             assertThat(end.stopReason()).contains("rank 1", "not today");
         });
         assertThat(files()).isEmpty();
+    }
+
+    /** The threads that watch a pause call at moments of their own. */
+    @Test
+    void strictModeAcceptsTheWatchOfPauses() {
+        List<Training> ends =
+                LocalRanks.spawn(3, InitOptions.standard(), Map.of("HVD_STRICT", "1"), hvd -> new Rank(hvd).train());
+        assertThat(ends).allSatisfy(end -> assertThat(end.steps()).isEqualTo(EPOCHS * BATCHES));
     }
 
     @Test
