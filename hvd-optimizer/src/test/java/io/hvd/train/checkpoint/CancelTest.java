@@ -301,9 +301,11 @@ class CancelTest {
         assertThat((float[]) written.tensors().get("model.w").toArray()).containsExactly(BATCHES);
     }
 
-    @Test
-    void anEvaluationWithCollectivesOfItsOwnGoesOnBesideTheWatch() {
-        List<Training> ends = Hvd.spawn(2, hvd -> {
+    /** The threads that watch a pause call at moments of their own, also in strict mode. */
+    @ParameterizedTest(name = "HVD_STRICT={0}")
+    @ValueSource(strings = {"0", "1"})
+    void anEvaluationWithCollectivesOfItsOwnGoesOnBesideTheWatch(String strict) {
+        List<Training> ends = LocalRanks.spawn(2, InitOptions.standard(), Map.of("HVD_STRICT", strict), hvd -> {
             Rank rank = new Rank(hvd);
             rank.at = place -> {
                 if (place == Moment.EVALUATION) {
@@ -344,14 +346,6 @@ class CancelTest {
             assertThat(end.stopReason()).contains("rank 1", "not today");
         });
         assertThat(files()).isEmpty();
-    }
-
-    /** The threads that watch a pause call at moments of their own. */
-    @Test
-    void strictModeAcceptsTheWatchOfPauses() {
-        List<Training> ends =
-                LocalRanks.spawn(3, InitOptions.standard(), Map.of("HVD_STRICT", "1"), hvd -> new Rank(hvd).train());
-        assertThat(ends).allSatisfy(end -> assertThat(end.steps()).isEqualTo(EPOCHS * BATCHES));
     }
 
     @Test
