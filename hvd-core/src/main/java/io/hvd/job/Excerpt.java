@@ -97,7 +97,7 @@ final class Excerpt {
         }
         int outermost = users.get(users.size() - 1);
         String program = family(stack[outermost]);
-        Set<Integer> shown = new TreeSet<>(Set.of(0, outermost));
+        Set<Integer> shown = new TreeSet<>(List.of(0, outermost));
         users.stream().limit(MOST_USERS).forEach(shown::add);
         users.stream().filter(i -> family(stack[i]).equals(program)).limit(1).forEach(shown::add);
         return lines(stack, shown);

@@ -55,7 +55,7 @@ record Stillness(String awake, long fingerprint) {
                 .findFirst();
         long fingerprint = 0;
         for (ThreadInfo thread : threads) {
-            if (isInternal(thread.getThreadName()) || waitsInHvd(thread.getStackTrace())) {
+            if (isInternal(thread) || waitsInHvd(thread.getStackTrace())) {
                 continue;
             }
             if (waitsForAnotherThread(thread)) {
@@ -73,10 +73,20 @@ record Stillness(String awake, long fingerprint) {
         return "thread \"" + name + "\" is " + state + " at " + place;
     }
 
-    private static boolean isInternal(String name) {
-        return JVM.contains(name)
+    /** Programs may give their own threads such names, so a name says nothing of a thread that runs their code or begins it later. */
+    private static boolean isInternal(ThreadInfo thread) {
+        String name = thread.getThreadName();
+        boolean named = JVM.contains(name)
                 || JVM_PREFIXES.stream().anyMatch(name::startsWith)
                 || (name.startsWith(HVD) && PROGRAMS_OF_HVD.stream().noneMatch(name::startsWith));
+        StackTraceElement[] stack = thread.getStackTrace();
+        return named && CallSite.of(stack).isEmpty() && !waitsForTheTimeOfATask(stack);
+    }
+
+    private static boolean waitsForTheTimeOfATask(StackTraceElement[] stack) {
+        return frames(stack)
+                .anyMatch(frame -> frame.getClassName().contains("DelayedWorkQueue")
+                        || frame.getClassName().equals("java.util.TimerThread"));
     }
 
     private static boolean waitsForAnotherThread(ThreadInfo thread) {
@@ -106,9 +116,7 @@ record Stillness(String awake, long fingerprint) {
                                 && frame.getMethodName().equals("getTask")
                         || frame.getClassName().equals("java.util.concurrent.ForkJoinPool")
                                 && frame.getMethodName().equals("awaitWork"));
-        // What a scheduled pool waits for is the time at which a task begins.
-        return takesWork
-                && frames(stack).noneMatch(frame -> frame.getClassName().contains("DelayedWorkQueue"));
+        return takesWork && !waitsForTheTimeOfATask(stack);
     }
 
     private static Stream<StackTraceElement> frames(StackTraceElement[] stack) {

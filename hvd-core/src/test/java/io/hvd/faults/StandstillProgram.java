@@ -27,8 +27,17 @@ public final class StandstillProgram {
     private static final AllreduceOptions SUM = AllreduceOptions.sum();
 
     static final List<String> DEADLOCKS = List.of("names", "settled", "cycle", "set", "send-join", "idle-threads");
-    static final List<String> HEALTHY =
-            List.of("computes", "sleeps", "scheduled", "process", "main-computes", "main-waits", "limit");
+    static final List<String> HEALTHY = List.of(
+            "computes",
+            "sleeps",
+            "scheduled",
+            "process",
+            "main-computes",
+            "main-waits",
+            "limit",
+            "named-as-hvd",
+            "named-as-jvm",
+            "scheduled-as-hvd");
 
     private StandstillProgram() {}
 
@@ -162,7 +171,7 @@ public final class StandstillProgram {
             sum(hvd, "b");
             return;
         }
-        ScheduledExecutorService pool = Executors.newScheduledThreadPool(1, StandstillProgram::daemon);
+        ScheduledExecutorService pool = Executors.newScheduledThreadPool(1, task -> named(how, task));
         Callable<Void> later = () -> {
             sum(hvd, "a");
             return null;
@@ -174,12 +183,12 @@ public final class StandstillProgram {
                             compute();
                             return later.call();
                         });
-                    case "sleeps" ->
+                    case "sleeps", "named-as-hvd", "named-as-jvm" ->
                         pool.submit(() -> {
                             Thread.sleep(LONG_MILLIS);
                             return later.call();
                         });
-                    case "scheduled" -> pool.schedule(later, LONG_MILLIS, TimeUnit.MILLISECONDS);
+                    case "scheduled", "scheduled-as-hvd" -> pool.schedule(later, LONG_MILLIS, TimeUnit.MILLISECONDS);
                     case "process" ->
                         pool.submit(() -> {
                             new ProcessBuilder("sleep", String.valueOf(LONG_MILLIS / 1000))
@@ -210,6 +219,17 @@ public final class StandstillProgram {
         while (System.nanoTime() < end) {
             Thread.onSpinWait();
         }
+    }
+
+    /** A thread with the name of one of the program's, of hvd's or of the JVM's. */
+    private static Thread named(String how, Runnable task) {
+        Thread thread = daemon(task);
+        if (how.endsWith("as-hvd")) {
+            thread.setName("hvd-evaluation");
+        } else if (how.endsWith("as-jvm")) {
+            thread.setName("Cleaner-0");
+        }
+        return thread;
     }
 
     private static Thread daemon(Runnable task) {

@@ -64,6 +64,27 @@ class ExcerptTest {
     }
 
     @Test
+    void theInnermostFrameMayBeTheOnlyOneOfTheProgram() {
+        String[] pool = deep();
+        var task = at(
+                new IllegalStateException("no"),
+                Stream.concat(Stream.of("Train.lambda$main$0:7"), Arrays.stream(pool))
+                        .toArray(String[]::new));
+        assertThat(lines(task))
+                .containsExactly(
+                        "java.lang.IllegalStateException: no",
+                        "\tat Train.lambda$main$0(Train.java:7)",
+                        "\t... 20 more frames");
+
+        var endless = at(
+                new StackOverflowError(),
+                IntStream.range(0, 1024).mapToObj(i -> "Train.sum:9").toArray(String[]::new));
+        assertThat(lines(endless))
+                .containsExactly(
+                        "java.lang.StackOverflowError", "\tat Train.sum(Train.java:9)", "\t... 1023 more frames");
+    }
+
+    @Test
     void nativeFramesAreNoPartOfTheMessage() {
         var thrown = at(new RuntimeException(OF_TORCH), "org.bytedeco.pytorch.LinearImpl.forward:-2", "Train.main:6");
         assertThat(Excerpt.summary(thrown))

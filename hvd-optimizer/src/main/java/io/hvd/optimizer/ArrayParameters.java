@@ -76,7 +76,14 @@ public final class ArrayParameters {
     }
 
     boolean areWrappedBy(Object one) {
-        return wrapper == one;
+        return wrapper == one || wrapper == null;
+    }
+
+    /** An older wrapper may step them again when the latest one is closed. */
+    void releasedBy(Object closed) {
+        if (wrapper == closed) {
+            wrapper = null;
+        }
     }
 
     List<Parameter> list() {

@@ -670,6 +670,9 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     }
 
     private void giveBack() {
+        if (inner instanceof ArrayOptimizer arrays) {
+            arrays.arrays().releasedBy(this);
+        }
         exchange.close();
         startOver();
         settingsCheck.startOver();

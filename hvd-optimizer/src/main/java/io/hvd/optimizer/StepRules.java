@@ -60,9 +60,10 @@ final class StepRules {
     /** Two of them would average the same gradients one after the other. */
     void requireOneWrapper(DistributedOptimizer mine) {
         if (inner instanceof ArrayOptimizer arrays && !arrays.arrays().areWrappedBy(mine)) {
-            throw misuse("step() of the DistributedOptimizer of " + inWords() + ", " + onThisRank()
-                    + ": another DistributedOptimizer has been built around the same parameters since, and both would average"
-                    + " their gradients. Step the one that was built last, or give each parameters of its own");
+            throw misuse(
+                    "step() of the DistributedOptimizer of " + inWords() + ", " + onThisRank()
+                            + ": another DistributedOptimizer has been built around the same parameters since, and both would average"
+                            + " their gradients. Step the one that was built last, close it first, or give each parameters of its own");
         }
     }
 

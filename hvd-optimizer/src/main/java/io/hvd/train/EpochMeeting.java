@@ -132,12 +132,13 @@ record EpochMeeting(ProcessSet ranks, Optimizer optimizer, JoinDivisor divisor, 
     /** If one rank has asked for it, all of them leave the epoch. A collective. */
     void cancelTogether(Training training) {
         String mine = training.asksToCancel();
+        // Empty for a rank that does not ask; a reason may be empty itself, so one letter stands in front of each.
         List<String> all =
-                ranks.allgatherObject("training.cancel.reasons", mine == null ? "" : mine, ObjectCodec.utf8());
+                ranks.allgatherObject("training.cancel.reasons", mine == null ? "" : "!" + mine, ObjectCodec.utf8());
         SortedMap<Integer, String> reasons = new TreeMap<>();
         for (int place = 0; place < all.size(); place++) {
             if (!all.get(place).isEmpty()) {
-                reasons.put(ranks.ranks().get(place), all.get(place));
+                reasons.put(ranks.ranks().get(place), all.get(place).substring(1));
             }
         }
         if (!reasons.isEmpty()) {

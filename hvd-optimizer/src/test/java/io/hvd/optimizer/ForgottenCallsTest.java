@@ -172,6 +172,8 @@ class ForgottenCallsTest {
             second.step();
             refused(first::step, ErrorId.OPTIMIZER_MISUSE, "\"w\"", "built around the same parameters");
             second.step();
+            second.close();
+            first.step();
             return null;
         });
     }

@@ -302,7 +302,8 @@ class CancelTest {
         assertThat((float[]) written.tensors().get("model.w").toArray()).containsExactly(BATCHES);
     }
 
-    @ParameterizedTest
+    /** The threads that watch a pause call at moments of their own, also in strict mode. */
+    @ParameterizedTest(name = "HVD_STRICT={0}")
     @ValueSource(strings = {"0", "1"})
     void anEvaluationWithCollectivesOfItsOwnGoesOnBesideTheWatch(String strict) {
         List<Training> ends = LocalRanks.spawn(2, InitOptions.standard(), Map.of("HVD_STRICT", strict), hvd -> {
@@ -378,6 +379,26 @@ class CancelTest {
             assertThat(end.stopReason()).contains("rank 1", "not today");
         });
         assertThat(files()).isEmpty();
+    }
+
+    @Test
+    void aReasonWithoutWordsIsAReason() {
+        List<Training> ends = Hvd.spawn(2, hvd -> {
+            Callback silent = new Callback() {
+                @Override
+                public void batchEnds(Training training) {
+                    if (hvd.rank() == 1) {
+                        training.cancel("");
+                    }
+                }
+            };
+            return plain(hvd, silent, null);
+        });
+        assertThat(ends).allSatisfy(end -> {
+            assertThat(end.cancelReasons()).containsExactly(Map.entry(1, ""));
+            assertThat(end.isCancelled()).isTrue();
+            assertThat(end.steps()).isLessThan(EPOCHS * BATCHES);
+        });
     }
 
     /** Without AutoResume; ranks that join have different numbers of batches. */
