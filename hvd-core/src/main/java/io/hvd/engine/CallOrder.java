@@ -62,9 +62,8 @@ final class CallOrder {
     void called(int rank, Request request, String site) {
         Call call = new Call(rank, request, site);
         if (call.isInAnyOrder() || request instanceof Moving.Transfer || request.hasLimit()) {
-            // such calls meet by their names; a transfer concerns two ranks only, and a barrier with a limit ends even
-            // if
-            // ranks are missing
+            // Such calls meet by their names; a transfer concerns two ranks only; a barrier with a limit ends without
+            // them.
             agreed.add(call);
         } else if (request instanceof Request.Join) {
             agreed.add(call);
