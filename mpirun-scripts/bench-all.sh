@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Times what hvd's aims are about (start, training step, gradients, allreduce) and prints the table of aims, each met or
-# missed. All other lines go to a file, from which bench-report.sh makes the tables and plots of docs/benchmarks.md.
+# missed. All other lines go to a file, from which bench-report.sh makes the tables and plots of docs/records/benchmarks.md.
 #
 #   bench-all.sh [--quick | --repeat N] [--hosts LIST] [--out FILE]
 #

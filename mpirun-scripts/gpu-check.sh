@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks the GPU part of hvd on this machine, each check of docs/gpu.md within a time of its own and all of them within
+# Checks the GPU part of hvd on this machine, each check of docs/records/gpu.md within a time of its own and all of them within
 # --limit, and writes a record in Markdown: versions, figures, what passed, failed or could not be run and why. From a
 # bundle it builds nothing and downloads nothing.
 #
@@ -20,7 +20,7 @@
 #                      G2 has found to work
 #   --any-host         goes on with a record of another host if nothing else differs
 #   --quick            small tensors only: shows whether everything works, but not how fast
-#   --page RECORD ...  prints what the records have seen as a section of docs/gpu.md, and runs nothing
+#   --page RECORD ...  prints what the records have seen as a section of docs/records/gpu.md, and runs nothing
 #
 # Checks run in the order of their worth: G1, without which no other can pass, takes seconds, and so does G4, the kernels
 # on one GPU. G2 is what hvd is for, all collectives by NCCL. G7 gives the figures. G8 trains with LibTorch's build for

@@ -1,4 +1,4 @@
-# gpu-check.sh --page: what records have seen, as a section of docs/gpu.md. Sourced by gpu-check.sh.
+# gpu-check.sh --page: what records have seen, as a section of docs/records/gpu.md. Sourced by gpu-check.sh.
 # shellcheck shell=bash disable=SC2154 # gpu-check.sh sets what is not set here
 
 print_page() {

@@ -70,7 +70,7 @@ public final class Hvd {
      * {@code HVD_BACKEND=local} each process is a separate job.
      *
      * <p>What a process has once, the ranks share, such as LibTorch's default generator, from which dropout draws: the page
-     * docs/api.md lists it and says what to do instead.
+     * docs/reference/api.md lists it and says what to do instead.
      *
      * <p>Where there are GPUs, each rank gets its own, which is the current device of the thread that runs its body; the
      * back ends local and mpi, asked for by name, use none.

@@ -41,9 +41,9 @@ final class WireTypes {
         return asked == Compression.AUTO && hosts == 1 ? own : compressed;
     }
 
-    /** What the machine of docs/benchmarks.md has shown with 2 ranks. */
+    /** What the machine of docs/records/benchmarks.md has shown with 2 ranks. */
     private static String cost(DType compressed) {
-        String large = "on the machine of docs/benchmarks.md large tensors take ";
+        String large = "on the machine of docs/records/benchmarks.md large tensors take ";
         if (compressed == DType.BFLOAT16) {
             return large + "about twice as long as in float32";
         }

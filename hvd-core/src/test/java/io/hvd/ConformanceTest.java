@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
-/** Every test that docs/conformance.md names is there, and JUnit runs it. */
+/** Every test that docs/records/conformance.md names is there, and JUnit runs it. */
 class ConformanceTest {
     /** Tests run in the module's folder. */
     private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
@@ -93,7 +93,7 @@ class ConformanceTest {
     }
 
     private static String page() throws IOException {
-        return Files.readString(ROOT.resolve("docs/conformance.md"));
+        return Files.readString(ROOT.resolve("docs/records/conformance.md"));
     }
 
     /** The sources of all test classes, by their simple names. */

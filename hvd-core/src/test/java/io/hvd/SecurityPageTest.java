@@ -11,9 +11,9 @@ import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** docs/security.md: every claim has a test, and every test that it names is there. */
+/** docs/reference/security.md: every claim has a test, and every test that it names is there. */
 class SecurityPageTest {
-    private static final Path PAGE = Path.of("../docs/security.md");
+    private static final Path PAGE = Path.of("../docs/reference/security.md");
     private static final Pattern TEST_CLASS = Pattern.compile("`(\\w+(?:Test|IT))(?:\\.(\\w+))?`");
 
     @Test

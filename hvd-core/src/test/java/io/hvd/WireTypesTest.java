@@ -64,7 +64,8 @@ class WireTypesTest {
     @EnumSource(names = {"FP16", "BF16"})
     void thePriceThatTheLogNamesIsThatOfTheBenchmarksMachine(Compression asked) throws Exception {
         String said = StandardError.during(() -> types(ONE_HOST, ALL, FLOATS, asked));
-        assertThat(said).contains("Compression." + asked, ": on the machine of docs/benchmarks.md large tensors take");
+        assertThat(said)
+                .contains("Compression." + asked, ": on the machine of docs/records/benchmarks.md large tensors take");
     }
 
     /** 100,000 is infinite as a float16, and 1 + 2^-12 is one. */

@@ -16,7 +16,9 @@ class OneHostCompressionIT {
                 .as(job.output())
                 .singleElement()
                 .asString()
-                .contains("on the machine of docs/benchmarks.md", "Compression.AUTO compresses between hosts only");
+                .contains(
+                        "on the machine of docs/records/benchmarks.md",
+                        "Compression.AUTO compresses between hosts only");
     }
 
     @Test

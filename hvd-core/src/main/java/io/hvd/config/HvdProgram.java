@@ -20,7 +20,7 @@ public enum HvdProgram {
     REPORT("hvd-report", "report"),
     SETUP("mpirun-scripts/setup.sh", "setup");
 
-    /** The name that docs/library.md gives the jar. */
+    /** The name that docs/how-to/library.md gives the jar. */
     private static final String JAR = "hvd-launch.jar";
 
     private static final String MAIN_CLASS = "io.hvd.command.HvdCommand";

@@ -126,7 +126,7 @@ final class OtherVariables {
                 name + " is set, but there is no such setting"
                         + Suggestion.nearest(name, known)
                                 .map(near -> "; did you mean " + near + "?")
-                                .orElse("; unset it; docs/settings.md lists all there are"));
+                                .orElse("; unset it; docs/reference/settings.md lists all there are"));
     }
 
     private static void refuse(String name, String value) {

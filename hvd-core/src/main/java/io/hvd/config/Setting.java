@@ -3,7 +3,7 @@ package io.hvd.config;
 import static io.hvd.config.Setting.Scope.JOB;
 import static io.hvd.config.Setting.Scope.RANK;
 
-/** Every environment variable that hvd reads. The table of docs/settings.md is made from this list. */
+/** Every environment variable that hvd reads. The table of docs/reference/settings.md is made from this list. */
 public enum Setting {
     BACKEND(
             "HVD_BACKEND",

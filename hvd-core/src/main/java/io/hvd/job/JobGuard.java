@@ -131,7 +131,7 @@ final class JobGuard implements JobEvents {
     public void heldUp(Membership member, long millis) {
         LOG.warn(
                 "MPI_Finalize has not returned within {} s although every rank has called it; {} ends without it."
-                        + " A foreign connection to a port of Open MPI does that: see docs/security.md",
+                        + " A foreign connection to a port of Open MPI does that: see docs/reference/security.md",
                 millis / 1_000,
                 report.name());
     }

@@ -38,7 +38,7 @@ class OtherVariablesTest {
 
     @Test
     void anUnknownNameThatResemblesNothingIsAnErrorAllTheSame() {
-        refused("HVD_ZZZZZZZZZZZZ", "1", "docs/settings.md");
+        refused("HVD_ZZZZZZZZZZZZ", "1", "docs/reference/settings.md");
     }
 
     /** Jobs were given a cost model by it once; now the benchmarks alone read one. */

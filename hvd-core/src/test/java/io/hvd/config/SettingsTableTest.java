@@ -8,16 +8,16 @@ import java.util.Arrays;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
-/** The table of docs/settings.md is made here; if it differs, the failure shows the text to paste. */
+/** The table of docs/reference/settings.md is made here; if it differs, the failure shows the text to paste. */
 class SettingsTableTest {
-    private static final Path PAGE = Path.of("..", "docs", "settings.md");
+    private static final Path PAGE = Path.of("..", "docs", "reference", "settings.md");
 
     @Test
     void thePageHasEverySettingWithItsDefaultAndMeaning() throws Exception {
         String table = table();
 
         assertThat(Files.readString(PAGE).contains("\n" + table))
-                .as("docs/settings.md has this table between its two comments on settings:\n\n%s\n", table)
+                .as("docs/reference/settings.md has this table between its two comments on settings:\n\n%s\n", table)
                 .isTrue();
     }
 

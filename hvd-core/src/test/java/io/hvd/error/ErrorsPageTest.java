@@ -10,9 +10,9 @@ import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** The number of every message stands in docs/errors.md. */
+/** The number of every message stands in docs/reference/errors.md. */
 class ErrorsPageTest {
-    private static final Path PAGE = Path.of("..", "docs", "errors.md");
+    private static final Path PAGE = Path.of("..", "docs", "reference", "errors.md");
 
     @Test
     void thePageHasEveryErrorOnceAndInOrder() throws Exception {

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The loop of docs/from-horovod.md, as it stands there, around a job of which a rank is killed when it has a checkpoint. */
+/** The loop of docs/how-to/from-horovod.md, as it stands there, around a job of which a rank is killed when it has a checkpoint. */
 @Tag("long")
 class RestartIT {
     private static final Pattern LOOP = Pattern.compile("```sh\n(for ranks in .*?)```", Pattern.DOTALL);
@@ -25,7 +25,7 @@ class RestartIT {
     @Test
     void theLoopOfThePageGoesOnWithFewerRanksWhenOneOfFourIsKilled() throws IOException {
         Path root = Path.of("..").toAbsolutePath().normalize();
-        Matcher loop = LOOP.matcher(Files.readString(root.resolve("docs/from-horovod.md")));
+        Matcher loop = LOOP.matcher(Files.readString(root.resolve("docs/how-to/from-horovod.md")));
         assertThat(loop.find()).as("the loop on the page").isTrue();
         Path series = folder.resolve("run1");
         String commands = loop.group(1).replace("--checkpoint-dir run1", "--checkpoint-dir " + series);

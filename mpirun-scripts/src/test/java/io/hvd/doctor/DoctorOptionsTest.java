@@ -98,7 +98,7 @@ final class DoctorOptionsTest {
 
     @Test
     void thePageHasEveryFlagOfTheHelp() throws Exception {
-        String page = Files.readString(Path.of("..", "docs", "doctor.md"));
+        String page = Files.readString(Path.of("..", "docs", "reference", "doctor.md"));
 
         assertThat(Pattern.compile("--[a-z][a-z-]+")
                         .matcher(DoctorOptions.help())

@@ -11,7 +11,7 @@ import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** The number of every finding stands in docs/doctor.md, with cause and command. */
+/** The number of every finding stands in docs/reference/doctor.md, with cause and command. */
 final class DoctorPageTest {
 
     private static final Pattern ROW =
@@ -32,7 +32,7 @@ final class DoctorPageTest {
     }
 
     private static List<MatchResult> rows() throws IOException {
-        return ROW.matcher(Files.readString(Path.of("..", "docs", "doctor.md")))
+        return ROW.matcher(Files.readString(Path.of("..", "docs", "reference", "doctor.md")))
                 .results()
                 .toList();
     }

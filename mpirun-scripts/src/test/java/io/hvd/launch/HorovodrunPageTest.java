@@ -18,7 +18,7 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** docs/horovodrun.md has a row for every flag, with what it sets and a test that is there. */
+/** docs/reference/horovodrun.md has a row for every flag, with what it sets and a test that is there. */
 final class HorovodrunPageTest {
 
     private static final Pattern NAME = Pattern.compile("(?<=`)--?[a-z][a-z-]*|(?<=`)-[a-zA-Z]+");
@@ -138,6 +138,6 @@ final class HorovodrunPageTest {
     }
 
     private static String page() throws IOException {
-        return Files.readString(Path.of("..", "docs", "horovodrun.md"));
+        return Files.readString(Path.of("..", "docs", "reference", "horovodrun.md"));
     }
 }

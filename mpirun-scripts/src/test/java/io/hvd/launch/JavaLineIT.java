@@ -154,7 +154,7 @@ final class JavaLineIT {
     }
 
     static Stream<Arguments> rows() throws IOException {
-        String page = Files.readString(Path.of("..", "docs", "horovodrun.md"));
+        String page = Files.readString(Path.of("..", "docs", "reference", "horovodrun.md"));
         List<MatchResult> rows = ROW.matcher(page).results().toList();
         assertThat(rows).hasSizeGreaterThan(9);
         return rows.stream()

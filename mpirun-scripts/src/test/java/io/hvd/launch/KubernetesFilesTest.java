@@ -137,7 +137,7 @@ final class KubernetesFilesTest {
 
     @Test
     void thePageSaysThatNothingOfThisHasRunOnACluster() throws IOException {
-        assertThat(ROOT.resolve("docs/kubernetes.md")).content().contains("not been run on a cluster");
+        assertThat(ROOT.resolve("docs/how-to/kubernetes.md")).content().contains("not been run on a cluster");
         assertThat(FOLDER.resolve("mpijob.yaml")).content().contains("Not yet run on a cluster");
     }
 

@@ -288,7 +288,7 @@ class BenchmarksIT {
     /** --help comes last, so all flags before it have been understood. */
     @Test
     void theScriptsUnderstandThePagesLines() throws IOException {
-        List<String> commands = Files.readAllLines(ROOT.resolve("docs/benchmarks.md")).stream()
+        List<String> commands = Files.readAllLines(ROOT.resolve("docs/records/benchmarks.md")).stream()
                 .filter(line -> line.startsWith("mpirun-scripts/bench-") && !line.contains("bench-report"))
                 .toList();
         assertThat(commands).hasSize(8);

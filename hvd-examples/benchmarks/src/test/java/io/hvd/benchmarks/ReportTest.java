@@ -116,7 +116,7 @@ class ReportTest {
 
     @Test
     void theProjectsPageHasRoom() throws IOException {
-        assertThat(Files.readString(Path.of("..", "..", "docs", "benchmarks.md")))
+        assertThat(Files.readString(Path.of("..", "..", "docs", "records", "benchmarks.md")))
                 .contains(Report.BEGIN, Report.END);
     }
 }

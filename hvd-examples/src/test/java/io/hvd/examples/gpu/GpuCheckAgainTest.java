@@ -290,13 +290,13 @@ class GpuCheckAgainTest {
         assertThat(machine.page(record).output()).contains("is a record of a machine without a GPU");
     }
 
-    /** What docs/gpu.md says to have been seen is what the records beside it say. */
+    /** What docs/records/gpu.md says to have been seen is what the records beside it say. */
     @Test
     void theDocumentedPageIsMadeOfTheRecordsInDocs() throws IOException {
         Path docs = Path.of("..", "docs");
         Path[] records = {};
-        if (Files.exists(docs.resolve("gpu-records"))) {
-            try (var files = Files.list(docs.resolve("gpu-records"))) {
+        if (Files.exists(docs.resolve("records/gpu-records"))) {
+            try (var files = Files.list(docs.resolve("records/gpu-records"))) {
                 records = files.filter(file -> file.toString().endsWith(".md"))
                         .sorted()
                         .toArray(Path[]::new);
@@ -305,8 +305,8 @@ class GpuCheckAgainTest {
 
         String page = machine.page(records).output();
 
-        assertThat(Files.readString(docs.resolve("gpu.md")))
-                .contains("<!-- seen: made by gpu-check.sh --page docs/gpu-records/*.md -->\n" + page
+        assertThat(Files.readString(docs.resolve("records/gpu.md")))
+                .contains("<!-- seen: made by gpu-check.sh --page docs/records/gpu-records/*.md -->\n" + page
                         + "<!-- end of seen -->");
     }
 }

@@ -42,9 +42,9 @@ class GpuCheckScriptIT {
         assertThat(form(written)).isEqualTo(form(documented()));
     }
 
-    /** The record that docs/gpu.md shows. */
+    /** The record that docs/records/gpu.md shows. */
     private static List<String> documented() throws IOException {
-        String page = Files.readString(Path.of("..", "docs", "gpu.md"));
+        String page = Files.readString(Path.of("..", "docs", "records", "gpu.md"));
         int begin = page.indexOf("````markdown\n") + "````markdown\n".length();
         return page.substring(begin, page.indexOf("\n````\n", begin)).lines().toList();
     }

@@ -70,7 +70,8 @@ class CifarOptionsTest {
                 .isEqualTo(parse(CifarPreset.quickInFlags()));
         assertThat(quick).isNotEqualTo(parse(""));
         assertThat(CifarFlags.all().getOption("preset").getDescription()).contains(CifarPreset.quickInFlags());
-        assertThat(Files.readString(Path.of("../docs/examples.md"))).contains("`" + CifarPreset.quickInFlags() + "`");
+        assertThat(Files.readString(Path.of("../docs/reference/examples.md")))
+                .contains("`" + CifarPreset.quickInFlags() + "`");
     }
 
     @Test

@@ -32,7 +32,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** Command lines of Horovod's MNIST example, as they stand on the page for those who come from it. */
 @Timeout(120)
 class HorovodMnistFlagsTest {
-    private static final Path PAGE = Path.of("..", "docs", "from-horovod.md");
+    private static final Path PAGE = Path.of("..", "docs", "how-to", "from-horovod.md");
     private static final Pattern LINE =
             Pattern.compile("\\| `(horovodrun [^`]*|mpirun [^`]*)pytorch_mnist\\.py([^`]*)` \\|");
     private static final List<String> HOROVODS_FLAGS = List.of(

@@ -142,7 +142,7 @@ class PageCommandsIT {
     }
 
     private static Set<String> table(String start) {
-        String page = Pages.read(Pages.docs("examples.md"));
+        String page = Pages.read(Pages.docs("reference/examples.md"));
         String table = page.substring(page.indexOf(start));
         return flags(table.substring(0, table.indexOf("\n\n")));
     }

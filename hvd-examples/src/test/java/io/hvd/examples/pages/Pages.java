@@ -18,11 +18,15 @@ final class Pages {
     static final Path README = ROOT.resolve("README.md");
 
     /** The pages whose command lines a reader can type on one machine, after a build. */
-    private static final List<String> WITH_COMMANDS =
-            List.of("README.md", "docs/tutorial.md", "docs/running.md", "docs/examples.md", "docs/timeline.md");
+    private static final List<String> WITH_COMMANDS = List.of(
+            "README.md",
+            "docs/tutorials/four-ranks.md",
+            "docs/how-to/running.md",
+            "docs/reference/examples.md",
+            "docs/how-to/timeline.md");
 
     /** A page that has its command lines in tables too, beside those of PyTorch. */
-    private static final String WITH_COMMANDS_IN_TABLES = "docs/from-pytorch.md";
+    private static final String WITH_COMMANDS_IN_TABLES = "docs/how-to/from-pytorch.md";
 
     private static final Pattern COMMAND_IN_TEXT =
             Pattern.compile("`((?:mpirun-scripts/|java -jar |srun [^`]*java -jar hvd)[^`]+)`");
@@ -32,9 +36,9 @@ final class Pages {
     private Pages() {}
 
     static List<Path> all() {
-        try (Stream<Path> docs = Files.list(ROOT.resolve("docs"))) {
+        try (Stream<Path> docs = Files.walk(ROOT.resolve("docs"))) {
             return Stream.concat(
-                            Stream.of(README),
+                            Stream.of(README, ROOT.resolve("CONTRIBUTING.md"), ROOT.resolve("CHANGELOG.md")),
                             docs.filter(page -> page.toString().endsWith(".md")).sorted())
                     .toList();
         } catch (IOException e) {
@@ -42,6 +46,7 @@ final class Pages {
         }
     }
 
+    /** A page such as reference/api.md. */
     static Path docs(String page) {
         return ROOT.resolve("docs").resolve(page);
     }

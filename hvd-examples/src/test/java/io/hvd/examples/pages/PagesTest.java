@@ -78,7 +78,7 @@ class PagesTest {
     void theCoordinatesAreThoseOfTheProjectThatTheBuildRuns() {
         String pom = withoutIndentation(Pages.read(OWN_TRAINER.resolve("pom.xml")));
 
-        assertThat(Pages.blocks(Pages.docs("api.md"), "xml"))
+        assertThat(Pages.blocks(Pages.docs("reference/api.md"), "xml"))
                 .isNotEmpty()
                 .allSatisfy(block -> assertThat(pom).contains(withoutIndentation(block)));
     }
@@ -119,7 +119,7 @@ class PagesTest {
         assertThat(messages)
                 .hasSize(4)
                 .allSatisfy(message -> assertShown(Pages.README, RankMismatchException.class, message));
-        assertShown(Pages.docs("failures.md"), RankMismatchException.class, messages.get(0));
+        assertShown(Pages.docs("how-to/failures.md"), RankMismatchException.class, messages.get(0));
     }
 
     /** The tutorial makes rank 2's first layer wider. */
@@ -137,7 +137,7 @@ class PagesTest {
 
         assertThat(messages)
                 .hasSize(4)
-                .allSatisfy(message -> assertShown(Pages.docs("tutorial.md"), HvdException.class, message));
+                .allSatisfy(message -> assertShown(Pages.docs("tutorials/four-ranks.md"), HvdException.class, message));
     }
 
     private static void assertShown(Path page, Class<? extends HvdException> type, String message) {
@@ -156,11 +156,12 @@ class PagesTest {
         String index = Pages.read(Pages.docs("README.md"));
         String site = Pages.read(Pages.ROOT.resolve("mpirun-scripts/site/mkdocs.yml"));
 
+        Path docs = Pages.ROOT.resolve("docs");
         assertThat(Pages.all())
-                .filteredOn(page -> !page.getFileName().toString().equals("README.md"))
+                .filteredOn(page -> page.startsWith(docs) && !page.equals(Pages.docs("README.md")))
                 .allSatisfy(page -> {
-                    assertThat(index).contains("](" + page.getFileName() + ")");
-                    assertThat(site).contains(": docs/" + page.getFileName() + "\n");
+                    assertThat(index).contains("](" + docs.relativize(page) + ")");
+                    assertThat(site).contains(": docs/" + docs.relativize(page) + "\n");
                 });
     }
 

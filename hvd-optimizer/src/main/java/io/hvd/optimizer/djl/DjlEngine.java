@@ -64,7 +64,8 @@ public final class DjlEngine {
                     ErrorId.INIT_FAILED,
                     "DJL's engine could not be loaded: " + root(e)
                             + ". Put pytorch-engine, pytorch-jni and pytorch-native-cpu of this platform on the class path"
-                            + " (docs/djl.md), or allow DJL to download what is missing with -D" + OFFLINE + "=false",
+                            + " (docs/tutorials/djl.md), or allow DJL to download what is missing with -D" + OFFLINE
+                            + "=false",
                     e);
         }
     }

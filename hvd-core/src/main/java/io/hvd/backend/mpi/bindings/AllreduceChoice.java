@@ -13,7 +13,7 @@ record AllreduceChoice(AllreduceAlgorithm asked, int hosts) {
     /**
      * The size from which on a ring was faster than MPI_Allreduce at 1 Gbit/s. Two ranks on each of two hosts, each of
      * which reduces its half with its partner, took 2.2 ms for halves of this size by the ring and 3.8 ms by MPI_Allreduce;
-     * smaller halves took the same time both ways (docs/benchmarks.md).
+     * smaller halves took the same time both ways (docs/records/benchmarks.md).
      */
     private static final long RING_BYTES = 128 << 10;
 

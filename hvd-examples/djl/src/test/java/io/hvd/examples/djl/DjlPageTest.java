@@ -11,7 +11,7 @@ import java.util.stream.Collectors;
 import org.apache.commons.cli.Option;
 import org.junit.jupiter.api.Test;
 
-/** What docs/djl.md says of versions, flags and code is what there is. */
+/** What docs/tutorials/djl.md says of versions, flags and code is what there is. */
 class DjlPageTest {
     private static final Path ROOT = Path.of("..", "..");
     private static final Pattern JOB = Pattern.compile("djl\\.jar (.+)");
@@ -25,7 +25,7 @@ class DjlPageTest {
     @Test
     void theTableOfFlagsHasAllOfThem() throws Exception {
         Set<String> shown = ROW_OF_FLAGS
-                .matcher(read("docs/djl.md"))
+                .matcher(read("docs/tutorials/djl.md"))
                 .results()
                 .flatMap(row -> FLAG.matcher(row.group(1)).results())
                 .map(flag -> flag.group(1))
@@ -39,7 +39,7 @@ class DjlPageTest {
 
     @Test
     void theCommandLinesAreUnderstood() throws Exception {
-        var jobs = JOB.matcher(read("docs/djl.md")).results().toList();
+        var jobs = JOB.matcher(read("docs/tutorials/djl.md")).results().toList();
         assertThat(jobs).hasSizeGreaterThan(2);
         for (var job : jobs) {
             assertThat(MnistFlags.from(job.group(1).split(" ")).epochs()).isPositive();
@@ -52,7 +52,7 @@ class DjlPageTest {
         String djl = pom.replaceAll("(?s).*<djl.version>(.+?)<.*", "$1");
         String torch = pom.replaceAll("(?s).*<djl-torch.version>(.+?)<.*", "$1");
 
-        assertThat(read("docs/djl.md"))
+        assertThat(read("docs/tutorials/djl.md"))
                 .contains("`ai.djl.pytorch:pytorch-engine` | " + djl + " |")
                 .contains("`ai.djl.pytorch:pytorch-jni` | " + torch + "-" + djl + " |")
                 .contains("classifier `linux-x86_64` | " + torch + " |");
@@ -62,7 +62,7 @@ class DjlPageTest {
     void theLineThatMakesItDistributedIsThatOfTheExample() throws Exception {
         String example = read("hvd-examples/djl/src/main/java/io/hvd/examples/djl/MnistTraining.java");
 
-        assertThat(read("docs/djl.md"))
+        assertThat(read("docs/tutorials/djl.md"))
                 .contains("= model.newTrainer(config);", "= DistributedTrainer.of(hvd, model, config);");
         assertThat(example).contains("model.newTrainer(config) : DistributedTrainer.of(hvd, model, config);");
     }
