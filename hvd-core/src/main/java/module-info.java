@@ -1,6 +1,6 @@
 /**
- * Collective training with MPI. The packages {@code io.hvd}, {@code io.hvd.error}, {@code io.hvd.tensor} and
- * {@code io.hvd.tensor.cuda} are the API; hvd's own modules see some of the others.
+ * Collective training with MPI. The packages {@code io.hvd}, {@code io.hvd.error}, {@code io.hvd.tensor},
+ * {@code io.hvd.tensor.cuda} and {@code io.hvd.junit} are the API; hvd's own modules see some of the others.
  */
 @SuppressWarnings({
     "module", // hvd's modules, which are built after this one
@@ -13,6 +13,7 @@ module io.hvd.core {
     requires static jcuda;
     requires static org.bytedeco.cuda;
     requires static org.bytedeco.javacpp;
+    requires static transitive org.junit.jupiter.api;
 
     uses io.hvd.spi.GpuDriver;
     uses io.hvd.spi.StartupHook;
@@ -22,6 +23,7 @@ module io.hvd.core {
 
     exports io.hvd;
     exports io.hvd.error;
+    exports io.hvd.junit;
     exports io.hvd.tensor;
     exports io.hvd.tensor.cuda;
     exports io.hvd.backend.cuda to

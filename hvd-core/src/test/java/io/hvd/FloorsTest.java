@@ -113,6 +113,14 @@ class FloorsTest {
                     LOG),
             // the API; what is installed it asks the back ends, and bytes that are to become objects it does not trust
             floor(FACADE, JOB, BUFFER, ENGINE, TIMELINE, MPI, NCCL, SPI, NET, TENSOR, ERROR, CONFIG, LOG),
+            // tests of users on several ranks
+            floor(
+                    "io.hvd.junit",
+                    FACADE,
+                    ERROR,
+                    "org.junit.jupiter.api.*",
+                    "org.junit.platform.commons.*",
+                    "org.opentest4j"),
             // floor 4
             floor(
                     "io.hvd.launch.*",

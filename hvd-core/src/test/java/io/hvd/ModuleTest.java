@@ -30,14 +30,15 @@ import org.junit.jupiter.api.Test;
  * the compiler checks, since its warnings are errors.
  */
 class ModuleTest {
-    private static final Set<String> API = Set.of("io.hvd", "io.hvd.error", "io.hvd.tensor", "io.hvd.tensor.cuda");
+    private static final Set<String> API =
+            Set.of("io.hvd", "io.hvd.error", "io.hvd.tensor", "io.hvd.tensor.cuda", "io.hvd.junit");
 
     private static final int MOST_TYPES_IN_THE_FACADE = 20;
     /** Other numbers than these are put here and into CONTRIBUTING.md on purpose, also smaller ones. */
-    private static final int PUBLIC_TYPES_OF_THE_API = 44;
+    private static final int PUBLIC_TYPES_OF_THE_API = 46;
 
-    private static final int PUBLIC_TYPES_SEEN_OUTSIDE = 115;
-    private static final int PUBLIC_TYPES = 153;
+    private static final int PUBLIC_TYPES_SEEN_OUTSIDE = 117;
+    private static final int PUBLIC_TYPES = 155;
 
     private static final Pattern MODULE_NAME = Pattern.compile("<Automatic-Module-Name>(.+)</Automatic-Module-Name>");
     private static final Pattern IMPORT = Pattern.compile("^import (?:static )?(io\\.hvd[.a-z]*)\\.[A-Z].*;");

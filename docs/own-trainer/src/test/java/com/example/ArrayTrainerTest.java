@@ -4,20 +4,18 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.hvd.Hvd;
-import java.util.List;
+import io.hvd.HvdContext;
+import io.hvd.junit.Ranks;
+import io.hvd.tensor.Tensor;
 import org.junit.jupiter.api.Test;
 
 class ArrayTrainerTest {
-    @Test
-    void threeRanksAsThreadsEndWithTheSameLine() {
-        List<float[]> lines = Hvd.spawn(3, ArrayTrainer::train);
+    @Ranks({1, 2, 3})
+    void allRanksEndWithTheSameLine(HvdContext hvd) {
+        float[] line = ArrayTrainer.train(hvd);
 
-        assertEquals(3, lines.size());
-        for (float[] line : lines) {
-            assertArrayEquals(lines.get(0), line);
-            assertArrayEquals(new float[] {3, 1}, line, 0.01f);
-        }
+        assertArrayEquals(new float[] {3, 1}, line, 0.01f);
+        assertArrayEquals(hvd.broadcast("line", Tensor.of(line), 0).toFloatArray(), line);
     }
 
     @Test

@@ -31,7 +31,7 @@ class PagesTest {
     @ParameterizedTest
     @MethodSource
     void javaCodeComesFromTheProjectThatTheBuildRuns(String block) throws IOException {
-        try (Stream<Path> files = Files.walk(OWN_TRAINER.resolve("src/main"))) {
+        try (Stream<Path> files = Files.walk(OWN_TRAINER.resolve("src"))) {
             assertThat(files.filter(Files::isRegularFile)
                             .map(Pages::read)
                             .map(PagesTest::withoutIndentation)
