@@ -149,6 +149,8 @@ status=0
 if ((status == 0)) && [[ -d $root/docs/own-trainer ]]; then
     "${maven[@]}" -f "$root/docs/own-trainer/pom.xml" verify || status=$?
 fi
-if ((status == 0)) && has mkdocs; then quietly "$scripts/site.sh" || status=$?; fi
+if ((status == 0)) && has mkdocs; then
+    if [[ $tier == everyday ]]; then quietly "$scripts/site.sh" --no-javadoc || status=$?; else quietly "$scripts/site.sh" || status=$?; fi
+fi
 say_what_was_not_run "$began"
 exit "$status"
