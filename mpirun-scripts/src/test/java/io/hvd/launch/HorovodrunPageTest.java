@@ -90,7 +90,8 @@ final class HorovodrunPageTest {
     void aTestNamesEveryFlag() throws IOException {
         String tests;
         try (Stream<Path> sources = Files.list(Path.of("src/test/java/io/hvd/launch"))) {
-            tests = sources.filter(source -> !source.endsWith("HorovodrunPageTest.java"))
+            tests = sources.filter(source -> source.toString().endsWith(".java"))
+                    .filter(source -> !source.endsWith("HorovodrunPageTest.java"))
                     .map(HorovodrunPageTest::read)
                     .collect(Collectors.joining());
         }
