@@ -436,8 +436,7 @@ final class ArchivesTest {
                 environment);
         var version = new MpiVersion(MpiVersion.Flavour.OPEN_MPI, 4, 1, "Open MPI 4.1.4");
         return JavaLine.of(settings.command(), environment)
-                .map(java ->
-                        ClassArchive.look(new Job(settings, machine, version, Map.of()), java, folder, home, starts))
+                .map(java -> ClassArchive.look(new Job(settings, machine, version), java, folder, home, starts))
                 .orElse(ClassArchive.none(""));
     }
 
