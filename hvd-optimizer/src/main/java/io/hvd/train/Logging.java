@@ -59,8 +59,8 @@ public final class Logging implements Callback {
     }
 
     /**
-     * Adds a line within the epoch after each so many steps, such as {@code epoch 2/10, step 150/600: loss 0.4231, learning rate 0.01,
-     * 31.2 steps/s, 14 s left}. The metrics are the first rank's own means since its last line, and the time is that of the epoch's steps.
+     * Adds a line within the epoch after each so many steps, such as {@code epoch 2/10, step 150/600: 14 s left, 31.2 steps/s,
+     * loss 0.4231, learning rate 0.01}. The metrics are the first rank's own means since its last line, and the time is that of the epoch's steps.
      */
     public Logging everySteps(int steps) {
         if (steps < 1) {
@@ -108,7 +108,7 @@ public final class Logging implements Callback {
     private static String bar(Training training) {
         int done = training.batches() == 0 ? BAR : (int) ((long) BAR * training.batch() / training.batches());
         return place(training) + " [" + "=".repeat(done) + " ".repeat(BAR - done) + "] " + training.batch() + "/"
-                + training.batches() + " ";
+                + training.batches() + ", ";
     }
 
     /** The line replaces the one before; the last one of an epoch stays. */
@@ -125,15 +125,19 @@ public final class Logging implements Callback {
         told = now;
         double seconds = (nanos.getAsLong() - begun) / NANOS;
         double left = seconds / training.batch() * (training.batches() - training.batch());
-        return figures(means, training)
-                + String.format(Locale.ROOT, "%.1f steps/s, %s left", training.batch() / seconds, duration(left));
+        return String.format(
+                Locale.ROOT,
+                "%s left, %.1f steps/s, %s",
+                duration(left),
+                training.batch() / seconds,
+                figures(means, training));
     }
 
     private static String figures(Map<String, Double> means, Training training) {
         String all = means.entrySet().stream()
                 .map(each -> String.format(Locale.ROOT, "%s %.4f, ", each.getKey(), each.getValue()))
                 .collect(Collectors.joining());
-        return all + "learning rate " + (float) training.optimizer().learningRate() + ", ";
+        return all + "learning rate " + (float) training.optimizer().learningRate();
     }
 
     /** To the second, in at most two units. */
@@ -157,7 +161,7 @@ public final class Logging implements Callback {
                 .collect(Collectors.toMap(
                         Map.Entry::getKey, each -> each.getValue().mean(), (one, two) -> one, TreeMap::new));
         out.accept(place(training) + ": " + figures(means, training)
-                + String.format(Locale.ROOT, "%.1f s", (nanos.getAsLong() - begun) / NANOS));
+                + String.format(Locale.ROOT, ", %.1f s", (nanos.getAsLong() - begun) / NANOS));
         if (done - 1 < warmUpEpochs && done >= warmUpEpochs) {
             float rate = (float) training.optimizer().learningRate();
             out.accept("epoch " + done + ": the warm-up has ended at learning rate " + rate);
