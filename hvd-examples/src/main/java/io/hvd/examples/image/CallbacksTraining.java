@@ -9,6 +9,7 @@ import io.hvd.examples.data.ImageSets;
 import io.hvd.examples.training.RunTotals;
 import io.hvd.examples.training.SeededModule;
 import io.hvd.examples.training.TorchDevice;
+import io.hvd.optimizer.Adadelta;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.torch.StateDict;
 import io.hvd.optimizer.torch.TorchBatch;
@@ -29,6 +30,7 @@ import io.hvd.train.TimeMeasure;
 import io.hvd.train.Training;
 import io.hvd.train.TrainingLoop;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Consumer;
 import org.bytedeco.javacpp.PointerScope;
@@ -47,6 +49,9 @@ final class CallbacksTraining {
     private final Consumer<String> out;
     private final TorchDevice device;
     private final ImageClassifier model;
+    /** Empty for Adam, which LibTorch has. */
+    private final Optional<ArrayWeights> arrays;
+
     private final DistributedOptimizer optimizer;
     private final Evaluator evaluator;
     private final RunTotals totals = new RunTotals();
@@ -60,9 +65,13 @@ final class CallbacksTraining {
         this.device = TorchDevice.of(hvd, options.cuda());
         this.model = device.onto(SeededModule.seeded(options.seed(), CallbacksNet::new));
         model.seedDropout(options.seed() + 1 + hvd.rank());
-        AdamOptions rate = new AdamOptions(options.schedule(hvd.size()).rate(0));
+        double rate = options.schedule(hvd.size()).rate(0);
+        this.arrays = options.adadelta() ? Optional.of(new ArrayWeights(model)) : Optional.empty();
         this.optimizer = DistributedOptimizer.wrap(
-                        new TorchOptimizer(new Adam(model.parameters(), rate), model.named_parameters()))
+                        arrays.isPresent()
+                                ? new Adadelta(arrays.get().parameters(), rate)
+                                : new TorchOptimizer(
+                                        new Adam(model.parameters(), new AdamOptions(rate)), model.named_parameters()))
                 .build();
         this.evaluator = new Evaluator(hvd, images, device, model, options.batchSize(), 0);
     }
@@ -105,9 +114,11 @@ final class CallbacksTraining {
         try (PointerScope scope = new PointerScope()) {
             model.train(true);
             optimizer.zeroGradients();
+            arrays.ifPresent(ArrayWeights::toModel);
             var output = model.forward(batch.fields().get(ImageTensors.IMAGES));
             var loss = nll_loss(output, batch.fields().get(ImageTensors.LABELS));
             TorchOptimizer.backward(loss);
+            arrays.ifPresent(ArrayWeights::takeGradients);
             optimizer.step();
             training.metrics().add("loss", loss.item_float() * (double) batch.size(), batch.size());
         }
@@ -117,6 +128,7 @@ final class CallbacksTraining {
 
     /** Each test image counts once, on one rank. */
     private void evaluate(Training training) {
+        arrays.ifPresent(ArrayWeights::toModel);
         evaluator.evaluate(batch -> {
             training.metrics().add(TEST_LOSS, batch.lossSum(), batch.samples());
             training.metrics().add("test accuracy", batch.top1(), batch.samples());

@@ -71,6 +71,29 @@ class MnistCallbacksTest {
         assertThat(all).containsExactly(1, 2, 3, 1, 2, 3, 1, 2);
     }
 
+    /** Horovod's example begins with the rate 1 for each rank. */
+    @Test
+    void adadeltaOnArraysTrainsTheModelAlikeOnAllRanks() throws Exception {
+        CallbacksOptions options =
+                parse("--optimizer adadelta --epochs 3 --steps 16 --batch-size 16 --warmup-epochs 0");
+        assertThat(options.schedule(2).rate(0)).isEqualTo(2);
+        var images = SyntheticDigits.sets(128, 30, 42);
+        List<Double> losses = new ArrayList<>();
+        List<Training> ends = Hvd.spawn(
+                2,
+                hvd -> new CallbacksTraining(hvd, options, images, line -> {
+                            if (line.matches("epoch ./3: loss .*")) {
+                                losses.add(Double.valueOf(line.replaceFirst("epoch ./3: loss ([^,]*),.*", "$1")));
+                            }
+                        })
+                        .run());
+
+        assertThat(losses).hasSize(3);
+        assertThat(losses.get(2)).isLessThan(0.8 * losses.get(0));
+        assertThat(ends.get(1).result("test loss")).isEqualTo(ends.get(0).result("test loss"));
+        assertThatThrownBy(() -> parse("--optimizer sgd")).hasMessageContaining("--optimizer is \"sgd\"");
+    }
+
     @Test
     void theRanksTrainWarmUpLowerTheRateOnAPlateauAndSave() throws Exception {
         Path file = folder.resolve("net");
