@@ -4,6 +4,7 @@ import io.hvd.config.HvdConfig;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.io.PrintStream;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
@@ -122,6 +123,7 @@ public final class Logging implements Callback {
     private String within(Training training) {
         EpochMetrics now = training.metrics().copy();
         Map<String, Double> means = now.since(told).means();
+        means.keySet().removeAll(List.of(TimeMeasure.STEP, TimeMeasure.DATA)); // the steps per second say that
         told = now;
         double seconds = (nanos.getAsLong() - begun) / NANOS;
         double left = seconds / training.batch() * (training.batches() - training.batch());

@@ -15,6 +15,7 @@ import org.apache.commons.cli.ParseException;
  *
  * @param adadelta as in Horovod's example, or else Adam
  * @param steps of an epoch, of all ranks together
+ * @param logInterval steps between two lines within an epoch; 0 for none
  * @param patience epochs without a better test loss before the rate becomes a tenth; 0 for never
  */
 record CallbacksOptions(
@@ -27,10 +28,12 @@ record CallbacksOptions(
         int patience,
         long seed,
         Optional<Path> checkpoint,
+        int logInterval,
+        RunFlags run,
         boolean cuda) {
     private static final int PLATEAU_PATIENCE = 10;
     private static final CallbacksOptions FULL =
-            new CallbacksOptions(24, 500, 128, false, 0.001, 3, 0, 42, Optional.empty(), false);
+            new CallbacksOptions(24, 500, 128, false, 0.001, 3, 0, 42, Optional.empty(), 0, RunFlags.NONE, false);
     private static final double ADADELTA_RATE = 1;
     private static final int QUICK_EPOCHS = 5;
     private static final int QUICK_STEPS = 20;
@@ -56,6 +59,11 @@ record CallbacksOptions(
                                 + "; default 0, never"))
                 .addOption(Flags.valued("seed", "seed of weights, order and dropout, default " + FULL.seed))
                 .addOption(Flags.valued("checkpoint", "file that rank 0 writes after each epoch"))
+                .addOption(
+                        Flags.valued(
+                                "log-interval",
+                                "steps between two lines of rank 0 within an epoch, or on a terminal a bar; default 0, neither"))
+                .addOption(RunFlags.flag())
                 .addOption(Flags.valued(
                         "preset",
                         "quick: --epochs " + QUICK_EPOCHS + " --steps " + QUICK_STEPS + ", unless they are given"))
@@ -78,6 +86,8 @@ record CallbacksOptions(
                 Flags.count(line, "plateau", 0, 0),
                 Flags.number(line, "seed", FULL.seed, Long.MIN_VALUE),
                 Flags.path(line, "checkpoint"),
+                Flags.count(line, "log-interval", FULL.logInterval, 0),
+                RunFlags.of(line, false),
                 TorchDevice.isCuda(line));
     }
 

@@ -29,6 +29,8 @@ import io.hvd.train.SaveCheckpoint;
 import io.hvd.train.TimeMeasure;
 import io.hvd.train.Training;
 import io.hvd.train.TrainingLoop;
+import io.hvd.train.log.LogScalars;
+import io.hvd.train.log.RunLog;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -42,6 +44,8 @@ final class CallbacksTraining {
     private static final String TEST_LOSS = "test loss";
     private static final int BATCHES_BETWEEN_CHECKS = 20;
     private static final double TENTH = 0.1;
+    /** Of the points of the curves within epochs. */
+    private static final int STEPS_BETWEEN_CURVES = 5;
 
     private final HvdContext hvd;
     private final CallbacksOptions options;
@@ -76,7 +80,18 @@ final class CallbacksTraining {
         this.evaluator = new Evaluator(hvd, images, device, model, options.batchSize(), 0);
     }
 
-    Training run() {
+    /** @throws Exception of the training, which the record of the run names if there is one */
+    Training run() throws Exception {
+        Optional<RunLog> opened = options.run().open(hvd, MnistCallbacksExample.NAME, 0);
+        if (opened.isEmpty()) {
+            return train(opened);
+        }
+        try (RunLog log = opened.get()) {
+            return log.during(() -> train(opened));
+        }
+    }
+
+    private Training train(Optional<RunLog> log) {
         int steps = options.steps(hvd.size());
         DistributedSampler sampler = DistributedSampler.builder(images.train().size(), hvd.size(), hvd.rank())
                 .seed(options.seed())
@@ -86,14 +101,14 @@ final class CallbacksTraining {
                 .batchSize(options.batchSize())
                 .on(options.cuda() ? hvd.device() : Device.CPU)
                 .build()) {
-            Training end = loop().run(options.epochs(), new EndlessBatches<>(loader, steps), steps, this::step);
+            Training end = loop(log).run(options.epochs(), new EndlessBatches<>(loader, steps), steps, this::step);
             totals.trained((System.nanoTime() - begun) / 1e9);
             printResult(end);
             return end;
         }
     }
 
-    private TrainingLoop loop() {
+    private TrainingLoop loop(Optional<RunLog> log) {
         LearningRate rate = new LearningRate(options.schedule(hvd.size()));
         if (options.patience() > 0) {
             rate.reducedOn(new Plateau(Goal.smallest(TEST_LOSS), TENTH, options.patience(), 0));
@@ -103,11 +118,18 @@ final class CallbacksTraining {
                 .with(rate)
                 .with(new DivergenceCheck(BATCHES_BETWEEN_CHECKS))
                 .with(new TimeMeasure())
-                .with(Logging.to(out).withWarmUp(options.warmUpEpochs()))
+                .with(logging().withWarmUp(options.warmUpEpochs()))
                 .with(new Memory(out))
                 .evaluation(this::evaluate);
+        log.ifPresent(record -> loop.with(new LogScalars(record, options.batchSize())
+                .everySteps(STEPS_BETWEEN_CURVES)
+                .withGradientNorm()));
         options.checkpoint().ifPresent(file -> loop.with(SaveCheckpoint.everyEpochs(1, file, this::checkpoint)));
         return loop;
+    }
+
+    private Logging logging() {
+        return options.logInterval() > 0 ? Logging.progress(options.logInterval()) : Logging.to(out);
     }
 
     private void step(TorchBatch batch, Training training) {

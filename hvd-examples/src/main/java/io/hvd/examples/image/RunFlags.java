@@ -20,6 +20,8 @@ import org.apache.commons.cli.ParseException;
  * @param given the flags of the command line and their values, for comparisons of runs
  */
 record RunFlags(Optional<Path> folder, boolean resumes, Map<String, String> given) {
+    static final RunFlags NONE = new RunFlags(Optional.empty(), false, Map.of());
+
     private static final String FOLDER = "run-dir";
     /** Horovod's ImageNet example names its folder of curves so. */
     private static final String HOROVODS = "log-dir";

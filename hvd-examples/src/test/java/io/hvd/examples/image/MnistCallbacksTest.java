@@ -10,6 +10,7 @@ import io.hvd.optimizer.torch.TorchRuntime;
 import io.hvd.optimizer.torch.TorchTensors;
 import io.hvd.train.Checkpoint;
 import io.hvd.train.Training;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Iterator;
@@ -92,6 +93,18 @@ class MnistCallbacksTest {
         assertThat(losses.get(2)).isLessThan(0.8 * losses.get(0));
         assertThat(ends.get(1).result("test loss")).isEqualTo(ends.get(0).result("test loss"));
         assertThatThrownBy(() -> parse("--optimizer sgd")).hasMessageContaining("--optimizer is \"sgd\"");
+    }
+
+    @Test
+    void itsRecordHasCurvesWithinTheEpochsAndHowItHasEnded() throws Exception {
+        Path run = folder.resolve("run");
+        CallbacksOptions options = parse("--epochs 1 --steps 10 --batch-size 8 --log-interval 2 --run-dir " + run);
+        var images = SyntheticDigits.sets(40, 10, 42);
+        Hvd.spawn(1, hvd -> new CallbacksTraining(hvd, options, images, line -> {}).run());
+
+        assertThat(Files.readString(run.resolve("scalars.csv")))
+                .contains(",5,steps/gradient norm,", ",10,steps/loss,", ",5,steps/learning rate,");
+        assertThat(Files.readString(run.resolve("run.json"))).contains("\"why\": \"finished\"");
     }
 
     @Test
