@@ -39,8 +39,7 @@ class ResumedEpochTest {
 
     /** How a rank's samples become batches. */
     /** @param balanced whether the samples are dealt by their complexity */
-    private record Data(
-            int samples, int batch, boolean dropLast, boolean padded, UnevenSteps even, boolean balanced) {
+    private record Data(int samples, int batch, boolean dropLast, boolean padded, UnevenSteps even, boolean balanced) {
         Data(int samples, int batch, boolean dropLast, boolean padded, UnevenSteps even) {
             this(samples, batch, dropLast, padded, even, false);
         }
