@@ -131,6 +131,24 @@ class AmpOptimizerTest {
     }
 
     @Test
+    void aNormThatNothingClipsIsMeasuredForTheNextStepAlone() {
+        Hvd.spawn(2, hvd -> {
+            AmpOptimizerTest mine = new AmpOptimizerTest();
+            AmpOptimizer amp = mine.amp().build();
+            for (double expected : new double[] {Double.NaN, 5, Double.NaN}) {
+                if (expected == 5) {
+                    amp.measureGradientNorm();
+                }
+                amp.zeroGradients();
+                mine.backward(amp, hvd.rank() == 0 ? 6 : 0, hvd.rank() == 0 ? 8 : 0);
+                amp.step();
+                assertThat(amp.lastGradientNorm()).isEqualTo(Double.valueOf(expected));
+            }
+            return null;
+        });
+    }
+
+    @Test
     void gradientsBelowTheNormStayAsTheyAreAndADisabledScalerClipsToo() {
         Hvd.spawn(2, hvd -> {
             AmpOptimizerTest mine = new AmpOptimizerTest();
