@@ -147,7 +147,7 @@ began=$(date +%s)
 status=0
 "${maven[@]}" -f "$root/pom.xml" install "$@" || status=$?
 if ((status == 0)) && [[ -d $root/docs/own-trainer ]]; then
-    "${maven[@]}" -f "$root/docs/own-trainer/pom.xml" verify || status=$?
+    "${maven[@]}" -f "$root/docs/own-trainer/pom.xml" -Pone-jar verify || status=$?
 fi
 if ((status == 0)) && has mkdocs; then
     if [[ $tier == everyday ]]; then quietly "$scripts/site.sh" --no-javadoc || status=$?; else quietly "$scripts/site.sh" || status=$?; fi

@@ -19,6 +19,15 @@ import java.util.List;
  * has been closed. Inside {@link #spawn} they also throw it on a thread of a {@link java.util.concurrent.ForkJoinPool}
  * or {@link java.util.concurrent.ThreadPoolExecutor}, such as one of a parallel stream: it works for whichever rank
  * gives it work. Code that runs there uses the {@link HvdContext} that the body was given.
+ *
+ * <pre>{@code
+ * try (HvdContext hvd = Hvd.init()) {
+ *     Tensor mean = hvd.allreduce("loss", Tensor.of(loss));
+ *     if (hvd.rank() == 0) {
+ *         System.out.println("mean of " + hvd.size() + " ranks: " + mean.item());
+ *     }
+ * }
+ * }</pre>
  */
 public final class Hvd {
     private static final RankThreads.Bound<HvdContext> BOUND = new RankThreads.Bound<>();
@@ -33,6 +42,12 @@ public final class Hvd {
      * HvdContext}). Without a launcher, this process is a job of one rank. A further call
      * returns the open context.
      *
+     * <pre>{@code
+     * try (HvdContext hvd = Hvd.init()) { // horovodrun -np 4 java ...
+     *     train(hvd);
+     * }
+     * }</pre>
+     *
      * @throws HvdException if the ranks do not find each other, or their settings are wrong or differ
      */
     public static HvdContext init() {
@@ -42,13 +57,24 @@ public final class Hvd {
     /**
      * Joins a job of only some of the world's ranks. Each of these ranks makes this call; the other ranks make none.
      *
+     * <pre>{@code
+     * HvdContext hvd = Hvd.init(List.of(2, 0)); // on world ranks 2 and 0 alone; world rank 2 is rank 0 now
+     * }</pre>
+     *
      * @param ranks world ranks in their new order; an empty list means all ranks
      */
     public static HvdContext init(List<Integer> ranks) {
         return init(InitOptions.standard().withRanks(ranks));
     }
 
-    /** Joins the job with options, such as a choice of ranks or process sets that exist from the start. */
+    /**
+     * Joins the job with options, such as a choice of ranks or process sets that exist from the start.
+     *
+     * <pre>{@code
+     * var hvd = Hvd.init(InitOptions.standard().withProcessSets(List.of(List.of(0, 1), List.of(2, 3))));
+     * ProcessSet first = hvd.processSet(1); // number 0 is the set of all ranks
+     * }</pre>
+     */
     public static synchronized HvdContext init(InitOptions options) {
         requireCertain("Hvd.init()");
         HvdContext current = currentOrNull();
@@ -81,6 +107,10 @@ public final class Hvd {
      * interrupt is left behind after two seconds, as a daemon thread, and the error says where it is. Under a launcher
      * all processes of the job end, as after a body that throws. For an end that all ranks agree on let the
      * ranks share a flag in an allreduce.
+     *
+     * <pre>{@code
+     * List<Double> losses = Hvd.spawn(4, hvd -> train(hvd)); // four ranks, one result each
+     * }</pre>
      *
      * @return the results of this JVM's bodies, in the order of their ranks
      * @throws HvdException if a body threw; the first failure in time is the cause, later ones are suppressed. It is also
@@ -120,7 +150,15 @@ public final class Hvd {
         };
     }
 
-    /** Leaves the job in order, so that {@link #init()} may be called again. Every rank must call it. */
+    /**
+     * Leaves the job in order, so that {@link #init()} may be called again. Every rank must call it.
+     *
+     * <pre>{@code
+     * HvdContext first = Hvd.init();
+     * Hvd.shutdown();
+     * HvdContext second = Hvd.init(); // close() in place of shutdown() would not allow this
+     * }</pre>
+     */
     public static void shutdown() {
         requireCertain("Hvd.shutdown()");
         HvdContext current = currentOrNull();
@@ -135,6 +173,13 @@ public final class Hvd {
      * mistake in the program's flags. It may be called at any time, even before {@link #init()}. It is enough if one
      * rank calls it, before the other ranks end. Without horovodrun it does nothing.
      *
+     * <pre>{@code
+     * if (!Files.exists(data)) {
+     *     Hvd.recordFailure("there is no file " + data, 2);
+     *     System.exit(2);
+     * }
+     * }</pre>
+     *
      * @param reason a sentence for the user
      * @param exitCode the exit code with which the process is about to end
      */
@@ -143,34 +188,75 @@ public final class Hvd {
         ProcessJob.recordFailure(reason, exitCode, current == null ? null : current.membership());
     }
 
-    /** Whether the calling thread, or else the process, has a context that is open. */
+    /**
+     * Whether the calling thread, or else the process, has a context that is open.
+     *
+     * <pre>{@code
+     * int rank = Hvd.isInitialized() ? Hvd.rank() : 0; // in code that also runs alone
+     * }</pre>
+     */
     public static boolean isInitialized() {
         HvdContext current = currentOrNull();
         return current != null && current.isOpen();
     }
 
-    /** Says what hvd can use on this machine. It may be called at any time. */
+    /**
+     * Says what hvd can use on this machine. It may be called at any time.
+     *
+     * <pre>{@code
+     * System.out.println(Hvd.capabilities());
+     * }</pre>
+     */
     public static Capabilities capabilities() {
         HvdContext current = currentOrNull();
         return Capabilities.look(current == null ? "" : current.backend());
     }
 
-    /** The current context. */
+    /**
+     * The current context.
+     *
+     * <pre>{@code
+     * Hvd.context().barrier();
+     * }</pre>
+     */
     public static HvdContext context() {
         return current("Hvd.context()");
     }
 
-    /** The number of this rank in the job, counted from 0. */
+    /**
+     * The number of this rank in the job, counted from 0.
+     *
+     * <pre>{@code
+     * if (Hvd.rank() == 0) {
+     *     System.out.println("one line for all ranks");
+     * }
+     * }</pre>
+     */
     public static int rank() {
         return current("Hvd.rank()").rank();
     }
 
-    /** The number of ranks of the job. */
+    /**
+     * The number of ranks of the job.
+     *
+     * <pre>{@code
+     * optimizer.learningRate(0.01 * Hvd.size());
+     * }</pre>
+     */
     public static int size() {
         return current("Hvd.size()").size();
     }
 
-    /** The number of this rank among those of its host, counted from 0. */
+    /**
+     * The number of this rank among those of its host, counted from 0.
+     *
+     * <pre>{@code
+     * if (Hvd.localRank() == 0) {
+     *     unpack(data); // once on each host
+     * }
+     * Hvd.context().barrier();
+     * }</pre>
+     */
     public static int localRank() {
         return current("Hvd.localRank()").localRank();
     }
@@ -190,7 +276,13 @@ public final class Hvd {
         return current("Hvd.crossSize()").crossSize();
     }
 
-    /** The device of this rank: its first GPU, or the CPU. */
+    /**
+     * The device of this rank: its first GPU, or the CPU.
+     *
+     * <pre>{@code
+     * System.out.println("rank " + Hvd.rank() + " computes on " + Hvd.device());
+     * }</pre>
+     */
     public static Device device() {
         return current("Hvd.device()").device();
     }

@@ -26,6 +26,14 @@ import java.util.stream.IntStream;
  * call goes on to its result or its error, and leaves the thread interrupted, so that the program can see it afterwards.
  * Waiting calls end with the job, which ends by a failure, by a limit, or by an interrupt of the thread that has called
  * {@link Hvd#spawn}.
+ *
+ * <pre>{@code
+ * try (HvdContext hvd = Hvd.init()) {
+ *     var sampler = new DistributedSampler(samples, hvd.size(), hvd.rank());
+ *     hvd.broadcastParameters(parameters, 0);
+ *     hvd.barrier();
+ * }
+ * }</pre>
  */
 public final class HvdContext extends ProcessSet implements AutoCloseable {
     private final Topology topology;
@@ -89,7 +97,13 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
         return membership().devices();
     }
 
-    /** Says in a few words which back end is in use and why it was chosen. */
+    /**
+     * Says in a few words which back end is in use and why it was chosen.
+     *
+     * <pre>{@code
+     * System.out.println(hvd.backend()); // such as: local (one rank)
+     * }</pre>
+     */
     public String backend() {
         return membership().description();
     }
@@ -103,6 +117,12 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
      * Announces long work of this rank, such as an evaluation. Until the phase is closed or its time is used up, other
      * ranks that wait for this one give no warning, and their waiting does not count towards a hang. Close the phase
      * when the work is done.
+     *
+     * <pre>{@code
+     * try (Phase phase = hvd.phase("evaluation", Duration.ofMinutes(20))) {
+     *     evaluate(model); // the other ranks wait meanwhile
+     * }
+     * }</pre>
      *
      * @param what the name of the work, for the report if it takes longer than expected
      * @param atMost the longest time that the work is expected to take
@@ -136,6 +156,13 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
      * each other. It needs {@link InitOptions#withDynamicProcessSets()} or {@code HOROVOD_DYNAMIC_PROCESS_SETS=1}. Pass
      * sets that are known from the start to {@link Hvd#init(InitOptions)}.
      *
+     * <pre>{@code
+     * ProcessSet even = hvd.addProcessSet(List.of(0, 2));
+     * if (even.included()) {
+     *     Tensor mean = even.allreduce("loss", loss);
+     * }
+     * }</pre>
+     *
      * @param ranks global ranks of the members
      * @throws HvdException if a rank is named twice or does not exist, or a set of these ranks exists already
      */
@@ -161,6 +188,12 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
     /**
      * Starts a timeline of all ranks from this call on. Every rank must call it. It needs {@code
      * HOROVOD_TIMELINE=DYNAMIC}; for a timeline of the whole run, put the name of the file into that variable instead.
+     *
+     * <pre>{@code
+     * hvd.startTimeline(Path.of("timeline.json"), false);
+     * train(hvd);
+     * hvd.stopTimeline();
+     * }</pre>
      *
      * @param file file in Chrome's trace format, which rank 0 writes; an existing file is replaced. If rank 0 cannot
      *     open it, an error is logged and the training goes on
@@ -190,6 +223,10 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
      * HOROVOD_HIERARCHICAL_ALLREDUCE}. A job that is started with them begins where this one
      * is. All ranks change them between the same two operations; a rank that asks while another is ahead may see the
      * values before.
+     *
+     * <pre>{@code
+     * hvd.tunedSettings().forEach((variable, value) -> System.out.println(variable + "=" + value));
+     * }</pre>
      *
      * @throws io.hvd.error.NotInitialisedException if this rank has left the job
      */
@@ -252,6 +289,10 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
      * What hvd has of direct buffers, mapped files, pinned and GPU memory, by owner. Memory of direct buffers counts until the
      * garbage collector has taken it. {@code HVD_MAX_BUFFER_BYTES} limits it, and with {@code HVD_BUFFER_SITES=1} closing the
      * context lists what somebody still holds.
+     *
+     * <pre>{@code
+     * System.out.println(hvd.memory()); // a table by owner
+     * }</pre>
      */
     public Memory memory() {
         return new Memory(BufferLedger.PROCESS.uses().stream()

@@ -104,6 +104,11 @@ public class ProcessSet {
     /**
      * Averages a tensor over the ranks. The input is left unchanged.
      *
+     * <pre>{@code
+     * Tensor mean = hvd.allreduce("loss", Tensor.of(loss));
+     * float everywhere = mean.item();
+     * }</pre>
+     *
      * @param tensor has one shape and type on all ranks
      * @return a new tensor of that shape and type
      */
@@ -112,18 +117,40 @@ public class ProcessSet {
         return allreduce(name, tensor, AllreduceOptions.average());
     }
 
-    /** Reduces a tensor over the ranks into a new tensor of the same shape and type, and waits for the result. */
+    /**
+     * Reduces a tensor over the ranks into a new tensor of the same shape and type, and waits for the result.
+     *
+     * <pre>{@code
+     * Tensor sum = hvd.allreduce("counts", counts, AllreduceOptions.sum());
+     * Tensor most = hvd.allreduce("most", counts, AllreduceOptions.of(ReduceOp.MAX));
+     * }</pre>
+     */
     @CheckReturnValue
     public Tensor allreduce(String name, Tensor tensor, AllreduceOptions options) {
         return reductions.allreducing(name, tensor, options, true).synchronize();
     }
 
-    /** Starts an allreduce into a new tensor of the same shape and type. */
+    /**
+     * Starts an allreduce into a new tensor of the same shape and type.
+     *
+     * <pre>{@code
+     * Handle handle = hvd.allreduceAsync("loss", loss, AllreduceOptions.average());
+     * computeSomethingElse();
+     * Tensor mean = handle.synchronize();
+     * }</pre>
+     */
     public Handle allreduceAsync(String name, Tensor tensor, AllreduceOptions options) {
         return reductions.allreducing(name, tensor, options, false);
     }
 
-    /** Reduces a tensor over the ranks, overwrites it with the result, and returns it. */
+    /**
+     * Reduces a tensor over the ranks, overwrites it with the result, and returns it.
+     *
+     * <pre>{@code
+     * float[] gradient = {1, 2, 3};
+     * hvd.allreduceInPlace("gradient", Tensor.of(gradient), AllreduceOptions.average()); // the array has the average now
+     * }</pre>
+     */
     public Tensor allreduceInPlace(String name, Tensor tensor, AllreduceOptions options) {
         return reductions.allreducing(name, tensor, tensor, options, true).synchronize();
     }
@@ -233,6 +260,11 @@ public class ProcessSet {
      * Concatenates the ranks' tensors along the first dimension, in the order of the ranks. Only the first dimension
      * may differ between ranks.
      *
+     * <pre>{@code
+     * Tensor mine = Tensor.of(new float[hvd.rank() + 1]);
+     * Tensor all = hvd.allgather("parts", mine); // with 4 ranks 1 + 2 + 3 + 4 elements
+     * }</pre>
+     *
      * @return the concatenation, as a new tensor on every rank
      * @throws HvdException if the tensor is a scalar
      */
@@ -279,6 +311,10 @@ public class ProcessSet {
     /**
      * Copies the root's tensor into a new tensor on every rank.
      *
+     * <pre>{@code
+     * Tensor seed = hvd.broadcast("seed", Tensor.of(System.nanoTime()), 0); // rank 0's, on every rank
+     * }</pre>
+     *
      * @param tensor has one shape and type on all ranks; only the root's elements are read
      * @param root global rank of the root
      */
@@ -322,6 +358,11 @@ public class ProcessSet {
     /**
      * Sends a part of the tensor's rows to every rank; the parts may differ in length.
      *
+     * <pre>{@code
+     * // with two ranks: one row for rank 0, two rows for rank 1
+     * AlltoallResult received = hvd.alltoall("rows", threeRows, 1, 2);
+     * }</pre>
+     *
      * @param splits the number of rows for each member; their sum is at most the tensor's first dimension
      */
     @CheckReturnValue
@@ -337,6 +378,10 @@ public class ProcessSet {
     /**
      * Reduces a tensor over the ranks and gives each rank its share of the rows of the result. If the number of rows is
      * not a multiple of {@link #size()}, the first ranks get one row more than the others.
+     *
+     * <pre>{@code
+     * Tensor mine = hvd.reducescatter("rows", rows, AllreduceOptions.sum());
+     * }</pre>
      *
      * @param options the operation must be SUM or AVERAGE
      * @return this rank's rows, as a new tensor
@@ -403,6 +448,14 @@ public class ProcessSet {
 
     /**
      * Sends a tensor to another rank, which must call {@link #receive} with this tag, and waits until it has arrived.
+     *
+     * <pre>{@code
+     * if (hvd.rank() == 0) {
+     *     hvd.send(activations, 1, 7);
+     * } else if (hvd.rank() == 1) {
+     *     hvd.receive(activations, 0, 7);
+     * }
+     * }</pre>
      */
     public void send(Tensor tensor, int to, int tag) {
         sendAsync(tensor, to, tag).synchronize();
@@ -423,7 +476,16 @@ public class ProcessSet {
         return movements.receiving(tensor, from, tag);
     }
 
-    /** Waits until every member has called it. */
+    /**
+     * Waits until every member has called it.
+     *
+     * <pre>{@code
+     * if (hvd.localRank() == 0) {
+     *     makeFiles();
+     * }
+     * hvd.barrier(); // now the files are there
+     * }</pre>
+     */
     public void barrier() {
         barrierAsync().synchronize();
     }
@@ -436,6 +498,10 @@ public class ProcessSet {
     /**
      * Waits until every member has called it, but not for ever. The limit holds only while no other operation of this
      * rank or of rank 0 waits for the missing ranks.
+     *
+     * <pre>{@code
+     * hvd.monitoredBarrier(Duration.ofSeconds(30));
+     * }</pre>
      *
      * @param atMost the limit, at least a millisecond, counted from the first rank's call
      * @throws io.hvd.error.BarrierTimeoutException on all ranks, including those that call later, if some ranks have
@@ -453,6 +519,13 @@ public class ProcessSet {
      * Tells the other ranks that this rank has run out of data, and waits until all ranks have called it. Until then
      * the other ranks reduce without this one, and averages are still divided by the number of all ranks. Collectives
      * other than allreduce and barrier fail meanwhile.
+     *
+     * <pre>{@code
+     * for (Batch batch : mine) { // ranks may have different numbers of batches
+     *     train(batch);
+     * }
+     * int last = hvd.join();
+     * }</pre>
      *
      * @return the rank that joined last, which has seen the most data
      */
@@ -484,6 +557,10 @@ public class ProcessSet {
     /**
      * Gives every rank the root's object. Two broadcasts carry it: one of its size, one of its bytes.
      *
+     * <pre>{@code
+     * String run = hvd.broadcastObject("run", name, ObjectCodec.utf8(), 0);
+     * }</pre>
+     *
      * @param value the object of the root; it is ignored on the other ranks
      * @return the root's object as decoded from its bytes, on the root too
      */
@@ -497,7 +574,13 @@ public class ProcessSet {
         return codec.decode(bytes);
     }
 
-    /** Gives every rank the objects of all ranks, in the order of the ranks. */
+    /**
+     * Gives every rank the objects of all ranks, in the order of the ranks.
+     *
+     * <pre>{@code
+     * List<String> hosts = hvd.allgatherObject("host", myHost, ObjectCodec.utf8());
+     * }</pre>
+     */
     @CheckReturnValue
     public <T> List<T> allgatherObject(String name, T value, ObjectCodec<T> codec) {
         String base = calls.nameOr(name, "allgather_object");
@@ -518,6 +601,10 @@ public class ProcessSet {
     /**
      * Overwrites every rank's parameters with the root's, after checking that all ranks have the same
      * parameters: number, names, types and shapes.
+     *
+     * <pre>{@code
+     * hvd.broadcastParameters(TorchTensors.state(model), 0);
+     * }</pre>
      *
      * @param parameters the parameters by name; include buffers such as running statistics
      * @throws HvdException that names the first parameter that differs, and the ranks

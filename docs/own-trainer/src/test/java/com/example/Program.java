@@ -27,6 +27,12 @@ final class Program {
         return run(List.of(JAVA, "-jar", jar.toString()));
     }
 
+    static String jarUnderMpirun(int ranks, Path jar) throws Exception {
+        List<String> command = java("io.hvd.launch.Horovodrun", "-np", String.valueOf(ranks));
+        command.addAll(List.of(JAVA, "-jar", jar.toString()));
+        return run(command);
+    }
+
     /** Under mpirun, through the launcher in hvd-launch, which knows what mpirun needs on this machine. */
     static String underMpirun(int ranks, Class<?> main, String... args) throws Exception {
         List<String> command = java("io.hvd.launch.Horovodrun", "-np", String.valueOf(ranks));

@@ -30,6 +30,16 @@ import org.slf4j.LoggerFactory;
  * they travel. After {@link #synchronize()} they are the averages, which it may change.
  *
  * <p>Only one thread at a time may use it; backward may run on another thread.
+ *
+ * <pre>{@code
+ * var optimizer = DistributedOptimizer.wrap(new TorchOptimizer(adam, model.named_parameters())).build();
+ * optimizer.broadcastParameters(0);
+ * for (Batch batch : loader) {
+ *     optimizer.zeroGradients();
+ *     loss(model, batch).backward();
+ *     optimizer.step();
+ * }
+ * }</pre>
  */
 public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(DistributedOptimizer.class);
@@ -136,6 +146,13 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
 
     /**
      * Begins to wrap an optimizer; unless the builder is told otherwise, gradients are averaged in the current context.
+     *
+     * <pre>{@code
+     * var optimizer = DistributedOptimizer.wrap(new Sgd(parameters, 0.1))
+     *         .compression(Compression.FP16)
+     *         .clipGradientNorm(1)
+     *         .build();
+     * }</pre>
      */
     public static DistributedOptimizerBuilder wrap(Optimizer inner) {
         return new DistributedOptimizerBuilder(inner);

@@ -15,7 +15,18 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.function.Predicate;
 
-/** Settings of a {@link DistributedOptimizer}. All ranks must choose the same settings. */
+/**
+ * Settings of a {@link DistributedOptimizer}. All ranks must choose the same settings.
+ *
+ * <pre>{@code
+ * DistributedOptimizer optimizer = DistributedOptimizer.wrap(inner)
+ *         .compression(Compression.BF16)
+ *         .backwardPassesPerStep(4)
+ *         .localReduction(LocalReduction.MEAN)
+ *         .clipGradientNorm(1)
+ *         .build();
+ * }</pre>
+ */
 public final class DistributedOptimizerBuilder {
     // OptimizerParts reads the fields, and makes an optimizer of them.
     final Optimizer inner;
@@ -74,13 +85,23 @@ public final class DistributedOptimizerBuilder {
      * Averages over some of the ranks. On the other ranks, {@link DistributedOptimizer#synchronize()} exchanges
      * nothing and {@link DistributedOptimizer#step()} uses the rank's own gradients. It may come before or after
      * {@link #context}, whose set it must then be.
+     *
+     * <pre>{@code
+     * DistributedOptimizer.wrap(inner).processSet(hvd.processSet(1)).build();
+     * }</pre>
      */
     public DistributedOptimizerBuilder processSet(ProcessSet ranks) {
         this.set = Objects.requireNonNull(ranks, "process set");
         return this;
     }
 
-    /** Sets the type in which floating-point gradients travel. It has no effect with one rank. */
+    /**
+     * Sets the type in which floating-point gradients travel. It has no effect with one rank.
+     *
+     * <pre>{@code
+     * DistributedOptimizer.wrap(inner).compression(Compression.AUTO).build(); // BF16 if there are several hosts
+     * }</pre>
+     */
     public DistributedOptimizerBuilder compression(Compression kind) {
         this.compression = kind;
         return this;
@@ -89,6 +110,10 @@ public final class DistributedOptimizerBuilder {
     /**
      * Has gradients that travel as float16 scaled into that format's range; for {@link Compression#FP16} and parameters in the host's memory. The
      * default is not to. It costs two passes over the gradients in every step.
+     *
+     * <pre>{@code
+     * DistributedOptimizer.wrap(inner).compression(Compression.FP16).rangeControl(RangeControl.every(500)).build();
+     * }</pre>
      */
     public DistributedOptimizerBuilder rangeControl(RangeControl control) {
         this.rangeControl = Objects.requireNonNull(control, "range control");
@@ -99,6 +124,10 @@ public final class DistributedOptimizerBuilder {
      * Sets the operation that combines gradients, AVERAGE (the default) or SUM; or ADASUM, with which every rank steps by its own
      * gradients, and {@link Adasum} combines how far the parameters have moved. It wants parameters in the host's memory, a
      * number of ranks that is a power of two, and a learning rate that is not multiplied by that number.
+     *
+     * <pre>{@code
+     * DistributedOptimizer.wrap(inner).op(ReduceOp.SUM).build();
+     * }</pre>
      */
     public DistributedOptimizerBuilder op(ReduceOp reduceOp) {
         this.op = reduceOp;
@@ -116,6 +145,14 @@ public final class DistributedOptimizerBuilder {
 
     /**
      * Sets the number of backward passes whose gradients this rank combines before they travel; the default is 1.
+     *
+     * <pre>{@code
+     * optimizer.zeroGradients();
+     * for (Batch part : fourParts) {
+     *     loss(model, part).backward();
+     * }
+     * optimizer.step();
+     * }</pre>
      */
     public DistributedOptimizerBuilder backwardPassesPerStep(int count) {
         OptimizerCheck.requirePasses(count);
@@ -133,6 +170,13 @@ public final class DistributedOptimizerBuilder {
      * Averages over the samples of all ranks instead of over the ranks, so that batches of different sizes count alike per
      * sample. Before each backward pass every rank calls {@link DistributedOptimizer#batchSize}; each gradient is that of a
      * mean over these samples. {@link #localReduction} then means nothing: passes count by their samples too.
+     *
+     * <pre>{@code
+     * optimizer.zeroGradients();
+     * optimizer.batchSize(batch.size());
+     * meanLoss(model, batch).backward();
+     * optimizer.step();
+     * }</pre>
      */
     public DistributedOptimizerBuilder weightByBatchSize() {
         this.weighted = true;
@@ -159,6 +203,10 @@ public final class DistributedOptimizerBuilder {
 
     /**
      * Names the parameters whose gradients travel together; those that no group names travel alone.
+     *
+     * <pre>{@code
+     * DistributedOptimizer.wrap(inner).groups(List.of(List.of("fc1.weight", "fc1.bias"))).build();
+     * }</pre>
      *
      * @param names of the parameters of each group
      */
@@ -190,6 +238,11 @@ public final class DistributedOptimizerBuilder {
      * a process set's first optimizer is {@code gradient}, and further ones get a number; all ranks build them in one order,
      * which they compare in the first step. Optimizers whose parameters have the same names need a prefix each, unless their first
      * backward comes in one order on all ranks.
+     *
+     * <pre>{@code
+     * var ofGenerator = DistributedOptimizer.wrap(first).scope("generator").build();
+     * var ofDiscriminator = DistributedOptimizer.wrap(second).scope("discriminator").build();
+     * }</pre>
      */
     public DistributedOptimizerBuilder scope(String prefix) {
         this.scopeName = Objects.requireNonNull(prefix, "scope");
@@ -201,6 +254,10 @@ public final class DistributedOptimizerBuilder {
      * and their values are neither broadcast nor compared. Their names, number and shapes may differ between the ranks. The
      * optimizer's state is each rank's own then, so {@code broadcastOptimizerState} and {@code join} of the optimizer are refused.
      * Their gradients are multiplied by 1/size, this rank's part of the average; see {@link #scaleLocalGradients}.
+     *
+     * <pre>{@code
+     * DistributedOptimizer.wrap(inner).localParameters(List.of("embedding.weight")).build();
+     * }</pre>
      */
     public DistributedOptimizerBuilder localParameters(Collection<String> names) {
         this.local = new LocalParameters(Set.copyOf(names), local == LocalParameters.NONE || local.scaled());
@@ -253,6 +310,13 @@ public final class DistributedOptimizerBuilder {
      * Sets when and how the {@link #buffers} of all ranks become the same; the default is never. While a rank has joined, a
      * broadcast of buffers fails on all ranks, and so does their mean if a buffer is of integers. When {@code join()} is over, all
      * ranks count their steps from 0, whatever number each has made; the comparison of parameters does so too.
+     *
+     * <pre>{@code
+     * DistributedOptimizer.wrap(inner)
+     *         .buffers(TorchTensors.buffers(model))
+     *         .broadcastBuffers(BufferSync.everySteps(10))
+     *         .build();
+     * }</pre>
      */
     public DistributedOptimizerBuilder broadcastBuffers(BufferSync how) {
         this.bufferSync = Objects.requireNonNull(how, "buffer sync");
@@ -284,6 +348,10 @@ public final class DistributedOptimizerBuilder {
      * the parameter, the ranks it comes from and the step. The default is {@code HVD_REFUSE_NON_FINITE}. It costs a pass over the averaged gradients, and for
      * optimizers on arrays another one before they travel. Beside a loss scale, where such gradients are normal and their step is
      * skipped, it throws only if they are found at a scale of 1 or less.
+     *
+     * <pre>{@code
+     * DistributedOptimizer.wrap(inner).refuseNonFinite(true).build();
+     * }</pre>
      */
     public DistributedOptimizerBuilder refuseNonFinite(boolean refuse) {
         this.refuseNonFinite = refuse;

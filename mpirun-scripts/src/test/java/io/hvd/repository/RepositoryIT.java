@@ -101,6 +101,14 @@ class RepositoryIT {
     }
 
     @Test
+    void gradleBuildsATrainerForLibTorch() throws Exception {
+        assumeThat(Path.of("/usr/bin/gradle")).as("apt-get install gradle").isExecutable();
+        Path trainer = copy(ROOT.resolve("docs/own-trainer"), folder.resolve("torch"));
+        run(trainer, "gradle", "--no-daemon", "-q", "-PhvdRepository=" + repository.toUri(), "installDist");
+        assertThat(run(trainer, "build/install/own-trainer/bin/own-trainer")).contains("ranks=1 right=");
+    }
+
+    @Test
     void everyJarHasItsLicence() throws Exception {
         for (String artifact : List.of("hvd-core", "hvd-launch", "hvd-optimizer")) {
             assertThat(entries(jar(artifact, ""))).as(artifact).contains("META-INF/LICENSE");

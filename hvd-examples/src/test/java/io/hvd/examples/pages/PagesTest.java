@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -26,6 +27,11 @@ import org.junit.jupiter.params.provider.MethodSource;
 class PagesTest {
     private static final Path OWN_TRAINER = Pages.ROOT.resolve("docs/own-trainer");
     private static final Pattern LINK = Pattern.compile("\\]\\(([^)#:]*)(?:#([^)]+))?\\)");
+    /** Group, artifact, version, and the classifier and scope where there are such. */
+    private static final Pattern DEPENDENCY = Pattern.compile("<dependency>\\s*<groupId>([^<]+)</groupId>"
+            + "\\s*<artifactId>([^<]+)</artifactId>\\s*<version>([^<]+)</version>"
+            + "(?:\\s*<classifier>([^<]+)</classifier>)?(?:\\s*<scope>([^<]+)</scope>)?");
+
     private static final Pattern VERSION = Pattern.compile("<([a-z]+)\\.version>([^<]+)</");
 
     @ParameterizedTest
@@ -78,9 +84,27 @@ class PagesTest {
     void theCoordinatesAreThoseOfTheProjectThatTheBuildRuns() {
         String pom = withoutIndentation(Pages.read(OWN_TRAINER.resolve("pom.xml")));
 
-        assertThat(Pages.blocks(Pages.docs("reference/api.md"), "xml"))
+        assertThat(Pages.blocks(Pages.docs("how-to/library.md"), "xml"))
                 .isNotEmpty()
                 .allSatisfy(block -> assertThat(pom).contains(withoutIndentation(block)));
+    }
+
+    @Test
+    void theGradleFileIsShownAsItIsAndHasTheCoordinatesOfThePom() {
+        String gradle = Pages.read(OWN_TRAINER.resolve("build.gradle"));
+
+        assertThat(Pages.blocks(Pages.docs("how-to/library.md"), "groovy")).containsExactly(gradle);
+        List<String> coordinates = DEPENDENCY
+                .matcher(Pages.read(OWN_TRAINER.resolve("pom.xml")))
+                .results()
+                .filter(found -> !"test".equals(found.group(5)))
+                .map(found -> Stream.of(found.group(1), found.group(2), found.group(3), found.group(4))
+                        .filter(Objects::nonNull)
+                        .collect(Collectors.joining(":", "'", "'")))
+                .toList();
+        assertThat(coordinates)
+                .hasSizeGreaterThan(5)
+                .allSatisfy(one -> assertThat(gradle).contains(one));
     }
 
     @Test
