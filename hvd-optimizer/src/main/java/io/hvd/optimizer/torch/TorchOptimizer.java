@@ -402,6 +402,13 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
         return settings;
     }
 
+    /** The LibTorch optimizer, how many parameters it steps here, and its first group's learning rate. */
+    @Override
+    public String toString() {
+        return "TorchOptimizer(" + inner.getClass().getSimpleName() + " of " + parameters.size()
+                + " parameter(s), learning rate " + learningRate() + ")";
+    }
+
     /** Optimizers with the same settings and the same past write the same bytes, in any process. */
     @Override
     public byte[] saveState() {
