@@ -205,7 +205,11 @@ final class OptimizerParts {
         return asked.numGroups > 0
                 ? new Buckets(ParameterGroups.consecutive(parameters.size(), asked.numGroups), parameters, outside)
                 : new Buckets(
-                        parameters, asked.bucketBytes > 0 ? asked.bucketBytes : ranks().forOptimizers().bucketBytes(false), outside);
+                        parameters,
+                        asked.bucketBytes > 0
+                                ? asked.bucketBytes
+                                : ranks().forOptimizers().bucketBytes(false),
+                        outside);
     }
 
     private Set<String> outsideOfBuckets() {

@@ -6,6 +6,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 
 /**
  * Makes the learning rate smaller when a metric has not become better for some epochs: torch's ReduceLROnPlateau. It takes means
@@ -17,7 +18,7 @@ import java.util.Set;
  * }</pre>
  */
 public final class Plateau implements Stateful {
-    /** Older states have no such key. */
+    /** States without a cooldown have no such key. */
     private static final String COOLING = "cooling";
 
     private final Goal goal;
@@ -156,7 +157,7 @@ public final class Plateau implements Stateful {
     /** The best value so far, for how many epochs there was no better one, the epochs that do not count yet, and the factor. */
     @Override
     public Map<String, String> saveState() {
-        return Map.of(
+        Map<String, String> state = new TreeMap<>(Map.of(
                 StateWords.KIND,
                 "Plateau",
                 Goal.METRIC,
@@ -167,10 +168,12 @@ public final class Plateau implements Stateful {
                 String.valueOf(best),
                 "worse",
                 String.valueOf(worse),
-                COOLING,
-                String.valueOf(cooling),
                 "factor",
-                String.valueOf(now));
+                String.valueOf(now)));
+        if (cooldown > 0) {
+            state.put(COOLING, String.valueOf(cooling));
+        }
+        return state;
     }
 
     @Override
