@@ -150,7 +150,14 @@ class FloorsTest {
             // the live view
             floor("io.hvd.top", "io.hvd.launch", CONFIG, FILE, "org.apache.commons.cli.*", "com.google.gson.*"),
             // pages of runs
-            floor("io.hvd.report", "io.hvd.launch", CONFIG, FILE, "org.apache.commons.cli.*", "com.google.gson.*"),
+            floor(
+                    "io.hvd.report",
+                    "io.hvd.launch",
+                    CONFIG,
+                    FILE,
+                    "org.apache.commons.cli.*",
+                    "com.google.gson.*",
+                    "com.sun.net.httpserver"),
             // the main class that names the programs
             floor(
                     "io.hvd.command",

@@ -49,7 +49,7 @@ final class LoopTrainer {
                     .with(new LearningRate(Schedule.cosine(0.3, 0.1, 90).warmUp(hvd.size(), 5)))
                     .with(new EarlyStop(Goal.smallest("loss").by(1e-9), 5))
                     .with(SaveCheckpoint.best(Goal.smallest("loss"), best, this::checkpoint))
-                    .run(90, loader, loader.batches(), (batch, training) -> {
+                    .run(90, loader, (batch, training) -> {
                         optimizer.zeroGradients();
                         backward(batch, training.metrics());
                         optimizer.step();
@@ -70,7 +70,7 @@ final class LoopTrainer {
             return TrainingLoop.of(hvd, optimizer)
                     .with(new BroadcastState(0))
                     .with(AutoResume.everySteps(500, checkpoints, sampler))
-                    .run(epochs, loader, loader.batches(), (batch, training) -> {
+                    .run(epochs, loader, (batch, training) -> {
                         optimizer.zeroGradients();
                         backward(batch, training.metrics());
                         optimizer.step();

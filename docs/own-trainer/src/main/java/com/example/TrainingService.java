@@ -83,7 +83,7 @@ final class TrainingService implements AutoCloseable {
                     .with(new BroadcastState(0))
                     .with(AutoResume.everySteps(500, checkpoints, sampler))
                     .with(new Remote())
-                    .run(epochs, loader, loader.batches(), (batch, training) -> {
+                    .run(epochs, loader, (batch, training) -> {
                         optimizer.zeroGradients();
                         gradient[0] = gradient(batch, slope[0]);
                         optimizer.step();

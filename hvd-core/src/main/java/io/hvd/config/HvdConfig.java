@@ -1,5 +1,7 @@
 package io.hvd.config;
 
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -216,6 +218,22 @@ public record HvdConfig(
     /** Whether mpirun, srun or the like has started this process. */
     public boolean startedByLauncher() {
         return launcherRank.isPresent();
+    }
+
+    /**
+     * Whether what this rank prints goes to a terminal. A rank cannot see that from its own output, so horovodrun tells it; without a
+     * launcher the name of the open file says it, since {@code System.console()} is there without a terminal from JDK 22 on.
+     */
+    public boolean printsToTerminal() {
+        if (startedByLauncher()) {
+            return terminal;
+        }
+        try {
+            String file = Files.readSymbolicLink(Path.of("/proc/self/fd/1")).toString();
+            return file.matches("/dev/(pts/\\d+|tty\\w*|console)");
+        } catch (IOException e) {
+            return false;
+        }
     }
 
     /**

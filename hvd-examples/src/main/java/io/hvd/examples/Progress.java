@@ -14,7 +14,7 @@ public final class Progress implements AutoCloseable {
 
     public static Progress on(boolean wanted, String title, long steps) {
         return new Progress(
-                wanted && isTerminal()
+                wanted && HvdConfig.fromEnvironment().printsToTerminal()
                         ? new ProgressBarBuilder()
                                 .setTaskName(title)
                                 .setInitialMax(steps)
@@ -33,11 +33,5 @@ public final class Progress implements AutoCloseable {
         if (bar != null) {
             bar.close();
         }
-    }
-
-    /** Whether the output goes to a terminal. A rank cannot see that from its own output, so horovodrun tells it. */
-    private static boolean isTerminal() {
-        HvdConfig config = HvdConfig.fromEnvironment();
-        return config.startedByLauncher() ? config.terminal() : System.console() != null;
     }
 }

@@ -39,6 +39,10 @@ class DigitsTrainingIT {
                 .as("from the end of backward to the last averaged gradient")
                 .isPositive();
         assertThat(onTwoRanks.accuracy()).isBetween(FAIR, 1.0);
+        assertThat(
+                        jobOnTwoRanks.lines(
+                                "data shipped: 1438 training and 359 test images, batches of 32 on each of 2 ranks, 64 images in a"))
+                .hasSize(1);
         assertThat(jobOnTwoRanks.lines("evaluated 359 distinct samples of the test set, on 2 ranks"))
                 .hasSize(1);
     }

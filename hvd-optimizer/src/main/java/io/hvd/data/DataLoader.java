@@ -81,6 +81,7 @@ public final class DataLoader<S, B> implements EpochBatches<B>, AutoCloseable {
      * Batches per epoch on this rank, or in the rest of one that is resumed; with an {@link EvalSampler} it may differ between ranks. What {@link
      * Builder#evenSteps} makes of it is known in the epoch: {@link Epoch#batches()}.
      */
+    @Override
     public int batches() {
         return count(sampler.length());
     }

@@ -22,7 +22,7 @@ import java.util.Set;
  *
  * <p>The order of epoch e is {@link Permutation#of Permutation.of(N, seed + e)}, that of {@link DistributedSampler}.
  */
-public final class ElasticSampler implements Sampler, Stateful {
+public final class ElasticSampler implements ResumableSampler {
     private static final String EPOCH = "epoch";
     private static final String POSITION = "position";
     /** With these three {@link #progress} counts on in batches; checkpoints of earlier versions do not have them. */
@@ -95,17 +95,13 @@ public final class ElasticSampler implements Sampler, Stateful {
         return position;
     }
 
-    /** The part of the epoch's samples that is done, from 0 to 1. A pass's {@code progress} counts in batches. */
+    /** A pass's {@code progress} counts in batches. */
+    @Override
     public double done() {
         return datasetSize() == 0 ? 0 : position / (double) datasetSize();
     }
 
-    /**
-     * Makes the next iteration that of this epoch, from its beginning. Where this is the epoch that comes next anyway,
-     * nothing changes, so that a loop may call it before every epoch and a resumed one keeps its position.
-     *
-     * @throws IllegalArgumentException if the epoch is negative
-     */
+    @Override
     public void setEpoch(int next) {
         if (next < 0) {
             throw new IllegalArgumentException("epoch must not be negative, found " + next);

@@ -12,6 +12,9 @@ public interface EpochBatches<B> extends Iterable<B> {
     @Override
     Pass<B> iterator();
 
+    /** Batches of the next epoch on this rank, as far as they are known before it begins. */
+    int batches();
+
     /** The number of ranks that the samples are dealt to; 0 if it is not known. */
     default int replicas() {
         return 0;

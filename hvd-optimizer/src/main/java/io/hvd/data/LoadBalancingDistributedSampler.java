@@ -1,7 +1,16 @@
 package io.hvd.data;
 
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.function.ToLongFunction;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.zip.CRC32;
 
 /**
  * Deals samples of similar complexity to the ranks at the same time, where samples differ much in the work they make, such
@@ -16,22 +25,49 @@ import java.util.function.ToLongFunction;
  * <p>Every rank gets the same number of samples. Where the ranks do not divide them, one group, at random, is short. It
  * comes last, and its own samples are repeated for the ranks that lack one; with {@code dropLast} it is left out.
  *
- * <p>The order follows from complexities, seed and epoch alone, which must be the same on every rank. {@link #setEpoch}
- * means what it does in {@link DistributedSampler}.
+ * <p>The order follows from complexities, seed and epoch alone, which must be the same on every rank.
+ *
+ * <p><b>Resuming.</b> It goes on in the middle of an epoch, as {@link ElasticSampler} does: with as many ranks in the very order of a run
+ * that was not interrupted. With another number of ranks, the samples that are left are sorted and cut into groups anew, so that each is
+ * dealt once and none that was seen before.
  */
-public final class LoadBalancingDistributedSampler implements Sampler {
+public final class LoadBalancingDistributedSampler implements ResumableSampler {
+    private static final String EPOCH = "epoch";
+    private static final String SEEN = "seen";
+    private static final String BATCH_SIZE = "batch_size";
+    private static final Set<String> MOVING = Set.of(EPOCH, SEEN, BATCH_SIZE);
+
     private final Shard shard;
-    private final ComplexityGroups groups;
+    private final long[] complexities;
+    private final double randomLevel;
     private final long seed;
     private final boolean dropLast;
 
-    private final EpochCount epochs = new EpochCount();
+    private int epoch;
+    private boolean begun;
+    /** What runs with other numbers of ranks have seen of the epoch, and then what this one has. */
+    private List<Stretch> stretches = List.of();
+    /** Samples that were seen before the pass under way began, in the order for as many ranks as now. */
+    private int from;
+    /** Samples of that order that all ranks together have seen. */
+    private int position;
+    /** Size of the batches that the epoch was dealt in, by as many ranks as now; 0 before the first one, -1 if it has changed. */
+    private int dealtBatch;
 
     private LoadBalancingDistributedSampler(Builder builder) {
         shard = builder.shard;
-        groups = new ComplexityGroups(builder.complexities, shard.replicas(), builder.randomLevel);
+        complexities = builder.complexities;
+        randomLevel = builder.randomLevel;
         seed = builder.seed;
         dropLast = builder.dropLast;
+    }
+
+    /** So many samples were seen in the order of what was left, for so many ranks. */
+    private record Stretch(int replicas, int samples) {
+        @Override
+        public String toString() {
+            return replicas + ":" + samples;
+        }
     }
 
     /**
@@ -70,37 +106,196 @@ public final class LoadBalancingDistributedSampler implements Sampler {
 
     @Override
     public int length() {
-        return dropLast ? shard.roundedDown() : shard.roundedUp();
+        return whole(left()) - from / shard.replicas();
+    }
+
+    /** Samples of each rank if the epoch is not interrupted any more. @param samples what runs with other ranks have left */
+    private int whole(int samples) {
+        Shard deal = new Shard(samples, shard.replicas(), shard.rank());
+        return dropLast ? deal.roundedDown() : deal.roundedUp();
+    }
+
+    /** What runs with other numbers of ranks have left. */
+    private int left() {
+        return datasetSize() - stretches.stream().mapToInt(Stretch::samples).sum();
     }
 
     @Override
     public int padding() {
-        return Math.max(0, length() - shard.exact());
+        int exact = new Shard(left(), shard.replicas(), shard.rank()).exact();
+        return Math.max(0, whole(left()) - exact);
     }
 
     /** The epoch under way; before the first iteration, and after {@link #setEpoch}, the one that comes next. */
     public int epoch() {
-        return epochs.now();
+        return epoch;
     }
 
-    /**
-     * Makes the next iteration that of this epoch.
-     *
-     * @throws IllegalArgumentException if the epoch is negative
-     */
-    public void setEpoch(int epoch) {
-        epochs.set(epoch);
+    @Override
+    public void setEpoch(int next) {
+        if (next < 0) {
+            throw new IllegalArgumentException("epoch must not be negative, found " + next);
+        }
+        if (begun || next != epoch) {
+            start(next);
+        }
+    }
+
+    private void start(int next) {
+        epoch = next;
+        begun = false;
+        stretches = List.of();
+        from = 0;
+        position = 0;
+        dealtBatch = 0;
+    }
+
+    @Override
+    public double done() {
+        return datasetSize() == 0 ? 0 : (datasetSize() - left() + position) / (double) datasetSize();
+    }
+
+    @Override
+    public boolean isRest() {
+        return from > 0 || !stretches.isEmpty();
     }
 
     @Override
     public int[] indices() {
-        return shard.deal(groups.order(seed + epochs.now()), length());
+        int[] all = deal(order(unseen()), whole(left()));
+        return Arrays.copyOfRange(all, from / shard.replicas(), all.length);
+    }
+
+    @Override
+    public int[] repeatable() {
+        return deal(order(IntStream.range(0, datasetSize()).toArray()), whole(datasetSize()));
+    }
+
+    private int[] deal(int[] order, int count) {
+        return order.length == 0 ? new int[0] : shard.deal(order, count);
+    }
+
+    /** The samples that runs with other numbers of ranks have left. */
+    private int[] unseen() {
+        int[] samples = IntStream.range(0, datasetSize()).toArray();
+        for (Stretch stretch : stretches) {
+            int[] order = order(samples, stretch.replicas);
+            samples = Arrays.copyOfRange(order, stretch.samples, samples.length); // repetitions stand behind them
+            Arrays.sort(samples);
+        }
+        return samples;
+    }
+
+    private int[] order(int[] samples) {
+        return order(samples, shard.replicas());
+    }
+
+    private int[] order(int[] samples, int replicas) {
+        long[] theirs =
+                Arrays.stream(samples).mapToLong(index -> complexities[index]).toArray();
+        int[] places = new ComplexityGroups(theirs, replicas, randomLevel).order(seed + epoch);
+        return Arrays.stream(places).map(place -> samples[place]).toArray();
     }
 
     @Override
     public int[] beginEpoch() {
-        epochs.begin();
+        if (begun) {
+            start(epoch + 1);
+        }
+        begun = true;
         return indices();
+    }
+
+    /** Counts a batch on every rank. A loader of hvd calls it; a loop of your own calls it once per batch, on every rank. */
+    @Override
+    public void recordBatch(int batchSize) {
+        dealtBatch = dealtBatch == 0 || dealtBatch == batchSize ? batchSize : -1;
+        long seen = position + (long) batchSize * shard.replicas();
+        position = (int) Math.min(seen, dropLast ? (long) whole(left()) * shard.replicas() : left());
+    }
+
+    /** Counts batches where all of the epoch was dealt to as many ranks in batches of one size, and else samples. */
+    @Override
+    public double progress(int batchSize, int taken, int batches) {
+        if (stretches.isEmpty() && (dealtBatch == batchSize || from == 0)) {
+            long together = (long) batchSize * shard.replicas();
+            long before = (from + together - 1) / together;
+            return before + batches == 0 ? 1 : (before + taken) / (double) (before + batches);
+        }
+        double before = (datasetSize() - left() + from) / (double) datasetSize();
+        return batches == 0 ? 1 : before + (1 - before) * taken / batches;
+    }
+
+    @Override
+    public Map<String, String> saveState() {
+        List<Stretch> seen = new ArrayList<>(stretches);
+        seen.add(new Stretch(shard.replicas(), position));
+        return Map.of(
+                StateWords.KIND,
+                "LoadBalancingDistributedSampler",
+                EPOCH,
+                String.valueOf(epoch),
+                SEEN,
+                seen.stream().map(Stretch::toString).collect(Collectors.joining(" ")),
+                BATCH_SIZE,
+                String.valueOf(Math.max(0, dealtBatch)),
+                "samples",
+                String.valueOf(datasetSize()),
+                "complexities",
+                checksum(),
+                "seed",
+                String.valueOf(seed),
+                "random_level",
+                String.valueOf(randomLevel),
+                "drop_last",
+                String.valueOf(dropLast));
+    }
+
+    private String checksum() {
+        CRC32 sum = new CRC32();
+        ByteBuffer bytes = ByteBuffer.allocate(Long.BYTES);
+        for (long complexity : complexities) {
+            sum.update(bytes.clear().putLong(complexity).flip());
+        }
+        return Long.toHexString(sum.getValue());
+    }
+
+    @Override
+    public void loadState(Map<String, String> state) {
+        StateWords words = new StateWords("a LoadBalancingDistributedSampler", state);
+        saveState().forEach((key, expected) -> {
+            if (!MOVING.contains(key)) {
+                words.require(key, expected);
+            }
+        });
+        int savedEpoch = words.whole(EPOCH, Integer.MAX_VALUE);
+        int savedBatch = words.whole(BATCH_SIZE, Integer.MAX_VALUE);
+        List<Stretch> seen = stretches(words);
+        start(savedEpoch);
+        Stretch last = seen.get(seen.size() - 1);
+        if (last.replicas == shard.replicas()) {
+            stretches = List.copyOf(seen.subList(0, seen.size() - 1));
+            position = last.samples;
+            from = position < left() ? position : whole(left()) * shard.replicas(); // the last ones are repetitions
+            dealtBatch = savedBatch;
+        } else {
+            stretches = seen.stream().filter(one -> one.samples > 0).toList();
+        }
+    }
+
+    private List<Stretch> stretches(StateWords words) {
+        List<Stretch> seen = new ArrayList<>();
+        int left = datasetSize();
+        for (String one : words.words().getOrDefault(SEEN, "").split(" ")) {
+            String[] pair = one.split(":", -1);
+            Map<String, String> both = Map.of("ranks", pair[0], "samples", pair.length == 2 ? pair[1] : "");
+            StateWords numbers = new StateWords("a LoadBalancingDistributedSampler, in \"seen\"", both);
+            Stretch stretch =
+                    new Stretch(Math.max(1, numbers.whole("ranks", Integer.MAX_VALUE)), numbers.whole("samples", left));
+            seen.add(stretch);
+            left -= stretch.samples;
+        }
+        return seen;
     }
 
     /** Begins with randomLevel = 0, seed = 0, dropLast = false. */

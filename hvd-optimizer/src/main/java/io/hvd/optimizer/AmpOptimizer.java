@@ -43,6 +43,8 @@ public final class AmpOptimizer implements Optimizer, AutoCloseable {
     private boolean stepped;
     private long skipped;
     private double lastNorm = Double.NaN;
+    /** Whether the next step is to know its norm although nothing is clipped. */
+    private boolean measuresNorm;
 
     private AmpOptimizer(Builder builder) {
         this.optimizer = builder.optimizer;
@@ -109,9 +111,11 @@ public final class AmpOptimizer implements Optimizer, AutoCloseable {
         requireBackward();
         requireSameScale("step()");
         boolean clips = maxNorm < Double.POSITIVE_INFINITY;
-        double norm = scaler.unscale(optimizer, clips);
+        boolean knows = clips || measuresNorm;
+        measuresNorm = false;
+        double norm = scaler.unscale(optimizer, knows);
+        lastNorm = knows ? norm : Double.NaN;
         if (clips) {
-            lastNorm = norm;
             GradientClip.scaleDown(optimizer.gradients(), norm, maxNorm); // with ADASUM each rank its own
         }
         stepped = scaler.step(optimizer);
@@ -165,8 +169,16 @@ public final class AmpOptimizer implements Optimizer, AutoCloseable {
     }
 
     /**
+     * Has the next {@link #step()} find the norm of its gradients, for {@link #lastGradientNorm}, although nothing is clipped. Every
+     * rank calls it before the same step.
+     */
+    public void measureGradientNorm() {
+        measuresNorm = true;
+    }
+
+    /**
      * The norm of the last step's gradients before they were clipped, with ADASUM of this rank's own; NaN if {@code
-     * clipGradientNorm} was not called.
+     * clipGradientNorm} was not called, nor {@link #measureGradientNorm} for that step.
      */
     public double lastGradientNorm() {
         return lastNorm;

@@ -55,17 +55,20 @@ record GradientClip(double norm, double value) {
      * Limits the elements, and then the norm.
      *
      * @param agreed the norm of all gradients, which the ranks agree on
-     * @return that norm, or NaN if it was not asked for
+     * @param measures whether the norm is wanted although there is no limit
+     * @return that norm, or NaN if it is not known
      */
-    double apply(GradientArithmetic gradients, DoubleSupplier agreed) {
+    double apply(GradientArithmetic gradients, DoubleSupplier agreed, boolean measures) {
         if (value < Double.POSITIVE_INFINITY) {
             gradients.clampGradients(value);
         }
-        if (!limitsNorm()) {
+        if (!limitsNorm() && !measures) {
             return Double.NaN;
         }
         double found = agreed.getAsDouble();
-        scaleDown(gradients, found, norm);
+        if (limitsNorm()) {
+            scaleDown(gradients, found, norm);
+        }
         return found;
     }
 

@@ -6,16 +6,12 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.util.Map;
 import java.util.Set;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
- * Stops when a metric has not become better for some epochs, and says so in one line of the first rank's log. It looks at the mean over
+ * Stops when a metric has not become better for some epochs, which {@link Training#outcome} then says. It looks at the mean over
  * all ranks, so they stop together. In a second loop it begins anew, unless its state was loaded.
  */
 public final class EarlyStop implements Callback, Stateful {
-    private static final Logger LOG = LoggerFactory.getLogger(EarlyStop.class);
-
     private final Goal goal;
     private final int patience;
     private double best = Double.NaN;
@@ -57,9 +53,7 @@ public final class EarlyStop implements Callback, Stateful {
             best = value;
             worse = 0;
         } else if (++worse >= patience) {
-            String why = why() + ", it is " + value;
-            say(training, "stops the training after epoch " + (training.epoch() + 1) + " of " + training.epochs(), why);
-            training.stop(why);
+            training.stop(why() + ", it is " + value);
         }
     }
 
@@ -67,14 +61,7 @@ public final class EarlyStop implements Callback, Stateful {
     @Override
     public void epochBegins(Training training) {
         if (worse >= patience) {
-            say(training, "has stopped this training in an earlier run, and nothing is trained", why());
-            training.over(why());
-        }
-    }
-
-    private static void say(Training training, String what, String why) {
-        if (training.ranks().rank() == 0) {
-            LOG.info("EarlyStop {}: {}", what, why);
+            training.over("EarlyStop has stopped this training in an earlier run, and nothing is trained: " + why());
         }
     }
 

@@ -32,6 +32,32 @@ public final class EpochMetrics {
         sums.merge(name, new Sum(sumOfValues, samples), Sum::plus);
     }
 
+    /** What has been added so far; it does not change any more. */
+    public EpochMetrics copy() {
+        EpochMetrics copy = new EpochMetrics();
+        copy.sums.putAll(sums);
+        return copy;
+    }
+
+    /** What was added since a {@link #copy} of this epoch was made. */
+    public EpochMetrics since(EpochMetrics earlier) {
+        EpochMetrics since = new EpochMetrics();
+        sums.forEach((name, now) -> {
+            Sum before = earlier.sums.getOrDefault(name, new Sum(0, 0));
+            if (now.samples > before.samples) {
+                since.add(name, now.sum - before.sum, now.samples - before.samples);
+            }
+        });
+        return since;
+    }
+
+    /** This rank's own means, by name, without the other ranks. */
+    public SortedMap<String, Double> means() {
+        SortedMap<String, Double> means = new TreeMap<>();
+        sums.forEach((name, one) -> means.put(name, one.sum / one.samples));
+        return means;
+    }
+
     /** The first name whose sum on this rank is infinite or NaN. */
     Optional<String> notFinite() {
         for (Map.Entry<String, Sum> each : sums.entrySet()) {

@@ -19,6 +19,9 @@ import java.util.stream.Collectors;
 
 /** How far a {@link TrainingLoop} is on this rank; for its steps and callbacks. */
 public final class Training {
+    /** How the reasons begin that {@code AutoResume} cancels with after a signal. */
+    public static final String SIGTERM = "SIGTERM";
+
     private final ProcessSet ranks;
     private final Optimizer optimizer;
     private final int epochs;
@@ -46,6 +49,8 @@ public final class Training {
     private SortedMap<String, MeanMetric.Result> results = new TreeMap<>();
     /** Null if this rank goes on. */
     private String reason;
+
+    private Outcome.Kind kind = Outcome.Kind.FINISHED;
     /** Whether the epoch under way is left after this batch. */
     private boolean leaving;
     /** Whether no later run has anything to do. */
@@ -160,6 +165,7 @@ public final class Training {
      */
     public void stop(String why) {
         reason = why;
+        kind = Outcome.Kind.STOPPED;
     }
 
     /**
@@ -171,12 +177,22 @@ public final class Training {
      */
     public void leave(String why) {
         reason = why;
+        kind = Outcome.Kind.LEFT;
         leaving = true;
+    }
+
+    /** Leaves the epoch on all ranks after the same step. What has ended the loop in this step already is the reason. */
+    void leaveAfter(long mostSteps) {
+        if (steps >= mostSteps && !leaving) {
+            leave("the limit of " + mostSteps + " steps is reached");
+            kind = Outcome.Kind.STEP_LIMIT;
+        }
     }
 
     /** Leaves an epoch that begins, on all ranks alike, since an earlier run was stopped for good. */
     void over(String why) {
         leave(why);
+        kind = Outcome.Kind.STOPPED;
         over = true;
     }
 
@@ -215,6 +231,58 @@ public final class Training {
     /** Whether nothing has to be asked before a save. */
     public boolean isSavableUnasked() {
         return checks.isEmpty();
+    }
+
+    /**
+     * How a loop has ended, the same on all ranks.
+     *
+     * @param steps batches that are done, over all epochs
+     * @param epochs those that are done
+     * @param reason in words, such as which ranks have cancelled and why; empty for {@link Kind#FINISHED}
+     */
+    public record Outcome(Kind kind, long steps, int epochs, String reason) {
+        /** Why a loop has ended. */
+        public enum Kind {
+            /** It has made all its epochs. */
+            FINISHED("finished"),
+            /** A rank has called {@link #stop}, as {@link EarlyStop} does on all of them. */
+            STOPPED("stopped early"),
+            /** A rank has called {@link #cancel}, or something given to {@link #cancelWhen} had a reason. */
+            CANCELLED("cancelled"),
+            /** A rank has got SIGTERM, and there was an {@code AutoResume}. */
+            SIGTERM("SIGTERM"),
+            /** It has made as many steps as {@link TrainingLoop#maxSteps} allows. */
+            STEP_LIMIT("step limit"),
+            /** A callback of the program has called {@link #leave}. */
+            LEFT("left by a callback");
+
+            private final String words;
+
+            Kind(String words) {
+                this.words = words;
+            }
+
+            /** In words, as in {@code run.json}. */
+            public String words() {
+                return words;
+            }
+        }
+
+        /** One line, such as {@code cancelled after step 12 by rank 1: the user has closed the window (2 epochs, 12 steps)}. */
+        @Override
+        public String toString() {
+            String why = reason.isEmpty() || reason.startsWith(kind.words) ? reason : ": " + reason;
+            String what = reason.startsWith(kind.words) ? "" : kind.words;
+            return what + why + " (epochs: " + epochs + ", steps: " + steps + ")";
+        }
+    }
+
+    /**
+     * Why the loop has ended, once {@link TrainingLoop#run} has returned it, and in {@link Callback#trainingEnds}. A loop that ends by an
+     * exception has none.
+     */
+    public Outcome outcome() {
+        return new Outcome(kind, steps, epoch, reason == null ? "" : reason);
     }
 
     /** Why the loop was stopped on this rank, or which ranks have asked for it; null if it was not. */
@@ -284,6 +352,8 @@ public final class Training {
                 + reasons.entrySet().stream()
                         .map(each -> "rank " + each.getKey() + ": " + each.getValue())
                         .collect(Collectors.joining("; ")));
+        boolean signalled = reasons.values().stream().anyMatch(why -> why.startsWith(SIGTERM));
+        kind = signalled ? Outcome.Kind.SIGTERM : Outcome.Kind.CANCELLED;
     }
 
     /** What saves a training that is cancelled while no steps are made, as during an evaluation or the wait for an epoch's first batch. */

@@ -13,6 +13,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Runs epochs with callbacks, on all ranks in step: the metrics of an epoch are averaged over the ranks before a callback sees
@@ -24,15 +26,18 @@ import java.util.TreeMap;
  *         .with(new LearningRate(Schedule.cosine(0.1, 0, 20).warmUp(hvd.size(), 2)))
  *         .with(new EarlyStop(Goal.smallest("test loss"), 3))
  *         .evaluation(training -> evaluate(training.metrics()))
- *         .run(20, loader, loader.batches(), (batch, training) -> train(batch, training.metrics()));
+ *         .run(20, loader, (batch, training) -> train(batch, training.metrics()));
  * }</pre>
  */
 public final class TrainingLoop {
+    private static final Logger LOG = LoggerFactory.getLogger(TrainingLoop.class);
+
     private final ProcessSet ranks;
     private final Optimizer optimizer;
     private final List<Callback> callbacks = new ArrayList<>();
     private Evaluation evaluation = training -> {};
     private int firstEpoch;
+    private long mostSteps = Long.MAX_VALUE;
     /** Null if all ranks have as many batches. */
     private JoinDivisor divisor;
 
@@ -83,6 +88,20 @@ public final class TrainingLoop {
     }
 
     /**
+     * Ends the training after so many steps, in the middle of an epoch too: then no evaluation follows, an {@code AutoResume} saves, and
+     * a later run with a larger limit goes on. Every rank sets the same limit.
+     *
+     * @param steps over all epochs, with those of the runs that this one resumes
+     */
+    public TrainingLoop maxSteps(long steps) {
+        if (steps < 1) {
+            throw new HvdException(ErrorId.BAD_ARGUMENT, "maxSteps(" + steps + "): expected at least 1");
+        }
+        this.mostSteps = steps;
+        return this;
+    }
+
+    /**
      * Lets the ranks have different numbers of batches in an epoch: each makes its own, and joins the others' steps until the last
      * one has made its last; then all have the parameters, the optimizer's state and the number of steps of the rank that was
      * last. The epoch ends as ever, with all ranks. {@link Training#batches} is the largest number, so that schedules are the
@@ -101,9 +120,21 @@ public final class TrainingLoop {
      * Trains. A collective: every rank of the set calls it.
      *
      * @param epochs their number, including those before the first one
+     * @param loader gives the batches, and says in each epoch how many there are, after its {@code evenSteps} if it has any
+     * @throws HvdException on all ranks, if they differ in epochs or callbacks, or their loaders in batches, as with {@link
+     *     UnevenSteps#JOIN}, without {@link #join}; with it, if a callback calls collectives in batches
+     * @throws CallbackException if a step, the evaluation or a callback throws on this rank
+     */
+    public <B> Training run(int epochs, EpochBatches<B> loader, Step<B> step) {
+        return run(epochs, loader, loader.batches(), step);
+    }
+
+    /**
+     * Trains on batches of any kind, which do not say how many they are. A collective: every rank of the set calls it.
+     *
+     * @param epochs their number, including those before the first one
      * @param data the batches of an epoch, each time it is iterated over
-     * @param batches their number, the same on every rank, because steps average gradients, which takes all ranks. A loader says
-     *     it anew in each epoch, after its {@code evenSteps} if it has any, and what is given here holds before the first one
+     * @param batches their number, the same on every rank, because steps average gradients, which takes all ranks
      * @throws HvdException on all ranks, if they differ in epochs, batches or callbacks, or the epochs of loaders in batches, as
      *     with {@link UnevenSteps#JOIN}, without {@link #join}; with it, if a callback calls collectives in batches
      * @throws CallbackException if a step, the evaluation or a callback throws on this rank
@@ -116,6 +147,13 @@ public final class TrainingLoop {
                             + " batches: expected a first epoch of at least 0, no fewer epochs, and at least 1 batch");
         }
         EpochMeeting.requireJoinable(callbacks, optimizer, divisor);
+        if (divisor != null && mostSteps < Long.MAX_VALUE) {
+            throw new HvdException(
+                    ErrorId.UNEVEN_STEPS,
+                    "a TrainingLoop has join(" + divisor + ") and maxSteps(" + mostSteps
+                            + "): the ranks make different numbers of steps, so the limit would end them at different"
+                            + " times. Leave one of the two out, or end after fewer epochs");
+        }
         Training training = new Training(ranks, optimizer, epochs, batches);
         requireSame(training, !(data instanceof EpochBatches<?>));
         if (data instanceof EpochBatches<?> loader) {
@@ -145,6 +183,9 @@ public final class TrainingLoop {
             epoch += training.leaves() ? 0 : 1;
         }
         training.end(epoch);
+        if (ranks.rank() == 0) {
+            LOG.info("the training has ended: {}", training.outcome());
+        }
         tell("after the last batch", training, Callback::trainingEnds);
     }
 
@@ -164,6 +205,9 @@ public final class TrainingLoop {
         Map<String, String> same = new TreeMap<>();
         same.put("first epoch", String.valueOf(firstEpoch));
         same.put("join", String.valueOf(divisor));
+        if (mostSteps < Long.MAX_VALUE) {
+            same.put("largest number of steps", String.valueOf(mostSteps));
+        }
         same.put("number of epochs", String.valueOf(training.epochs()));
         if (andBatches && divisor == null) {
             same.put("number of batches", String.valueOf(training.batches()));
@@ -175,6 +219,7 @@ public final class TrainingLoop {
 
     private <B> void runEpoch(Training training, EpochMeeting meeting, int given, Iterable<B> data, Step<B> step) {
         tell("at the beginning", training, Callback::epochBegins);
+        training.leaveAfter(mostSteps); // a run that resumes at its limit makes no step
         if (!training.leaves()) {
             meeting.cancelTogether(training);
         }
@@ -218,6 +263,7 @@ public final class TrainingLoop {
         call("the step", "in batch " + training.batch(), training, () -> step.run(batch, training));
         training.endBatch();
         tell("after a batch", training, Callback::batchEnds);
+        training.leaveAfter(mostSteps);
     }
 
     private void endEpoch(Training training, EpochMeeting meeting) {

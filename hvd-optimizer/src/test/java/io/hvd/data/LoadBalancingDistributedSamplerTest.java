@@ -7,8 +7,10 @@ import io.hvd.train.PaddingMask;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -71,6 +73,93 @@ class LoadBalancingDistributedSamplerTest {
                     .containsExactlyInAnyOrderElementsOf(
                             IntStream.range(0, size).boxed().toList());
         }
+    }
+
+    /** The batches of some ranks, from a state on, and what they leave. */
+    private static List<Integer> batches(int ranks, int batch, int count, Map<String, String> from, boolean dropLast) {
+        List<Integer> seen = new ArrayList<>();
+        for (int rank = 0; rank < ranks; rank++) {
+            var sampler = sampler(LENGTHS, ranks, rank).dropLast(dropLast).build();
+            sampler.loadState(from);
+            int[] mine = sampler.beginEpoch();
+            assertThat(mine).hasSize(sampler.length());
+            int end = Math.min(count * batch, mine.length - sampler.padding());
+            Arrays.stream(mine, 0, end).forEach(seen::add);
+        }
+        return seen;
+    }
+
+    /** The state after some batches. */
+    private static Map<String, String> after(int ranks, int batch, int count, Map<String, String> from) {
+        var sampler = sampler(LENGTHS, ranks, 0).build();
+        sampler.loadState(from);
+        sampler.beginEpoch();
+        for (int i = 0; i < count; i++) {
+            sampler.recordBatch(batch);
+        }
+        return sampler.saveState();
+    }
+
+    @Test
+    void inTheMiddleOfAnEpochItGoesOnWithOtherRanksAndEachSampleIsDealtOnce() {
+        var first = sampler(LENGTHS, 4, 0).build();
+        first.setEpoch(2);
+        Map<String, String> begin = first.saveState();
+        List<Integer> seen = new ArrayList<>(batches(4, 16, 20, begin, false));
+        Map<String, String> twenty = after(4, 16, 20, begin);
+        seen.addAll(batches(3, 16, 30, twenty, false));
+        Map<String, String> fifty = after(3, 16, 30, twenty);
+        assertThat(fifty).containsEntry("seen", "4:1280 3:1440");
+        seen.addAll(batches(2, 16, 10_000, fifty, false));
+
+        assertThat(seen)
+                .containsExactlyInAnyOrderElementsOf(
+                        IntStream.range(0, LENGTHS.length).boxed().toList());
+        assertThat(after(2, 16, 10_000, fifty)).containsEntry("seen", "4:1280 3:1440 2:1283");
+    }
+
+    @Test
+    void withAsManyRanksTheOrderIsThatOfAnEpochThatWasNotInterruptedAndSoIsTheProgress() {
+        for (boolean dropLast : new boolean[] {false, true}) {
+            for (int rank = 0; rank < RANKS; rank++) {
+                var whole = sampler(LENGTHS, RANKS, rank).dropLast(dropLast).build();
+                int[] all = whole.beginEpoch();
+                int batches = (all.length + BATCH - 1) / BATCH;
+                for (int i = 0; i < 10; i++) {
+                    whole.recordBatch(BATCH);
+                }
+                var resumed = sampler(LENGTHS, RANKS, rank).dropLast(dropLast).build();
+                resumed.loadState(whole.saveState());
+                assertThat(resumed.isRest()).isTrue();
+                assertThat(resumed.done()).isEqualTo(10.0 * BATCH * RANKS / LENGTHS.length);
+                assertThat(resumed.beginEpoch()).isEqualTo(Arrays.copyOfRange(all, 10 * BATCH, all.length));
+                assertThat(resumed.padding()).isEqualTo(whole.padding());
+                assertThat(resumed.progress(BATCH, 3, batches - 10)).isEqualTo(whole.progress(BATCH, 13, batches));
+                for (int i = 10; i < batches; i++) {
+                    resumed.recordBatch(BATCH);
+                }
+                var ended = sampler(LENGTHS, RANKS, rank).dropLast(dropLast).build();
+                ended.loadState(resumed.saveState());
+                assertThat(ended.length()).as("the epoch is over").isZero();
+                assertThat(resumed.beginEpoch()).as("the next epoch is whole").hasSize(all.length);
+            }
+        }
+    }
+
+    @Test
+    void aStateOfOtherSamplesIsRefusedByItsKeyAndValues() {
+        Map<String, String> state = sampler(skewed(7), 2, 0).build().saveState();
+        assertThatThrownBy(() -> sampler(skewed(8), 2, 0).build().loadState(state))
+                .hasMessageContainingAll("a LoadBalancingDistributedSampler does not fit", "expected");
+        Map<String, String> damaged = new HashMap<>(state);
+        damaged.put("seen", "2:9");
+        assertThatThrownBy(() -> sampler(skewed(7), 2, 0).build().loadState(damaged))
+                .hasMessageContainingAll("\"samples\"", "\"9\"", "7");
+        damaged.put("seen", "two");
+        assertThatThrownBy(() -> sampler(skewed(7), 2, 0).build().loadState(damaged))
+                .hasMessageContainingAll("\"ranks\"", "\"two\"");
+        assertThatThrownBy(() -> ElasticSampler.builder(7, 2, 0).build().loadState(state))
+                .hasMessageContaining("kind");
     }
 
     @Test

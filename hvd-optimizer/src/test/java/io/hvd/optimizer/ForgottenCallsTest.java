@@ -258,7 +258,7 @@ class ForgottenCallsTest {
                     .evenSteps(UnevenSteps.REFUSE.among(hvd))
                     .build()) {
                 if (loop) {
-                    TrainingLoop.of(hvd, optimizer).run(2, loader, loader.batches(), (batch, training) -> {});
+                    TrainingLoop.of(hvd, optimizer).run(2, loader, (batch, training) -> {});
                 } else {
                     UsersLoop.epochs(2, loader);
                 }

@@ -100,9 +100,12 @@ class SecondLoopTest {
             EarlyStop stop = new EarlyStop(Goal.smallest("loss"), 2);
             return run(hvd, List.of(stop), 1, 2, 3, 4);
         }));
-        assertThat(said.lines().filter(line -> line.contains("EarlyStop stops")))
+        assertThat(said.lines().filter(line -> line.contains("the training has ended")))
                 .singleElement()
                 .asString()
-                .contains("after epoch 3 of 4", "\"loss\" has not become better than 1.0 for 2 epochs, it is 3.0");
+                .contains(
+                        "stopped early",
+                        "epochs: 3",
+                        "\"loss\" has not become better than 1.0 for 2 epochs, it is 3.0");
     }
 }

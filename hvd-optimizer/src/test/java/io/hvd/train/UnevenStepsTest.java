@@ -148,7 +148,7 @@ class UnevenStepsTest {
         var optimizer = DistributedOptimizer.wrap(
                         new Sgd(new ArrayParameters().add("w", new float[1], new float[1]), 1))
                 .build();
-        return TrainingLoop.of(hvd, optimizer).run(2, loader, loader.batches(), (batch, training) -> {
+        return TrainingLoop.of(hvd, optimizer).run(2, loader, (batch, training) -> {
             optimizer.zeroGradients();
             optimizer.step();
         });
@@ -225,7 +225,7 @@ class UnevenStepsTest {
                         .join(JoinDivisor.ACTIVE)
                         .with(callback)
                         .with(stop)
-                        .run(2, loader, loader.batches(), (batch, now) -> {
+                        .run(2, loader, (batch, now) -> {
                             optimizer.zeroGradients();
                             optimizer.batchSize(batch.size());
                             double mean = batch.stream()

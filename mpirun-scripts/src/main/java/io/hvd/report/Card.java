@@ -24,8 +24,12 @@ record Card(
         List<String> warnings) {
     static final int FORMAT = 1;
 
-    /** @param state running, finished, stopped or failed @param error an error's code, or the class of an exception; null without one */
-    record Exit(String state, String error, String message) {}
+    /**
+     * @param state running, finished, stopped or failed
+     * @param error an error's code, or the class of an exception; null without one
+     * @param why a loop has ended, such as "stopped early"; null without a loop
+     */
+    record Exit(String state, String error, String message, String why) {}
 
     record Setting(String name, String value, String source) {}
 

@@ -7,10 +7,22 @@ import java.util.List;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** The page of some runs: HTML with its drawings inside, without scripts, that loads nothing. */
-record ReportPage(List<RunFolder> runs) {
+/**
+ * The page of some runs: HTML with its drawings inside, without scripts, that loads nothing.
+ *
+ * @param obstacles why other runs are not on it
+ * @param refreshSeconds after which a browser loads it again; 0 for never
+ */
+record ReportPage(List<RunFolder> runs, List<String> obstacles, int refreshSeconds) {
     /** More lines of a legend help nobody; the table beside the chart has all names. */
     private static final int MOST_KEYS = 12;
+    /** How the tags of curves begin that are written within epochs, as LogScalars does. */
+    private static final String WITHIN_EPOCHS = "steps/";
+
+    /** A page of runs that are all there, which stays as it is. */
+    ReportPage(List<RunFolder> runs) {
+        this(runs, List.of(), 0);
+    }
 
     String html() throws IOException {
         String title = runs.size() == 1 ? "Run " + runs.get(0).name() : runs.size() + " runs";
@@ -20,8 +32,13 @@ record ReportPage(List<RunFolder> runs) {
                 .append("<meta name=\"color-scheme\" content=\"light dark\">\n")
                 .append("<meta http-equiv=\"Content-Security-Policy\"")
                 .append(" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n")
+                .append(refreshSeconds > 0 ? "<meta http-equiv=\"refresh\" content=\"" + refreshSeconds + "\">\n" : "")
                 .append("<title>" + Html.text(title) + "</title>\n<style>\n" + style() + "</style>\n</head>\n<body>\n")
                 .append("<h1>" + Html.text(title) + "</h1>\n");
+        obstacles.forEach(one -> html.append("<p class=\"failure\">" + Html.text(one) + "</p>\n"));
+        if (runs.isEmpty()) {
+            return html.append("</body>\n</html>\n").toString();
+        }
         html.append("<section class=\"grid runs\">\n");
         runs.forEach(run -> html.append(card(run)));
         html.append("</section>\n").append(comparison()).append("<section class=\"grid charts\">\n");
@@ -43,7 +60,9 @@ record ReportPage(List<RunFolder> runs) {
                         + Html.text(card.exit().state()) + "\">" + Html.text(run.state()) + "</span></h2>");
         if (card.exit().error() != null || card.exit().message() != null) {
             String error = card.exit().error() == null ? "" : card.exit().error() + ": ";
-            html.append("<p class=\"failure\">" + Html.text(error + card.exit().message()) + "</p>");
+            String kind = card.exit().state().equals("failed") ? "failure" : "reason";
+            html.append(
+                    "<p class=\"" + kind + "\">" + Html.text(error + card.exit().message()) + "</p>");
         }
         html.append("<dl>");
         entry(html, "program", card.program());
@@ -62,6 +81,9 @@ record ReportPage(List<RunFolder> runs) {
             entry(html, "epochs", last.epoch() + ", " + last.step() + " steps");
             new TreeMap<>(last.metrics()).forEach((name, value) -> entry(html, name, Html.number(value)));
         }
+        run.curves().stream()
+                .filter(curve -> curve.tag().startsWith(WITHIN_EPOCHS))
+                .forEach(curve -> entry(html, curve.tag(), newest(curve)));
         html.append("</dl>");
         if (!card.warnings().isEmpty()) {
             html.append("<ul class=\"warnings\">");
@@ -69,6 +91,11 @@ record ReportPage(List<RunFolder> runs) {
             html.append("</ul>");
         }
         return html.append("</article>\n").toString();
+    }
+
+    private static String newest(Curve curve) {
+        Curve.Point last = curve.points().get(curve.points().size() - 1);
+        return Html.number(last.value()) + " after step " + last.step();
     }
 
     /** A time of the card, to the second. */

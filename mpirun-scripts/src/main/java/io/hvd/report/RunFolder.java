@@ -18,12 +18,14 @@ record RunFolder(String name, Card card, List<Curve> curves) {
     static List<RunFolder> read(List<Path> folders) throws ReportException {
         List<RunFolder> runs = new ArrayList<>();
         for (Path folder : folders) {
-            runs.add(read(name(folder, folders), folder));
+            runs.add(read(folder, folders));
         }
         return runs;
     }
 
-    private static RunFolder read(String name, Path folder) throws ReportException {
+    /** @param folders of all runs, among which the name tells this one */
+    static RunFolder read(Path folder, List<Path> folders) throws ReportException {
+        String name = name(folder, folders);
         Card card = new CardFile(folder.resolve("run.json")).read();
         Path scalars = folder.resolve("scalars.jsonl");
         List<Curve> all = Files.exists(scalars) ? new ScalarFile(scalars).read() : metrics(card);
@@ -62,8 +64,10 @@ record RunFolder(String name, Card card, List<Curve> curves) {
     /** How the run ended, in a few words. */
     String state() {
         return switch (card.exit().state()) {
-            case "finished" -> "finished";
-            case "stopped" -> "stopped, to go on later";
+            case "finished" ->
+                card.exit().why() == null ? "finished" : card.exit().why();
+            case "stopped" ->
+                (card.exit().why() == null ? "stopped" : card.exit().why()) + ", to go on later";
             case "failed" -> "failed";
             case "running" -> "running, or killed";
             default -> card.exit().state();

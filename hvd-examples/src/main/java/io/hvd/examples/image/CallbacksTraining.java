@@ -9,6 +9,7 @@ import io.hvd.examples.data.ImageSets;
 import io.hvd.examples.training.RunTotals;
 import io.hvd.examples.training.SeededModule;
 import io.hvd.examples.training.TorchDevice;
+import io.hvd.optimizer.Adadelta;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.torch.StateDict;
 import io.hvd.optimizer.torch.TorchBatch;
@@ -28,7 +29,10 @@ import io.hvd.train.SaveCheckpoint;
 import io.hvd.train.TimeMeasure;
 import io.hvd.train.Training;
 import io.hvd.train.TrainingLoop;
+import io.hvd.train.log.LogScalars;
+import io.hvd.train.log.RunLog;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Consumer;
 import org.bytedeco.javacpp.PointerScope;
@@ -40,6 +44,8 @@ final class CallbacksTraining {
     private static final String TEST_LOSS = "test loss";
     private static final int BATCHES_BETWEEN_CHECKS = 20;
     private static final double TENTH = 0.1;
+    /** Of the points of the curves within epochs. */
+    private static final int STEPS_BETWEEN_CURVES = 5;
 
     private final HvdContext hvd;
     private final CallbacksOptions options;
@@ -47,6 +53,9 @@ final class CallbacksTraining {
     private final Consumer<String> out;
     private final TorchDevice device;
     private final ImageClassifier model;
+    /** Empty for Adam, which LibTorch has. */
+    private final Optional<ArrayWeights> arrays;
+
     private final DistributedOptimizer optimizer;
     private final Evaluator evaluator;
     private final RunTotals totals = new RunTotals();
@@ -60,14 +69,29 @@ final class CallbacksTraining {
         this.device = TorchDevice.of(hvd, options.cuda());
         this.model = device.onto(SeededModule.seeded(options.seed(), CallbacksNet::new));
         model.seedDropout(options.seed() + 1 + hvd.rank());
-        AdamOptions rate = new AdamOptions(options.schedule(hvd.size()).rate(0));
+        double rate = options.schedule(hvd.size()).rate(0);
+        this.arrays = options.adadelta() ? Optional.of(new ArrayWeights(model)) : Optional.empty();
         this.optimizer = DistributedOptimizer.wrap(
-                        new TorchOptimizer(new Adam(model.parameters(), rate), model.named_parameters()))
+                        arrays.isPresent()
+                                ? new Adadelta(arrays.get().parameters(), rate)
+                                : new TorchOptimizer(
+                                        new Adam(model.parameters(), new AdamOptions(rate)), model.named_parameters()))
                 .build();
         this.evaluator = new Evaluator(hvd, images, device, model, options.batchSize(), 0);
     }
 
-    Training run() {
+    /** @throws Exception of the training, which the record of the run names if there is one */
+    Training run() throws Exception {
+        Optional<RunLog> opened = options.run().open(hvd, MnistCallbacksExample.NAME, 0);
+        if (opened.isEmpty()) {
+            return train(opened);
+        }
+        try (RunLog log = opened.get()) {
+            return log.during(() -> train(opened));
+        }
+    }
+
+    private Training train(Optional<RunLog> log) {
         int steps = options.steps(hvd.size());
         DistributedSampler sampler = DistributedSampler.builder(images.train().size(), hvd.size(), hvd.rank())
                 .seed(options.seed())
@@ -77,14 +101,14 @@ final class CallbacksTraining {
                 .batchSize(options.batchSize())
                 .on(options.cuda() ? hvd.device() : Device.CPU)
                 .build()) {
-            Training end = loop().run(options.epochs(), new EndlessBatches<>(loader, steps), steps, this::step);
+            Training end = loop(log).run(options.epochs(), new EndlessBatches<>(loader, steps), steps, this::step);
             totals.trained((System.nanoTime() - begun) / 1e9);
             printResult(end);
             return end;
         }
     }
 
-    private TrainingLoop loop() {
+    private TrainingLoop loop(Optional<RunLog> log) {
         LearningRate rate = new LearningRate(options.schedule(hvd.size()));
         if (options.patience() > 0) {
             rate.reducedOn(new Plateau(Goal.smallest(TEST_LOSS), TENTH, options.patience(), 0));
@@ -94,20 +118,29 @@ final class CallbacksTraining {
                 .with(rate)
                 .with(new DivergenceCheck(BATCHES_BETWEEN_CHECKS))
                 .with(new TimeMeasure())
-                .with(Logging.to(out).withWarmUp(options.warmUpEpochs()))
+                .with(logging().withWarmUp(options.warmUpEpochs()))
                 .with(new Memory(out))
                 .evaluation(this::evaluate);
+        log.ifPresent(record -> loop.with(new LogScalars(record, options.batchSize())
+                .everySteps(STEPS_BETWEEN_CURVES)
+                .withGradientNorm()));
         options.checkpoint().ifPresent(file -> loop.with(SaveCheckpoint.everyEpochs(1, file, this::checkpoint)));
         return loop;
+    }
+
+    private Logging logging() {
+        return options.logInterval() > 0 ? Logging.progress(options.logInterval()) : Logging.to(out);
     }
 
     private void step(TorchBatch batch, Training training) {
         try (PointerScope scope = new PointerScope()) {
             model.train(true);
             optimizer.zeroGradients();
+            arrays.ifPresent(ArrayWeights::toModel);
             var output = model.forward(batch.fields().get(ImageTensors.IMAGES));
             var loss = nll_loss(output, batch.fields().get(ImageTensors.LABELS));
             TorchOptimizer.backward(loss);
+            arrays.ifPresent(ArrayWeights::takeGradients);
             optimizer.step();
             training.metrics().add("loss", loss.item_float() * (double) batch.size(), batch.size());
         }
@@ -117,6 +150,7 @@ final class CallbacksTraining {
 
     /** Each test image counts once, on one rank. */
     private void evaluate(Training training) {
+        arrays.ifPresent(ArrayWeights::toModel);
         evaluator.evaluate(batch -> {
             training.metrics().add(TEST_LOSS, batch.lossSum(), batch.samples());
             training.metrics().add("test accuracy", batch.top1(), batch.samples());

@@ -89,6 +89,7 @@ final class CifarFlags {
     private static void job(Options all) {
         all.addOption(null, "fp16-allreduce", false, "gradients travel as float16")
                 .addOption(null, "bf16-allreduce", false, "gradients travel as bfloat16")
+                .addOption(Precision.flag())
                 .addOption(TorchDevice.flag())
                 .addOption(valued("j", "workers", "threads per rank that decode and load batches, default 2"));
         ParallelMode.addTo(all);

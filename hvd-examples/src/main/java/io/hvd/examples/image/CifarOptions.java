@@ -25,6 +25,7 @@ record CifarOptions(
         int batchSize,
         int imagesPerPass,
         Compression compression,
+        Precision precision,
         int workers,
         long seed,
         boolean cuda,
@@ -149,6 +150,11 @@ record CifarOptions(
         if (mode.isDataParallel() && line.hasOption("sync-bn")) {
             throw new ParseException("--sync-bn beside --mode dp: it is over the batches of ranks, not of devices");
         }
+        Precision precision = Precision.of(line);
+        if (precision != Precision.FP32 && (mode.isDataParallel() || line.hasOption("sync-bn"))) {
+            throw new ParseException(
+                    "--amp beside --mode dp or --sync-bn: it is for ranks with batch norms of their own");
+        }
         return new CifarOptions(
                 Net.from(line, preset),
                 Data.from(line, preset),
@@ -157,6 +163,7 @@ record CifarOptions(
                 Flags.count(line, "batch-size", preset.batchSize, 1),
                 Flags.count(line, "images-per-pass", 128, 1),
                 TrainingOptions.compression(line),
+                precision,
                 Flags.count(line, "workers", 2, 0),
                 Flags.number(line, "seed", 42, Long.MIN_VALUE),
                 TorchDevice.isCuda(line),

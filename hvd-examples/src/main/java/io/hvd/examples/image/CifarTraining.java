@@ -11,6 +11,7 @@ import io.hvd.examples.training.FiniteLoss;
 import io.hvd.examples.training.RunTotals;
 import io.hvd.examples.training.SpreadModel;
 import io.hvd.examples.training.TorchDevice;
+import io.hvd.optimizer.AmpOptimizer;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.LocalReduction;
 import io.hvd.optimizer.torch.SyncBatchNorm;
@@ -29,6 +30,7 @@ import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.SGDOptions;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /** Trains a residual net on every rank's share of each batch, and evaluates it on every test image once. */
 final class CifarTraining implements AutoCloseable {
@@ -43,7 +45,10 @@ final class CifarTraining implements AutoCloseable {
     private final TorchDevice device;
     private final SpreadModel<ImageClassifier> spread;
     private final ImageClassifier model;
-    private final DistributedOptimizer optimizer;
+    private final DistributedOptimizer distributed;
+    /** Scales nothing in float32. */
+    private final AmpOptimizer optimizer;
+
     private final TrainingCheckpoint checkpoint;
     private final Evaluator evaluator;
     private final CifarReport report;
@@ -65,7 +70,10 @@ final class CifarTraining implements AutoCloseable {
         if (options.net().syncBatchNorm()) {
             SyncBatchNorm.convert(model, hvd);
         }
-        this.optimizer = optimizer();
+        this.distributed = optimizer();
+        this.optimizer = AmpOptimizer.wrap(distributed)
+                .scaler(options.precision().scaler())
+                .build();
         this.checkpoint =
                 new TrainingCheckpoint(hvd, model, optimizer, options.results().checkpoint());
         this.evaluator = new Evaluator(
@@ -78,7 +86,7 @@ final class CifarTraining implements AutoCloseable {
         SGDOptions sgd = new SGDOptions(schedule.learningRate(0));
         sgd.momentum().put(schedule.momentum());
         sgd.weight_decay().put(schedule.weightDecay());
-        return DistributedOptimizer.wrap(new TorchOptimizer(new SGD(model.parameters(), sgd), model.named_parameters()))
+        return DistributedOptimizer.wrap(options.precision().optimizer(model, stepped -> new SGD(stepped, sgd)))
                 .context(hvd)
                 .compression(options.compression())
                 .localReduction(LocalReduction.SUM)
@@ -201,7 +209,7 @@ final class CifarTraining implements AutoCloseable {
                 batch.size(), options.imagesPerPass() * options.mode().devices());
         List<BatchResult> results = new ArrayList<>();
         optimizer.zeroGradients();
-        optimizer.backwardPassesPerStep(parts.size());
+        distributed.backwardPassesPerStep(parts.size());
         for (BatchPart part : parts) {
             results.add(pass(batch, part));
         }
@@ -214,12 +222,16 @@ final class CifarTraining implements AutoCloseable {
     private BatchResult pass(TorchBatch batch, BatchPart part) {
         double weight = (double) part.size() / batch.size();
         try (PointerScope scope = new PointerScope()) {
-            Tensor output = spread.forward(
-                    ImageClassifier::forward, part.of(batch.fields().get(ImageTensors.IMAGES)));
+            Tensor[] output = new Tensor[1];
             Tensor targets = part.of(batch.fields().get(ImageTensors.LABELS));
-            Tensor loss = nll_loss(output, targets);
-            (weight == 1 ? loss : loss.mul(new Scalar(weight))).backward();
-            return BatchResult.of(output.detach(), targets, loss);
+            Tensor loss = options.precision().compute(device.device().type(), () -> {
+                output[0] = spread.forward(
+                        ImageClassifier::classify, part.of(batch.fields().get(ImageTensors.IMAGES)));
+                return nll_loss(output[0], targets);
+            });
+            Tensor weighted = weight == 1 ? loss : loss.mul(new Scalar(weight));
+            optimizer.backward(scale -> TorchOptimizer.backward(weighted, scale));
+            return BatchResult.of(output[0].detach().to(ScalarType.Float), targets, loss);
         }
     }
 
@@ -260,6 +272,9 @@ final class CifarTraining implements AutoCloseable {
         List<Predictions.Row> rows = predictions.ofAllRanks(hvd);
         if (hvd.rank() == 0 && options.results().predictions().isPresent()) {
             Predictions.write(rows, options.results().predictions().get());
+        }
+        if (hvd.rank() == 0) {
+            TrainingReport.printSkippedSteps(optimizer);
         }
         report.end(end);
         report.spread(options.mode(), spread.memory(SpreadModel.bytesOfParameters(model)), totals.secondsPerEpoch());

@@ -185,6 +185,7 @@ record ImageNetOptions(
                                 + " from the one of the highest epoch. Default with --train-dir " + EpochFiles.USUAL
                                 + ", none for drawn images"))
                 .addOption(RunFlags.flag())
+                .addOption(RunFlags.horovodsFlag())
                 .addOption(valued("seed", "seed of weights, order, crops and drawn images, default 42"))
                 .addOption(TorchDevice.noCudaFlag())
                 .addOption(TorchDevice.flag());

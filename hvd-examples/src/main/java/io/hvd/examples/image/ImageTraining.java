@@ -81,6 +81,7 @@ final class ImageTraining {
     }
 
     private Evaluation train() throws IOException, ParseException, ExampleFailure {
+        report.start(images.train().size(), images.test().size());
         int firstEpoch = course.resume();
         optimizer.outermost().broadcastParameters(0);
         optimizer.outermost().broadcastOptimizerState(0);

@@ -20,7 +20,11 @@ import org.apache.commons.cli.ParseException;
  * @param given the flags of the command line and their values, for comparisons of runs
  */
 record RunFlags(Optional<Path> folder, boolean resumes, Map<String, String> given) {
+    static final RunFlags NONE = new RunFlags(Optional.empty(), false, Map.of());
+
     private static final String FOLDER = "run-dir";
+    /** Horovod's ImageNet example names its folder of curves so. */
+    private static final String HOROVODS = "log-dir";
 
     static Option flag() {
         return Flags.valued(
@@ -29,22 +33,30 @@ record RunFlags(Optional<Path> folder, boolean resumes, Map<String, String> give
                         + " unless the training resumes");
     }
 
+    /** The same in Horovod's word. */
+    static Option horovodsFlag() {
+        return Flags.valued(HOROVODS, "the same as --" + FOLDER + ", as Horovod's example names it");
+    }
+
     static RunFlags of(CommandLine line) throws ParseException {
         return of(line, line.hasOption("resume") || line.hasOption("checkpoint-dir"));
     }
 
     /** @param resumes whether the training goes on with an earlier one if it finds its files */
     static RunFlags of(CommandLine line, boolean resumes) throws ParseException {
+        if (line.hasOption(FOLDER) && line.hasOption(HOROVODS)) {
+            throw new ParseException("--" + FOLDER + " and --" + HOROVODS + " are the same flag: give one of them");
+        }
         if (line.hasOption(FOLDER) && line.hasOption("evaluate")) {
             throw new ParseException("--" + FOLDER + " and --evaluate exclude each other");
         }
         Map<String, String> given = new TreeMap<>();
         for (Option option : line.getOptions()) {
-            if (!FOLDER.equals(option.getLongOpt())) {
+            if (!FOLDER.equals(option.getLongOpt()) && !HOROVODS.equals(option.getLongOpt())) {
                 given.put(option.getLongOpt(), option.hasArg() ? option.getValue() : "yes");
             }
         }
-        return new RunFlags(Flags.path(line, FOLDER), resumes, given);
+        return new RunFlags(Flags.path(line, line.hasOption(HOROVODS) ? HOROVODS : FOLDER), resumes, given);
     }
 
     /**

@@ -37,6 +37,23 @@ final class TrainingReport {
         this.data = data;
     }
 
+    /** Says what is trained on, and how many images of all ranks a step has. */
+    void start(int trainImages, int testImages) {
+        if (hvd.rank() == 0) {
+            long images = (long) options.batchSize() * options.passes() * hvd.size();
+            System.out.printf(
+                    Locale.ROOT,
+                    "data %s: %d training and %d test images, batches of %d%s on each of %d ranks, %d images in a step%n",
+                    data,
+                    trainImages,
+                    testImages,
+                    options.batchSize(),
+                    options.passes() == 1 ? "" : " x " + options.passes() + " passes",
+                    hvd.size(),
+                    images);
+        }
+    }
+
     /** Whether a batch gets a line. */
     boolean logs(BatchPlace place) {
         return horovods.logs(place.batch());
@@ -100,7 +117,7 @@ final class TrainingReport {
         }
     }
 
-    private static void printSkippedSteps(AmpOptimizer scaled) {
+    static void printSkippedSteps(AmpOptimizer scaled) {
         if (scaled.skippedSteps() > 0) {
             System.out.printf(
                     Locale.ROOT,

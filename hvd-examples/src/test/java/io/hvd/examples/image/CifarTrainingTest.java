@@ -2,6 +2,7 @@ package io.hvd.examples.image;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
 
 import io.hvd.Hvd;
 import io.hvd.examples.data.ImageSets;
@@ -12,6 +13,8 @@ import java.util.List;
 import org.apache.commons.cli.ParseException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** On ranks that are threads of this JVM, each with statistics and gradients of its own. */
 class CifarTrainingTest {
@@ -43,6 +46,28 @@ class CifarTrainingTest {
                 .containsEntry("epochs", "2")
                 .containsEntry("arch", "resnet18")
                 .containsKey("best_accuracy");
+    }
+
+    /** A step of four passes: the loss before it is that in float32 but for the rounding of the forward pass. */
+    @ParameterizedTest
+    @ValueSource(strings = {"bf16", "fp16", "O2"})
+    void inMixedPrecisionAStepIsThatInFloat32ButForItsRounding(String precision) throws Exception {
+        String flags =
+                "--width 4 -b 64 --images-per-pass 8 --epochs 1 --train-images 64 --test-images 31 --lr 0.01 --checkpoint ";
+        Evaluation plain = train(flags + folder.resolve("plain"), 2);
+        Evaluation mixed = train(flags + folder.resolve("mixed") + " --amp " + precision, 2);
+
+        assertThat(mixed.loss()).isCloseTo(plain.loss(), within(0.02)).isNotEqualTo(plain.loss());
+        assertThat(Checkpoint.read(folder.resolve("mixed")).tensors().keySet())
+                .isEqualTo(Checkpoint.read(folder.resolve("plain")).tensors().keySet());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"--mode dp --devices 2", "--sync-bn"})
+    void mixedPrecisionIsForRanksWithBatchNormsOfTheirOwn(String flags) {
+        assertThatThrownBy(() -> CifarOptionsTest.parse("--amp bf16 " + flags))
+                .isInstanceOf(ParseException.class)
+                .hasMessageContaining("--amp");
     }
 
     @Test

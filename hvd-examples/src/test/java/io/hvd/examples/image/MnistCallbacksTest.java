@@ -10,6 +10,7 @@ import io.hvd.optimizer.torch.TorchRuntime;
 import io.hvd.optimizer.torch.TorchTensors;
 import io.hvd.train.Checkpoint;
 import io.hvd.train.Training;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Iterator;
@@ -69,6 +70,41 @@ class MnistCallbacksTest {
         }
 
         assertThat(all).containsExactly(1, 2, 3, 1, 2, 3, 1, 2);
+    }
+
+    /** Horovod's example begins with the rate 1 for each rank. */
+    @Test
+    void adadeltaOnArraysTrainsTheModelAlikeOnAllRanks() throws Exception {
+        CallbacksOptions options =
+                parse("--optimizer adadelta --epochs 3 --steps 16 --batch-size 16 --warmup-epochs 0");
+        assertThat(options.schedule(2).rate(0)).isEqualTo(2);
+        var images = SyntheticDigits.sets(128, 30, 42);
+        List<Double> losses = new ArrayList<>();
+        List<Training> ends = Hvd.spawn(
+                2,
+                hvd -> new CallbacksTraining(hvd, options, images, line -> {
+                            if (line.matches("epoch ./3: loss .*")) {
+                                losses.add(Double.valueOf(line.replaceFirst("epoch ./3: loss ([^,]*),.*", "$1")));
+                            }
+                        })
+                        .run());
+
+        assertThat(losses).hasSize(3);
+        assertThat(losses.get(2)).isLessThan(0.8 * losses.get(0));
+        assertThat(ends.get(1).result("test loss")).isEqualTo(ends.get(0).result("test loss"));
+        assertThatThrownBy(() -> parse("--optimizer sgd")).hasMessageContaining("--optimizer is \"sgd\"");
+    }
+
+    @Test
+    void itsRecordHasCurvesWithinTheEpochsAndHowItHasEnded() throws Exception {
+        Path run = folder.resolve("run");
+        CallbacksOptions options = parse("--epochs 1 --steps 10 --batch-size 8 --log-interval 2 --run-dir " + run);
+        var images = SyntheticDigits.sets(40, 10, 42);
+        Hvd.spawn(1, hvd -> new CallbacksTraining(hvd, options, images, line -> {}).run());
+
+        assertThat(Files.readString(run.resolve("scalars.csv")))
+                .contains(",5,steps/gradient norm,", ",10,steps/loss,", ",5,steps/learning rate,");
+        assertThat(Files.readString(run.resolve("run.json"))).contains("\"why\": \"finished\"");
     }
 
     @Test

@@ -79,6 +79,19 @@ class RunFlagsTest {
         assertThat(card().getAsJsonArray("warnings").toString()).doesNotContain("train loss");
     }
 
+    @Test
+    void imagenetTakesHorovodsWordForTheFolder() throws Exception {
+        ImageNetOptions options = ImageNetOptions.from(
+                new DefaultParser().parse(ImageNetOptions.flags(), new String[] {"--log-dir", run().toString()}));
+        assertThat(options.run().folder()).hasValue(run());
+        assertThat(options.run().given()).isEmpty();
+
+        assertThatThrownBy(() -> ImageNetOptions.from(new DefaultParser()
+                        .parse(ImageNetOptions.flags(), new String[] {"--log-dir", "a", "--run-dir", "b"})))
+                .isInstanceOf(ParseException.class)
+                .hasMessageContaining("--run-dir and --log-dir");
+    }
+
     private Path run() {
         return folder.resolve("run");
     }

@@ -65,6 +65,7 @@ public final class DeviceLoader<S> implements EpochBatches<DeviceBatch>, AutoClo
     }
 
     /** Batches per epoch on this rank. */
+    @Override
     public int batches() {
         return loader.batches();
     }

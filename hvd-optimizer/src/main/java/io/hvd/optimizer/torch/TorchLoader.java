@@ -49,6 +49,7 @@ public final class TorchLoader<S> implements EpochBatches<TorchBatch>, AutoClose
     }
 
     /** Batches per epoch on this rank. */
+    @Override
     public int batches() {
         return batches.count();
     }

@@ -1,6 +1,6 @@
 package io.hvd.train.checkpoint;
 
-import io.hvd.data.ElasticSampler;
+import io.hvd.data.ResumableSampler;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.train.Callback;
@@ -17,19 +17,19 @@ import java.util.Optional;
  *
  * <pre>{@code
  * var autoResume = AutoResume.everySteps(500, checkpoints, sampler);
- * TrainingLoop.of(hvd, optimizer).with(autoResume)...run(epochs, loader, loader.batches(), step);
+ * TrainingLoop.of(hvd, optimizer).with(autoResume)...run(epochs, loader, step);
  * }</pre>
  *
- * <p>The sampler is one of the checkpoints' parts: {@code Checkpoints.in(...).with("sampler", sampler)}. One batch of the
+ * <p>The sampler, an {@code ElasticSampler} or another one that can say where it is, is one of the checkpoints' parts: {@code Checkpoints.in(...).with("sampler", sampler)}. One batch of the
  * loader is one step. A checkpoint that is due with the last batch of an epoch is saved after the evaluation.
  */
 public final class AutoResume implements Callback, Training.PauseSaver {
-    private static final String SENT = "SIGTERM has come";
-    private static final String RAISED = "SIGTERM was raised by the program";
+    private static final String SENT = Training.SIGTERM + " has come";
+    private static final String RAISED = Training.SIGTERM + " was raised by the program";
 
     private final int every;
     private final Checkpoints checkpoints;
-    private final ElasticSampler sampler;
+    private final ResumableSampler sampler;
     /** Null outside of a loop. */
     private TerminationSignal signal;
     /** Null before the first loop. */
@@ -44,7 +44,7 @@ public final class AutoResume implements Callback, Training.PauseSaver {
     /** Whether a checkpoint is to be written at the next occasion. */
     private boolean due;
 
-    private AutoResume(int every, Checkpoints checkpoints, ElasticSampler sampler) {
+    private AutoResume(int every, Checkpoints checkpoints, ResumableSampler sampler) {
         this.every = every;
         this.checkpoints = Objects.requireNonNull(checkpoints, "checkpoints");
         this.sampler = Objects.requireNonNull(sampler, "sampler");
@@ -55,7 +55,7 @@ public final class AutoResume implements Callback, Training.PauseSaver {
      * @param checkpoints which the program closes
      * @param sampler of the loop's loader
      */
-    public static AutoResume everySteps(int steps, Checkpoints checkpoints, ElasticSampler sampler) {
+    public static AutoResume everySteps(int steps, Checkpoints checkpoints, ResumableSampler sampler) {
         if (steps < 1) {
             throw new HvdException(ErrorId.BAD_ARGUMENT, "AutoResume.everySteps(" + steps + "): expected at least 1");
         }

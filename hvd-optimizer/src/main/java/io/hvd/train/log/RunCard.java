@@ -26,10 +26,14 @@ record RunCard(
         List<String> warnings) {
     static final int FORMAT = 1;
 
-    /** @param state running, finished, stopped or failed @param error an error's code, or the class of an exception; null without one */
-    record Exit(String state, String error, String message) {
-        static final Exit RUNNING = new Exit("running", null, null);
-        static final Exit FINISHED = new Exit("finished", null, null);
+    /**
+     * @param state running, finished, stopped or failed
+     * @param error an error's code, or the class of an exception; null without one
+     * @param why the kind of a loop's {@link io.hvd.train.Training.Outcome} in words; null without a loop
+     */
+    record Exit(String state, String error, String message, String why) {
+        static final Exit RUNNING = new Exit("running", null, null, null);
+        static final Exit FINISHED = new Exit("finished", null, null, null);
     }
 
     /** @param source environment, or autotuning */

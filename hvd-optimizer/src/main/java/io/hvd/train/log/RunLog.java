@@ -5,6 +5,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.train.JsonCodec;
 import io.hvd.train.Memory;
+import io.hvd.train.Training;
 import io.hvd.train.log.RunCard.EpochRow;
 import io.hvd.train.log.RunCard.Exit;
 import io.hvd.train.log.RunCard.RankRow;
@@ -31,7 +32,7 @@ import org.slf4j.LoggerFactory;
  *     log.during(() -> TrainingLoop.of(hvd, optimizer)
  *             .with(AutoResume.everySteps(500, checkpoints, sampler))
  *             .with(new LogScalars(log, batchSize))
- *             .run(10, loader, loader.batches(), step));
+ *             .run(10, loader, step));
  * }
  * }</pre>
  *
@@ -67,6 +68,8 @@ public final class RunLog implements AutoCloseable {
     private final List<EpochRow> epochs = new ArrayList<>();
     private final List<String> warnings = new ArrayList<>();
     private Exit exit = Exit.RUNNING;
+    /** How the last loop has ended; null without one. */
+    private Training.Outcome outcome;
 
     private RunLog(HvdContext hvd, RunDescription description, RunFacts facts, ScalarWriter scalars, Earlier earlier) {
         this.hvd = hvd;
@@ -185,6 +188,7 @@ public final class RunLog implements AutoCloseable {
      * @return the steps that the record has behind it and the loop does not count
      */
     long loopBegins(long resumed) {
+        outcome = null;
         long before = resumed > 0 ? 0 : Math.max(stepsBefore, lastStep);
         if (resumed > 0) {
             goesOnAfter(resumed);
@@ -192,6 +196,14 @@ public final class RunLog implements AutoCloseable {
             goesOnAfter(0);
         }
         return before;
+    }
+
+    /** A loop has ended; whether the run has, {@link #finished} says, unless a later run goes on with it. */
+    void loopEnds(Training.Outcome end, boolean goesOnLater) {
+        outcome = end;
+        if (goesOnLater) {
+            stopped(end.reason());
+        }
     }
 
     /** Takes the curves of the program's own. */
@@ -288,14 +300,16 @@ public final class RunLog implements AutoCloseable {
     /** Notes that the run has come to its end, unless it was {@link #stopped}. */
     public void finished() {
         if (exit == Exit.RUNNING) {
-            exit = Exit.FINISHED;
+            exit = outcome == null
+                    ? Exit.FINISHED
+                    : new Exit(Exit.FINISHED.state(), null, orNull(outcome.reason()), why());
             slowData();
         }
     }
 
     /** Notes that the run has ended before its end as it was asked to, and goes on later. @param why such as a signal */
     public void stopped(String why) {
-        exit = new Exit("stopped", null, why);
+        exit = new Exit("stopped", null, why, why());
         slowData();
     }
 
@@ -304,7 +318,15 @@ public final class RunLog implements AutoCloseable {
         String error = cause instanceof HvdException e
                 ? e.id().code()
                 : cause.getClass().getName();
-        exit = new Exit("failed", error, String.valueOf(cause.getMessage()));
+        exit = new Exit("failed", error, String.valueOf(cause.getMessage()), null);
+    }
+
+    private String why() {
+        return outcome == null ? null : outcome.kind().words();
+    }
+
+    private static String orNull(String words) {
+        return words.isEmpty() ? null : words;
     }
 
     private void slowData() {
@@ -324,7 +346,7 @@ public final class RunLog implements AutoCloseable {
     @Override
     public void close() {
         if (exit == Exit.RUNNING) {
-            exit = new Exit("failed", null, "the program left the run before its end");
+            exit = new Exit("failed", null, "the program left the run before its end", null);
         }
         write();
         scalars.close();

@@ -88,7 +88,7 @@ class BeforeTrainingTest {
             } else {
                 loop.with(AutoResume.everySteps(1, checkpoints, sampler));
             }
-            return loop.run(1, loader, loader.batches(), (batch, training) -> steps.incrementAndGet());
+            return loop.run(1, loader, (batch, training) -> steps.incrementAndGet());
         }
     }
 

@@ -114,7 +114,7 @@ class CancelTest {
                         .with(callback(Callback.Place.DECISION, Moment.BEFORE_THE_CHECKPOINT))
                         .with(callback(Callback.Place.PROGRAM, Moment.AFTER_THE_CHECKPOINT))
                         .evaluation(now -> at.accept(Moment.EVALUATION))
-                        .run(EPOCHS, loader, loader.batches(), (batch, now) -> {
+                        .run(EPOCHS, loader, (batch, now) -> {
                             optimizer.zeroGradients();
                             gradient[0] = -1;
                             optimizer.step();
@@ -471,7 +471,7 @@ class CancelTest {
                         .build()) {
             return TrainingLoop.of(hvd, optimizer)
                     .with(AutoResume.everySteps(every, checkpoints, sampler))
-                    .run(1, loader, loader.batches(), (batch, training) -> {
+                    .run(1, loader, (batch, training) -> {
                         gradient[0] -= 1;
                         if ((training.steps() + 1) % 4 == 0) {
                             optimizer.step();

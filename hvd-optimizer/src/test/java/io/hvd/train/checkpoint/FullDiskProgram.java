@@ -63,7 +63,7 @@ final class FullDiskProgram {
                 .build()) {
             Training end = TrainingLoop.of(hvd, optimizer)
                     .with(AutoResume.everySteps(1, checkpoints, sampler))
-                    .run(1, loader, loader.batches(), (batch, training) -> {
+                    .run(1, loader, (batch, training) -> {
                         optimizer.zeroGradients();
                         Arrays.fill(gradients, 1);
                         optimizer.step();

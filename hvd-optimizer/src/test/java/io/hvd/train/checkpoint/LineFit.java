@@ -39,7 +39,7 @@ final class LineFit {
     private final HvdContext hvd;
     private final DistributedOptimizer optimizer;
     private final ElasticSampler sampler;
-    private PaddingMask mask;
+    private final PaddingMask mask;
     /** The first number of each step and logical shard that this rank was dealt. */
     final Map<String, Long> drawn = new TreeMap<>();
 
@@ -55,6 +55,7 @@ final class LineFit {
                 .weightByBatchSize()
                 .build();
         sampler = ElasticSampler.builder(POINTS, hvd.size(), hvd.rank()).seed(3).build();
+        mask = new PaddingMask(sampler);
     }
 
     void draw(ShardRandom random, long step) {
@@ -77,18 +78,16 @@ final class LineFit {
                 .batchSize(BATCH)
                 .workers(1)
                 .build()) {
-            TrainingLoop loop = TrainingLoop.of(hvd, optimizer).with(autoResume);
+            TrainingLoop loop = TrainingLoop.of(hvd, optimizer).with(autoResume).with(mask);
             List.of(others).forEach(loop::with);
-            return loop.evaluation(training -> losses.add(loss()))
-                    .run(epochs, loader, loader.batches(), (batch, training) -> {
-                        step(batch, training);
-                        afterStep.accept(training);
-                    });
+            return loop.evaluation(training -> losses.add(loss())).run(epochs, loader, (batch, training) -> {
+                step(batch, training);
+                afterStep.accept(training);
+            });
         }
     }
 
     private void step(List<Integer> batch, Training training) {
-        mask = training.batch() == 0 ? new PaddingMask(sampler) : mask;
         List<Integer> counted = batch.subList(0, mask.counted(batch.size()));
         optimizer.zeroGradients();
         optimizer.batchSize(counted.size());

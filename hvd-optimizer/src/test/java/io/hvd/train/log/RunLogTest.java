@@ -81,6 +81,54 @@ class RunLogTest {
         assertThat(Files.readString(folder.resolve("scalars.csv"))).contains("share of exchange/rank 1", ",6,loss,3.0");
     }
 
+    /** The gradient of rank r in step s is s and then 10 r more; both ranks have 1, 2 and 3 steps twice. */
+    @Test
+    void withinAnEpochThereAreCurvesOfTheLossTheRateAndTheNormOfTheAveragedGradient() throws Exception {
+        Hvd.spawn(2, hvd -> {
+            float[] gradient = {0};
+            ArrayParameters one = new ArrayParameters().add("w", new float[] {0}, gradient);
+            try (RunLog log = RunLog.open(hvd, folder, MINE)) {
+                var optimizer = DistributedOptimizer.wrap(new Sgd(one, 0.5)).build();
+                return log.during(() -> TrainingLoop.of(hvd, optimizer)
+                        .with(new LogScalars(log, 8).everySteps(2).withGradientNorm())
+                        .run(2, List.of(1, 2, 3), 3, (batch, training) -> {
+                            optimizer.zeroGradients();
+                            gradient[0] = batch + 10 * hvd.rank();
+                            optimizer.step();
+                            training.metrics().add("loss", batch + 10 * hvd.rank(), 1);
+                        }));
+            }
+        });
+        assertThat(curve("steps/loss")).containsExactly("2,6.5", "4,6.0", "6,7.5");
+        assertThat(curve("steps/learning rate")).containsExactly("2,0.5", "4,0.5", "6,0.5");
+        assertThat(curve("steps/gradient norm")).containsExactly("2,7.0", "4,6.0", "6,8.0");
+        assertThat(curve("loss")).containsExactly("3,7.0", "6,7.0");
+        assertThat(card().exit().why()).isEqualTo("finished");
+    }
+
+    private List<String> curve(String tag) throws IOException {
+        try (var lines = Files.lines(folder.resolve("scalars.csv"))) {
+            return lines.filter(line -> line.contains("," + tag + ","))
+                    .map(line -> line.replaceFirst("^[^,]*,", "").replace("," + tag, ""))
+                    .toList();
+        }
+    }
+
+    @Test
+    void ranksThatWriteInDifferentStepsAreRefusedBeforeTheFirst() {
+        assertThatThrownBy(() -> Hvd.spawn(2, hvd -> {
+                    var optimizer = DistributedOptimizer.wrap(
+                                    new Sgd(new ArrayParameters().add("w", new float[] {0}, new float[1]), 0.5))
+                            .build();
+                    try (RunLog log = RunLog.open(hvd, folder, MINE)) {
+                        return TrainingLoop.of(hvd, optimizer)
+                                .with(new LogScalars(log, 8).everySteps(2 + hvd.rank()))
+                                .run(1, List.of(1), 1, (batch, training) -> optimizer.step());
+                    }
+                }))
+                .hasStackTraceContaining("LogScalars.everySteps");
+    }
+
     @Test
     void aLoopThatLeavesInTheMiddleOfAnEpochIsStoppedOnTheCardAndNotFinished() throws Exception {
         Hvd.spawn(2, hvd -> {
@@ -99,7 +147,8 @@ class RunLogTest {
                 });
             }
         });
-        assertThat(card().exit()).isEqualTo(new RunCard.Exit("stopped", null, "the time is over"));
+        assertThat(card().exit())
+                .isEqualTo(new RunCard.Exit("stopped", null, "the time is over", "left by a callback"));
     }
 
     @Test
@@ -154,6 +203,8 @@ class RunLogTest {
                 }
             });
             assertThat(card().exit().state()).as("start %d", start).isEqualTo("finished");
+            assertThat(card().exit().why()).as("start %d", start).isEqualTo("stopped early");
+            assertThat(card().exit().message()).contains("\"loss\" has not become better than 1.0");
             assertThat(card().epochs()).extracting(RunCard.EpochRow::step).containsExactly(3L, 6L);
         }
     }
@@ -179,7 +230,7 @@ class RunLogTest {
                     .with(new LogScalars(log, 2))
                     .with(AutoResume.everySteps(100, checkpoints, sampler))
                     .with(stop)
-                    .run(3, loader, loader.batches(), (batch, training) -> {
+                    .run(3, loader, (batch, training) -> {
                         optimizer.step();
                         training.metrics().add("loss", 1, 1);
                         if (training.steps() + 1 == leaveAfter) {
