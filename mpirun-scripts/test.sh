@@ -149,6 +149,10 @@ status=0
 if ((status == 0)) && [[ -d $root/docs/own-trainer ]]; then
     "${maven[@]}" -f "$root/docs/own-trainer/pom.xml" -Pone-jar verify || status=$?
 fi
-if ((status == 0)) && has mkdocs; then quietly "$scripts/site.sh" || status=$?; fi
+if ((status == 0)) && has mkdocs; then
+    said_by=test.sh
+    say "making the site of the pages"
+    quietly "$scripts/site.sh" || status=$?
+fi
 say_what_was_not_run "$began"
 exit "$status"

@@ -74,10 +74,10 @@ public final class Horovodrun {
         MpiInstall install = MpiInstall.find(environment);
         Machine machine = Launch.machine(settings, install);
         var hosts = new OtherHosts(settings, machine);
-        ClassArchive archive =
-                Launch.archive(settings, install, machine, Path.of("").toAbsolutePath(), false);
-        out.print(
-                Launch.line(settings, install, machine, hosts.known(), archive).explained());
+        Path folder = Path.of("").toAbsolutePath();
+        ClassArchive archive = Launch.archive(settings, install, machine, folder, false);
+        out.print(Launch.line(settings, install, machine, hosts.known(), archive, folder)
+                .explained());
         MpiVersion version = install.version();
         version.obstacle()
                 .ifPresent(why -> err.println("horovodrun: nothing is started under " + version.text() + ": " + why

@@ -99,7 +99,7 @@ final class Launch implements AutoCloseable {
         Map<String, Set<String>> others = hosts.checked(err);
         hosts.checkInterfaces(others);
         ClassArchive archive = archive(settings, install, machine, around.folder(), true);
-        MpirunLine line = line(settings, install, machine, others, archive);
+        MpirunLine line = line(settings, install, machine, others, archive, around.folder());
         OpenFileLimit.require(Path.of("/"), asked.ranksHere());
         if (settings.verbose()) {
             err.print(install.version().text() + ", " + install.mpirun() + "\n" + line.explained());
@@ -219,7 +219,10 @@ final class Launch implements AutoCloseable {
             MpiInstall install,
             Machine machine,
             Map<String, Set<String>> others,
-            ClassArchive archive) {
-        return MpirunLine.of(install.command(), new Job(settings, machine, install.version(), others), archive);
+            ClassArchive archive,
+            Path directory) {
+        Optional<InstalledJava> java = JavaLine.of(settings.command(), machine.environment())
+                .flatMap(line -> InstalledJava.of(line.program(), machine.environment(), directory));
+        return MpirunLine.of(install.command(), new Job(settings, machine, install.version(), others), archive, java);
     }
 }

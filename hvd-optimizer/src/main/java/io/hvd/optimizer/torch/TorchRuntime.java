@@ -79,6 +79,7 @@ public final class TorchRuntime {
                     ? PreparationNote.read(cache, process).flatMap(LibrarySearch::of)
                     : Optional.empty();
             noted.ifPresentOrElse(LibrarySearch::shorten, () -> prepareAnew(cache, process));
+            OpenBlasRemark.keepBack();
             prepared = true;
         } catch (IOException e) {
             throw failed("JavaCPP has no folder for it", e);
