@@ -97,7 +97,7 @@ final class Cookbook {
     static double accuracy(HvdContext hvd, SequentialImpl model) {
         var mine = new EvalSampler(Circle.POINTS, hvd.size(), hvd.rank());
         var accuracy = new MeanMetric("accuracy");
-        model.eval(); // dropout and batch norm now do as in use
+        model.eval(); // dropout is off, and batch norms use their running statistics
         try (NoGradGuard noGradients = new NoGradGuard()) {
             accuracy.add(Circle.right(model, mine.indices()), mine.length());
         } finally {
