@@ -25,7 +25,6 @@ public record LoadedTorch(Optional<String> ofDjl, Optional<String> ofJavaCpp) {
     /** In ai.djl.pytorch:pytorch-jni, without which DJL's engine loads no natives. */
     private static final String DJLS_NATIVES = "jnilib/pytorch.properties";
 
-
     /** What is loaded now; nothing where the system does not tell. */
     public static LoadedTorch now() {
         try {
@@ -83,19 +82,21 @@ public record LoadedTorch(Optional<String> ofDjl, Optional<String> ofJavaCpp) {
         for (String binding : List.of(BINDING, "org/bytedeco/pytorch/" + platform + "/" + JAVACPPS)) {
             List<String> jars = jarsWith(loader, binding);
             if (jars.size() > 1) {
-                return Optional.of("there are " + jars.size() + " LibTorch builds of JavaCPP's form on the class path, each with "
-                        + binding + ": " + String.join(", ", jars)
-                        + ". Which one is used depends on their order, and classes of one may load natives of another, which can end the"
-                        + " JVM. Keep one of them, such as org.bytedeco:pytorch-platform, and exclude the other");
+                return Optional.of(
+                        "there are " + jars.size() + " LibTorch builds of JavaCPP's form on the class path, each with "
+                                + binding + ": " + String.join(", ", jars)
+                                + ". Which one is used depends on their order, and classes of one may load natives of another, which can end the"
+                                + " JVM. Keep one of them, such as org.bytedeco:pytorch-platform, and exclude the other");
             }
         }
         List<String> djls = jarsWith(loader, DJLS_NATIVES);
         return djls.isEmpty()
                 ? Optional.empty()
-                : Optional.of("DJL's LibTorch is on the class path beside JavaCPP's: " + String.join(", ", djls) + " beside "
-                        + String.join(", ", jarsWith(loader, BINDING))
-                        + ". One process can load only one of them, and DJL fails with an undefined symbol after JavaCPP's. Train with"
-                        + " JavaCPP's and exclude ai.djl.pytorch, or train with DJL and exclude org.bytedeco:pytorch");
+                : Optional.of(
+                        "DJL's LibTorch is on the class path beside JavaCPP's: " + String.join(", ", djls) + " beside "
+                                + String.join(", ", jarsWith(loader, BINDING))
+                                + ". One process can load only one of them, and DJL fails with an undefined symbol after JavaCPP's. Train with"
+                                + " JavaCPP's and exclude ai.djl.pytorch, or train with DJL and exclude org.bytedeco:pytorch");
     }
 
     private static List<String> jarsWith(ClassLoader loader, String resource) throws IOException {

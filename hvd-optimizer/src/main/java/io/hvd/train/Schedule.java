@@ -91,7 +91,8 @@ public interface Schedule {
      * Goes up to the highest rate and then far below the first one, along half cosines: torch's OneCycleLR with its defaults, which
      * begins at max / 25, rises during 0.3 of the steps, and ends at max / 250,000.
      *
-     * @param steps how many steps the training has; the rate is asked for by step, from 0 on, and stays at its last
+     * @param steps how many steps the training has; the rate is asked for by step, from 0 on, and stays at its last. See {@link
+     *     #inEpochsOf} for a loop
      */
     static Schedule oneCycle(double max, int steps) {
         return oneCycle(max, steps, 0.3, 25, 1e4);
@@ -205,6 +206,21 @@ public interface Schedule {
         return new NamedSchedule(
                 this + ".warmUpFrom(" + part + ", " + epochs + ")",
                 epoch -> epoch >= epochs ? rate(epoch) : rate(epoch) * (part + (1 - part) * epoch / epochs));
+    }
+
+    /**
+     * This schedule, which counts steps, for those who count epochs, as a {@link LearningRate} in a loop does.
+     *
+     * <pre>{@code
+     * int batches = loader.batches();
+     * new LearningRate(Schedule.oneCycle(0.1, 90 * batches).inEpochsOf(batches));
+     * }</pre>
+     *
+     * @param steps of an epoch
+     */
+    default Schedule inEpochsOf(int steps) {
+        ScheduleCheck.length("inEpochsOf", "steps", steps);
+        return new NamedSchedule(this + ".inEpochsOf(" + steps + ")", epoch -> rate(epoch * steps));
     }
 
     /** Goes on with another schedule, for which this epoch is its beginning, 0: torch's SequentialLR. */

@@ -46,7 +46,8 @@ class LoadedTorchTest {
     @Test
     void aSecondLibTorchOnTheClassPathIsNamedByItsJar(@TempDir Path folder) throws IOException {
         Path pytorch = jar(folder, "pytorch-2.13.0.jar", "org/bytedeco/pytorch/global/torch.class");
-        Path natives = jar(folder, "pytorch-2.13.0-linux-x86_64.jar", "org/bytedeco/pytorch/linux-x86_64/libjnitorch.so");
+        Path natives =
+                jar(folder, "pytorch-2.13.0-linux-x86_64.jar", "org/bytedeco/pytorch/linux-x86_64/libjnitorch.so");
         Path fork = jar(folder, "fork-2.7.jar", "org/bytedeco/pytorch/global/torch.class");
         Path forksNatives =
                 jar(folder, "fork-2.7-linux-x86_64.jar", "org/bytedeco/pytorch/linux-x86_64/libjnitorch.so");

@@ -140,6 +140,17 @@ class TorchSchedulesTest {
     }
 
     @Test
+    void aScheduleInStepsServesALoopThatCountsEpochs() {
+        Schedule steps = Schedule.oneCycle(0.5, 10);
+
+        assertEvery(
+                0.2,
+                steps.inEpochsOf(5),
+                IntStream.range(0, 11).mapToDouble(steps::rate).toArray());
+        assertThat(steps.inEpochsOf(5)).hasToString(steps + ".inEpochsOf(5)");
+    }
+
+    @Test
     void whatCannotBeMeantIsRefused() {
         assertRefused(() -> Schedule.fixed(1).warmUpFrom(1.5, 2), "part is 1.5, expected a number from 0 to 1");
         assertRefused(
