@@ -62,7 +62,7 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
         dropLast = builder.dropLast;
     }
 
-    /** So many samples were seen in the order of what was left, for so many ranks. */
+    /** The number of samples that were seen in the order of what was left, for some number of ranks. */
     private record Stretch(int replicas, int samples) {
         @Override
         public String toString() {

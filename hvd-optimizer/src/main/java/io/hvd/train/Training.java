@@ -181,12 +181,22 @@ public final class Training {
         leaving = true;
     }
 
-    /** Leaves the epoch on all ranks after the same step. What has ended the loop in this step already is the reason. */
+    /**
+     * Leaves the epoch on all ranks after the same step, or behind the epoch's end if that was its last step. What has ended the loop in
+     * this step already is the reason.
+     */
     void leaveAfter(long mostSteps) {
-        if (steps >= mostSteps && !leaving) {
-            leave("the limit of " + mostSteps + " steps is reached");
-            kind = Outcome.Kind.STEP_LIMIT;
+        boolean endsEpoch = batch > 0 && batch == batches;
+        if (steps < mostSteps || leaving || endsEpoch && epoch + 1 == epochs) {
+            return;
         }
+        String why = "the limit of " + mostSteps + " steps is reached";
+        if (endsEpoch) {
+            stop(why);
+        } else {
+            leave(why);
+        }
+        kind = Outcome.Kind.STEP_LIMIT;
     }
 
     /** Leaves an epoch that begins, on all ranks alike, since an earlier run was stopped for good. */

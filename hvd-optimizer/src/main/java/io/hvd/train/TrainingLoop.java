@@ -88,8 +88,8 @@ public final class TrainingLoop {
     }
 
     /**
-     * Ends the training after so many steps, in the middle of an epoch too: then no evaluation follows, an {@code AutoResume} saves, and
-     * a later run with a larger limit goes on. Every rank sets the same limit.
+     * Ends the training after so many steps. In the middle of an epoch no evaluation follows, and behind its last step its end does. An
+     * {@code AutoResume} saves, and a later run with a larger limit goes on. Every rank sets the same limit.
      *
      * @param steps over all epochs, with those of the runs that this one resumes
      */

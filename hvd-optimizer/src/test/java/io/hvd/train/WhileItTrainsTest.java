@@ -146,6 +146,25 @@ class WhileItTrainsTest {
     }
 
     @Test
+    void aLimitThatIsReachedWithAnEpochLeavesItItsEvaluation() {
+        List<Training> ends = Hvd.spawn(
+                2,
+                hvd -> run(
+                        hvd,
+                        TrainingLoop.of(hvd, optimizer())
+                                .maxSteps(4)
+                                .evaluation(training -> training.metrics().add("test loss", 7, 1))));
+        assertThat(ends).allSatisfy(end -> {
+            assertThat(end.outcome().kind()).isEqualTo(Training.Outcome.Kind.STEP_LIMIT);
+            assertThat(end.epoch()).isOne();
+            assertThat(end.result("test loss").mean()).isEqualTo(7);
+        });
+        List<Training> whole =
+                Hvd.spawn(2, hvd -> run(hvd, TrainingLoop.of(hvd, optimizer()).maxSteps(8)));
+        assertThat(whole).extracting(end -> end.outcome().kind()).containsOnly(Training.Outcome.Kind.FINISHED);
+    }
+
+    @Test
     void aLimitOfStepsAndRanksThatMayJoinAreRefusedTogether() {
         Hvd.spawn(1, hvd -> {
             TrainingLoop loop = TrainingLoop.of(hvd, optimizer()).maxSteps(6).join(JoinDivisor.ACTIVE);
@@ -154,7 +173,7 @@ class WhileItTrainsTest {
         });
     }
 
-    /** Of 7 samples, each of 3 ranks gets 3. */
+    /** Each of 3 ranks gets 3 of the 7 samples. */
     @Test
     void aPaddingMaskInALoopCountsEverySampleOnceInEachEpoch() {
         List<Training> ends = Hvd.spawn(3, hvd -> {

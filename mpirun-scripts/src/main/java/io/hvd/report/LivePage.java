@@ -21,7 +21,7 @@ import java.util.concurrent.Executors;
  * word in it, because other users of the machine reach the port too. Threads of its own answer.
  */
 final class LivePage implements AutoCloseable {
-    /** After so many seconds a browser asks again. */
+    /** The time between two requests of a browser. */
     static final int REFRESH_SECONDS = 5;
 
     private static final byte[] LOOPBACK = {127, 0, 0, 1};

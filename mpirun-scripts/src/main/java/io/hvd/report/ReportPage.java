@@ -112,7 +112,11 @@ record ReportPage(List<RunFolder> runs, List<String> obstacles, int refreshSecon
         Differences all = new Differences(runs);
         StringBuilder html = new StringBuilder("<section class=\"differences\">");
         if (runs.size() > 1) {
-            html.append("<h2>What differs between the runs</h2>\n").append(Html.table(all.columns(), all.rows(true)));
+            html.append("<h2>What differs between the runs</h2>\n")
+                    .append(
+                            all.rows(true).isEmpty()
+                                    ? "<p class=\"reason\">Nothing that a record holds, but their times.</p>\n"
+                                    : Html.table(all.columns(), all.rows(true)));
         }
         return html.append("<details><summary>All versions, settings and flags</summary>")
                 .append(Html.table(all.columns(), all.rows(false)))

@@ -58,6 +58,15 @@ final class LivePageTest {
     }
 
     @Test
+    void runsWithoutADifferenceAreSaidToBeAlike() throws Exception {
+        new WrittenRun(folder.resolve("a"), 1).write();
+        new WrittenRun(folder.resolve("b"), 1).write();
+        try (LivePage page = LivePage.serve(List.of(folder.resolve("a"), folder.resolve("b")), 0)) {
+            assertThat(get(page.address()).body()).contains("Nothing that a record holds");
+        }
+    }
+
+    @Test
     void onlyWhoKnowsTheWholeAddressGetsThePage() throws Exception {
         new WrittenRun(folder.resolve("a"), 1).write();
         try (LivePage page = LivePage.serve(List.of(folder.resolve("a")), 0)) {

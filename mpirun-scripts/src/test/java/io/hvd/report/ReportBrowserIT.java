@@ -15,6 +15,10 @@ import org.junit.jupiter.api.io.TempDir;
 /** A page of runs as a browser shows it, on a phone and on a desk. */
 @Tag("long")
 class ReportBrowserIT {
+    /** The tables of charts have a column per curve; that of the differences has one per run. */
+    private static final String WIDER_TABLES = "[...document.querySelectorAll('.differences .wide')]"
+            + ".filter(one => one.scrollWidth > one.clientWidth).map(one => one.textContent.slice(0, 80)).join()";
+
     @TempDir(cleanup = CleanupMode.ON_SUCCESS)
     Path folder;
 
@@ -41,7 +45,7 @@ class ReportBrowserIT {
         assumeTrue(Browser.isThere(), "no chromium; apt-get install chromium");
         Path page = page();
         try (Browser browser = Browser.start(folder.resolve("profile"))) {
-            for (int width : new int[] {375, 1280}) {
+            for (int width : new int[] {375, 400, 1280}) {
                 browser.open(page, width);
 
                 assertThat(number(browser, "document.documentElement.clientWidth"))
@@ -50,6 +54,9 @@ class ReportBrowserIT {
                 assertThat(number(browser, "document.documentElement.scrollWidth"))
                         .as("width of what a page of %d shows", width)
                         .isLessThanOrEqualTo(width);
+                assertThat(browser.value(WIDER_TABLES).getAsString())
+                        .as("tables that are wider than their place on a page of %d", width)
+                        .isEmpty();
                 assertThat(number(browser, "document.querySelectorAll('article.run').length"))
                         .isEqualTo(2);
                 assertThat(number(browser, "document.querySelectorAll('figure > svg').length"))

@@ -44,7 +44,7 @@ final class CallbacksTraining {
     private static final String TEST_LOSS = "test loss";
     private static final int BATCHES_BETWEEN_CHECKS = 20;
     private static final double TENTH = 0.1;
-    /** Of the points of the curves within epochs. */
+    /** The distance of the points of curves within epochs. */
     private static final int STEPS_BETWEEN_CURVES = 5;
 
     private final HvdContext hvd;

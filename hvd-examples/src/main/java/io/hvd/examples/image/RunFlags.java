@@ -33,7 +33,7 @@ record RunFlags(Optional<Path> folder, boolean resumes, Map<String, String> give
                         + " unless the training resumes");
     }
 
-    /** The same in Horovod's word. */
+    /** The flag by which Horovod's example names the folder. */
     static Option horovodsFlag() {
         return Flags.valued(HOROVODS, "the same as --" + FOLDER + ", as Horovod's example names it");
     }

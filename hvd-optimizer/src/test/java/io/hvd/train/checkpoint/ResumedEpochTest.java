@@ -8,6 +8,8 @@ import io.hvd.HvdContext;
 import io.hvd.data.DataLoader;
 import io.hvd.data.Dataset;
 import io.hvd.data.ElasticSampler;
+import io.hvd.data.LoadBalancingDistributedSampler;
+import io.hvd.data.ResumableSampler;
 import io.hvd.optimizer.ArrayParameters;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.Sgd;
@@ -36,7 +38,28 @@ class ResumedEpochTest {
     Path folder;
 
     /** How a rank's samples become batches. */
-    private record Data(int samples, int batch, boolean dropLast, boolean padded, UnevenSteps even) {}
+    /** @param balanced whether the samples are dealt by their complexity */
+    private record Data(int samples, int batch, boolean dropLast, boolean padded, UnevenSteps even, boolean balanced) {
+        Data(int samples, int batch, boolean dropLast, boolean padded, UnevenSteps even) {
+            this(samples, batch, dropLast, padded, even, false);
+        }
+
+        ResumableSampler sampler(HvdContext hvd) {
+            return balanced
+                    ? LoadBalancingDistributedSampler.builder(
+                                    IntStream.range(0, samples)
+                                            .mapToLong(i -> i * 7 % 11)
+                                            .toArray(),
+                                    hvd.size(),
+                                    hvd.rank())
+                            .seed(5)
+                            .build()
+                    : ElasticSampler.builder(samples, hvd.size(), hvd.rank())
+                            .seed(5)
+                            .padded(padded)
+                            .build();
+        }
+    }
 
     /** A batch as its rank got it, with the rate of its step. */
     private record Made(int epoch, long step, double rate, double progress, List<Integer> batch) {}
@@ -59,10 +82,7 @@ class ResumedEpochTest {
         var optimizer = DistributedOptimizer.wrap(new Sgd(new ArrayParameters().add("w", new float[] {0}, gradient), 1))
                 .build();
         optimizer.broadcastParameters(0);
-        var sampler = ElasticSampler.builder(data.samples(), hvd.size(), hvd.rank())
-                .seed(5)
-                .padded(data.padded())
-                .build();
+        ResumableSampler sampler = data.sampler(hvd);
         Dataset<Integer> numbers =
                 Dataset.of(IntStream.range(0, data.samples()).boxed().toList());
         try (var loader = DataLoader.<Integer, List<Integer>>builder(numbers, sampler, List::copyOf)
@@ -110,9 +130,10 @@ class ResumedEpochTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"1,10,4", "2,21,4", "3,10,2"})
-    void aRunThatStopsAfterAnyStepGoesOnWithTheRatesAndBatchesOfOneThatDoesNot(int ranks, int samples, int batch) {
-        Data data = new Data(samples, batch, false, true, UnevenSteps.REFUSE);
+    @CsvSource({"1,10,4,false", "2,21,4,false", "3,10,2,false", "2,21,4,true", "3,10,2,true"})
+    void aRunThatStopsAfterAnyStepGoesOnWithTheRatesAndBatchesOfOneThatDoesNot(
+            int ranks, int samples, int batch, boolean balanced) {
+        Data data = new Data(samples, batch, false, true, UnevenSteps.REFUSE, balanced);
         int steps = run(ranks, data, folder.resolve("count"), 0).get(0).size();
         for (int stop = 1; stop < steps; stop++) {
             assertSameWhereverItStops(ranks, data, folder.resolve("stop-" + stop), stop);
@@ -142,10 +163,10 @@ class ResumedEpochTest {
 
     /** 40 samples: 2 ranks have made 3 of 5 batches of 4 each, 24 samples; 16 are left, and 4 ranks share them in one batch of 4 or two of 2. */
     @ParameterizedTest
-    @CsvSource({"4,4", "4,2", "2,2", "1,4", "1,16"})
-    void withOtherRanksOrBatchesTheSamplesThatAreLeftAreTheRestOfTheEpoch(int ranks, int batch) {
-        run(2, new Data(40, 4, false, true, UnevenSteps.REFUSE), folder, 3);
-        List<Made> resumed = run(ranks, new Data(40, batch, false, true, UnevenSteps.REFUSE), folder, 0)
+    @CsvSource({"4,4,false", "4,2,false", "2,2,false", "1,4,false", "1,16,false", "4,4,true", "4,2,true", "2,2,true"})
+    void withOtherRanksOrBatchesTheSamplesThatAreLeftAreTheRestOfTheEpoch(int ranks, int batch, boolean balanced) {
+        run(2, new Data(40, 4, false, true, UnevenSteps.REFUSE, balanced), folder, 3);
+        List<Made> resumed = run(ranks, new Data(40, batch, false, true, UnevenSteps.REFUSE, balanced), folder, 0)
                 .get(0);
         int rest = 16 / (ranks * batch);
         for (int i = 0; i < rest; i++) {
