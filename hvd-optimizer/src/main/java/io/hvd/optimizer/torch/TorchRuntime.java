@@ -72,6 +72,7 @@ public final class TorchRuntime {
             return;
         }
         System.getProperties().putIfAbsent(LOGGER, "slf4j");
+        OpenBlasRemark.keepBack();
         try {
             Path cache = Loader.getCacheDir().toPath();
             List<String> process = PreparationNote.process(System.getProperties());
@@ -79,7 +80,6 @@ public final class TorchRuntime {
                     ? PreparationNote.read(cache, process).flatMap(LibrarySearch::of)
                     : Optional.empty();
             noted.ifPresentOrElse(LibrarySearch::shorten, () -> prepareAnew(cache, process));
-            OpenBlasRemark.keepBack();
             prepared = true;
         } catch (IOException e) {
             throw failed("JavaCPP has no folder for it", e);
