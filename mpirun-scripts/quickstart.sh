@@ -16,15 +16,17 @@ is_built() {
 }
 
 build() {
-    echo "quickstart: building (the first time this downloads LibTorch)"
-    mvn -q -B -f "$root/pom.xml" -DskipTests install
+    say "building hvd (the first time this downloads 130 MB: LibTorch and what belongs to it)"
+    quietly mvn -B -f "$root/pom.xml" -DskipTests install
     touch -c "$jar" # Maven leaves it alone when only another module has changed
 }
 
+said_by=quickstart
 began=$SECONDS
 is_built || build
 built=$SECONDS
 # The small net is trained on the CPU: four ranks on a machine with one GPU, say.
 if (($# == 0)); then export HVD_BACKEND=${HVD_BACKEND:-mpi}; fi
+say "training ${*:-digits} on 4 ranks"
 "$scripts/horovodrun" -np 4 java -jar "$jar" "$@"
 echo "quickstart: build $((built - began)) s, training $((SECONDS - built)) s"

@@ -19,6 +19,7 @@ setup_parts="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" >/dev/null && pwd)/setu
 
 setup_machine() {
     local began=$SECONDS packages_done prefix version
+    begin_quiet_log
     install_missing_packages
     use_jdk
     use_openmpi

@@ -150,7 +150,11 @@ if ((status == 0)) && [[ -d $root/docs/own-trainer ]]; then
     "${maven[@]}" -f "$root/docs/own-trainer/pom.xml" -Pone-jar verify || status=$?
 fi
 if ((status == 0)) && has mkdocs; then
-    if [[ $tier == everyday ]]; then quietly "$scripts/site.sh" --no-javadoc || status=$?; else quietly "$scripts/site.sh" || status=$?; fi
+    said_by=test.sh
+    say "making the site of the pages"
+    without=()
+    [[ $tier == all ]] || without=(--no-javadoc)
+    quietly "$scripts/site.sh" "${without[@]}" || status=$?
 fi
 say_what_was_not_run "$began"
 exit "$status"

@@ -22,6 +22,7 @@ install_missing_packages() {
     [[ -n $(missing_packages) ]] || return 0
     can_install || fail "ask the administrator for: $(apt_line)"
     # One broken source among several is no reason to stop: the installation itself tells what it cannot get.
+    say "updating apt's lists of packages"
     quietly as_root apt-get update || say "going on although apt-get update failed"
     mapfile -t missing < <(missing_packages)
     install_packages "${missing[@]}"

@@ -2,20 +2,61 @@
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
-say() { printf 'setup: %s\n' "$*" >&2; }
+# The name before each line; quickstart.sh has a name of its own.
+said_by=setup
+said=
+setup_began=$SECONDS
+# Where the output of commands goes that nobody needs to read unless one fails.
+quiet_log="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." >/dev/null && pwd)/target/setup.log"
+# Seconds between two signs of life during a long step.
+if [[ -t 2 ]]; then beat=1; else beat=15; fi
+
+say() {
+    said=$*
+    printf '%s: [%d s] %s\n' "$said_by" $((SECONDS - setup_began)) "$said" >&2
+}
 
 fail() {
     say "$@"
     exit 1
 }
 
-# Runs a command and shows what it printed only if it fails.
+# A log that root begins belongs to the owner of the checkout, who builds there later.
+begin_quiet_log() {
+    local folder=${quiet_log%/*}
+    if ! { mkdir -p "$folder" && : >"$quiet_log"; } 2>/dev/null; then
+        quiet_log=/dev/null # a checkout that cannot be written
+        return
+    fi
+    if ((EUID == 0)); then chown --reference="${folder%/*}" "$folder" "$quiet_log" 2>/dev/null || true; fi
+}
+
+# Runs a command whose output goes into the log. While it runs, the step, its seconds and the last line of the output are
+# shown; if it fails, the last lines are, with the name of the log.
 quietly() {
-    local output
-    output=$("$@" 2>&1 </dev/null) || {
-        printf '%s\n' "$output" >&2
-        return 1
-    }
+    local first watcher status=0
+    [[ -e $quiet_log ]] || begin_quiet_log
+    first=$(($(wc -l <"$quiet_log") + 1))
+    show_signs_of_life &
+    watcher=$!
+    "$@" >>"$quiet_log" 2>&1 </dev/null || status=$?
+    { kill "$watcher" && wait "$watcher"; } 2>/dev/null || true
+    [[ ! -t 2 ]] || printf '\r\033[K' >&2
+    if ((status != 0)); then
+        tail -n "+$first" "$quiet_log" | tail -n 40 >&2
+        printf '%s: %s has failed with exit code %d; all of its output is in %s\n' \
+            "$said_by" "$1" "$status" "$quiet_log" >&2
+    fi
+    return "$status"
+}
+
+show_signs_of_life() {
+    local began=$SECONDS line
+    while sleep "$beat" </dev/null >/dev/null 2>&1; do
+        line=$(tail -n 1 "$quiet_log" | tr -cd '[:print:]' | sed -E 's:(Download[a-z]+) .*/:\1 :')
+        line="$said_by: ${said%% (*}, $((SECONDS - began)) s: $line"
+        if [[ -t 2 ]]; then printf '\r\033[K%.79s' "$line"; else printf '%.120s\n' "$line"; fi >&2
+    done
 }
 
 # The release file is read because starting a JVM to ask it costs more than all the rest of a second set-up.

@@ -100,6 +100,10 @@ final class CollectiveCalls {
         registered = false;
     }
 
+    boolean isRegistered() {
+        return registered;
+    }
+
     /** The name, or the next one for an operation that has none. */
     String nameOr(String name, String operation) {
         return name != null

@@ -113,4 +113,10 @@ public final class Handle {
             action.run();
         });
     }
+
+    /** The name of the operation, and whether it is done. It waits for nothing. */
+    @Override
+    public String toString() {
+        return "Handle(\"" + name() + "\", " + (isDone() ? "done" : "in progress") + ")";
+    }
 }

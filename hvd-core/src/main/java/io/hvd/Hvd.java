@@ -237,6 +237,25 @@ public final class Hvd {
     }
 
     /**
+     * The number that mpirun or srun has given this process, known before {@link #init()}; 0 without a launcher. It is the
+     * rank that init gives, unless the program chooses ranks or has several as threads. With it one process does what must
+     * come before the job:
+     *
+     * <pre>{@code
+     * if (Hvd.rankFromLauncher() == 0) {
+     *     Files.createDirectories(folder);
+     * }
+     * }</pre>
+     *
+     * <p>The other processes do not wait for it; those that need the folder use it after {@link #init()}.
+     *
+     * @return -1 if the launcher's variable holds no number
+     */
+    public static int rankFromLauncher() {
+        return HvdConfig.launcherRank(System.getenv()).orElse(0);
+    }
+
+    /**
      * The number of ranks of the job.
      *
      * <pre>{@code
@@ -304,9 +323,16 @@ public final class Hvd {
                     "on thread " + Thread.currentThread().getName()
                             + ", which no rank of Hvd.spawn has started. Use the HvdContext that the body was given");
         }
-        throw current == null
-                ? new NotInitialisedException(call)
-                : current.membership().closed(call);
+        throw current == null ? beforeInit(call) : current.membership().closed(call);
+    }
+
+    /** A line ported from torch may ask for the rank that early. */
+    private static NotInitialisedException beforeInit(String call) {
+        return call.equals("Hvd.rank()")
+                ? new NotInitialisedException(
+                        call,
+                        "but hvd is not initialised: call Hvd.init() first, or Hvd.rankFromLauncher(), which answers before it")
+                : new NotInitialisedException(call);
     }
 
     private static void requireCertain(String call) {

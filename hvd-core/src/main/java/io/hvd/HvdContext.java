@@ -332,6 +332,19 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
         membership().close(false);
     }
 
+    /**
+     * This rank, its host and devices, the back end, and whether the context is still open. It asks no other rank, and may be called at
+     * any time.
+     */
+    @Override
+    public String toString() {
+        return "HvdContext(rank " + rank() + " of " + size() + ", local rank " + localRank() + " of " + localSize()
+                + " on "
+                + hosts().get(rank()) + ", " + (devices().isEmpty() ? "CPU" : devices()) + ", " + backend()
+                + (sets.size() > 1 ? ", " + (sets.size() - 1) + " more process set(s)" : "")
+                + (isOpen() ? "" : ", closed") + ")";
+    }
+
     private void register(List<Integer> ranks) {
         sets.put(sets.size(), new ProcessSet(membership(), sets.size(), ranks));
     }

@@ -54,6 +54,7 @@ public class ProcessSet {
     private final CallArguments arguments;
     private final ReductionCalls reductions;
     private final MovementCalls movements;
+    private final ForOptimizers forOptimizers = new ForOptimizers();
     private volatile boolean parametersBroadcast;
 
     ProcessSet(Membership membership, int id, List<Integer> ranks) {
@@ -542,19 +543,6 @@ public class ProcessSet {
     }
 
     /**
-     * The number of joins of this set that are over. It is the same on all members, although they may have called
-     * different numbers of other operations.
-     */
-    public final int joins() {
-        return calls.joins();
-    }
-
-    /** Numbers what this rank makes for this set, kind by kind: 1 in the first call, and then one more each time. */
-    public final int numberOf(String kind) {
-        return calls.numberOf(kind);
-    }
-
-    /**
      * Gives every rank the root's object. Two broadcasts carry it: one of its size, one of its bytes.
      *
      * <pre>{@code
@@ -640,67 +628,109 @@ public class ProcessSet {
         membership.recorder().step();
     }
 
-    /** The line of the program's that has called hvd on this thread, for messages, such as {@code Train.step(Train.java:42)}. */
-    public final String callerLine() {
-        return membership.callerLine();
-    }
-
-    /** Says whether {@link #broadcastParameters} has been called. */
-    public final boolean parametersBroadcast() {
-        return parametersBroadcast;
-    }
-
-    /** The number of steps after which optimizers compare the ranks' parameters; 0 means never. */
-    public final int divergenceSteps() {
-        return membership.config().divergenceSteps();
-    }
-
     /**
-     * Bytes at which an optimizer closes a group of gradients, 0 for its own choice: as {@code HVD_BUCKET_BYTES} says or, for all
-     * ranks, as autotuning does.
+     * What optimizers and training loops ask a set for. It is for those who write one; a program that trains needs none of it.
      *
-     * @param follows whether the optimizer asks again before each step, so that autotuning may look for a better value
+     * <pre>{@code
+     * set.forOptimizers().inAnyOrder(() -> handles.add(set.allreduceAsync(name, gradient, options)));
+     * }</pre>
      */
-    public final long bucketBytes(boolean follows) {
-        return id == 0
-                ? membership.engine().bucketBytes(follows)
-                : membership.config().engine().bucketBytes();
+    public final ForOptimizers forOptimizers() {
+        return forOptimizers;
+    }
+
+    /** See {@link #forOptimizers()}. Any thread may use it. */
+    public final class ForOptimizers {
+        private ForOptimizers() {}
+
+        /**
+         * The number of joins of this set that are over. It is the same on all members, although they may have called
+         * different numbers of other operations.
+         */
+        public int joins() {
+            return ProcessSet.this.calls.joins();
+        }
+
+        /** Numbers what this rank makes for this set, kind by kind: 1 in the first call, and then one more each time. */
+        public int numberOf(String kind) {
+            return ProcessSet.this.calls.numberOf(kind);
+        }
+
+        /** The line of the program's that has called hvd on this thread, for messages, such as {@code Train.step(Train.java:42)}. */
+        public String callerLine() {
+            return membership.callerLine();
+        }
+
+        /** Says whether {@link #broadcastParameters} has been called. */
+        public boolean parametersBroadcast() {
+            return ProcessSet.this.parametersBroadcast;
+        }
+
+        /** The number of steps after which optimizers compare the ranks' parameters; 0 means never. */
+        public int divergenceSteps() {
+            return membership.config().divergenceSteps();
+        }
+
+        /**
+         * Bytes at which an optimizer closes a group of gradients, 0 for its own choice: as {@code HVD_BUCKET_BYTES} says or, for all
+         * ranks, as autotuning does.
+         *
+         * @param follows whether the optimizer asks again before each step, so that autotuning may look for a better value
+         */
+        public long bucketBytes(boolean follows) {
+            return id == 0
+                    ? membership.engine().bucketBytes(follows)
+                    : membership.config().engine().bucketBytes();
+        }
+
+        /**
+         * Whether an optimizer over this set had better start the allreduces of a step together, when backward has ended: once the
+         * steps of all ranks repeat, where all ranks are on one host and have less than two cores each, so that whatever travels
+         * during backward takes the core that computes. Once it is true it stays so.
+         */
+        public boolean stepsTravelLate() {
+            return id == 0 && included() && membership.engine().stepsTravelLate();
+        }
+
+        /**
+         * Runs calls whose order follows from no line of the program, such as those of gradients as backward computes them. With
+         * {@code HVD_STRICT=1} each of them is compared with the call of the same name on the other ranks, and not with whatever
+         * these call at the same place. Optimizers make their calls in this way.
+         */
+        public void inAnyOrder(Runnable calls) {
+            membership.engine().inAnyOrder(calls);
+        }
+
+        /** Whether optimizers refuse steps by gradients that are not finite, as {@code HVD_REFUSE_NON_FINITE} says. */
+        public boolean refusesNonFinite() {
+            return membership.config().refusesNonFinite();
+        }
+
+        /** How long a wait may last before it is reported, as {@code HOROVOD_STALL_CHECK_TIME_SECONDS} says. */
+        public Duration stallWarning() {
+            return membership.config().stallWarning();
+        }
+
+        /**
+         * How long a wait may last before it ends with an error, as {@code HOROVOD_STALL_SHUTDOWN_TIME_SECONDS} says; zero
+         * if waits are never ended.
+         */
+        public Duration stallShutdown() {
+            return membership.config().stallShutdown();
+        }
     }
 
     /**
-     * Whether an optimizer over this set had better start the allreduces of a step together, when backward has ended: once the
-     * steps of all ranks repeat, where all ranks are on one host and have less than two cores each, so that whatever travels
-     * during backward takes the core that computes. Once it is true it stays so.
+     * The kind of set, this rank and the number of ranks, and whether the context is still open. It asks no other rank, and may be
+     * called at any time.
      */
-    public final boolean stepsTravelLate() {
-        return id == 0 && included() && membership.engine().stepsTravelLate();
-    }
-
-    /**
-     * Runs calls whose order follows from no line of the program, such as those of gradients as backward computes them. With
-     * {@code HVD_STRICT=1} each of them is compared with the call of the same name on the other ranks, and not with whatever
-     * these call at the same place. Optimizers make their calls in this way.
-     */
-    public final void inAnyOrder(Runnable calls) {
-        membership.engine().inAnyOrder(calls);
-    }
-
-    /** Whether optimizers refuse steps by gradients that are not finite, as {@code HVD_REFUSE_NON_FINITE} says. */
-    public final boolean refusesNonFinite() {
-        return membership.config().refusesNonFinite();
-    }
-
-    /** How long a wait may last before it is reported, as {@code HOROVOD_STALL_CHECK_TIME_SECONDS} says. */
-    public final Duration stallWarning() {
-        return membership.config().stallWarning();
-    }
-
-    /**
-     * How long a wait may last before it ends with an error, as {@code HOROVOD_STALL_SHUTDOWN_TIME_SECONDS} says; zero
-     * if waits are never ended.
-     */
-    public final Duration stallShutdown() {
-        return membership.config().stallShutdown();
+    @Override
+    public String toString() {
+        String members = included()
+                ? "rank " + ranks.indexOf(globalRank) + " of " + size() + ", the job's ranks " + ranks
+                : "of the job's ranks " + ranks + ", rank " + globalRank + " is none of them";
+        return "ProcessSet " + id + "(" + members + (calls.isRegistered() ? "" : ", removed")
+                + (membership.isOpen() ? "" : ", closed") + ")";
     }
 
     /**

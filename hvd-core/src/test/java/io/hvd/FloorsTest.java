@@ -64,7 +64,17 @@ class FloorsTest {
             // floor 2: the engine knows no back end, a back end neither the engine nor another back end
             floor(ENGINE, TRACE, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
             floor(MONITOR, TRACE, NET, SPI, ERROR, CONFIG, FILE, LOG),
-            floor(TIMELINE, TRACE, NET, SPI, ERROR, CONFIG, FILE, LOG),
+            floor(
+                    TIMELINE,
+                    TRACE,
+                    NET,
+                    SPI,
+                    ERROR,
+                    CONFIG,
+                    FILE,
+                    LOG,
+                    "javax.management",
+                    "javax.management.openmbean"),
             // collectives in memory that ranks share, and what the packages above bring: the memory, and how they see
             // each other
             floor(MEMORY, SPI, BUFFER, TENSOR, ERROR, CONFIG),

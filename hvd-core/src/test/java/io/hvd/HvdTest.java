@@ -58,6 +58,11 @@ class HvdTest {
     }
 
     @Test
+    void withoutALauncherThisIsItsFirstProcess() {
+        assertThat(Hvd.rankFromLauncher()).isZero();
+    }
+
+    @Test
     void theCapabilitiesAreKnownBeforeInitAndOfAJobWithoutMpi() {
         requireCapabilitiesWithoutMpi();
         try (HvdContext hvd = Hvd.init()) {

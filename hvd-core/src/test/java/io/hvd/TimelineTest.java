@@ -7,11 +7,14 @@ import io.hvd.error.HvdException;
 import io.hvd.tensor.Tensor;
 import io.hvd.timeline.TraceFile;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import javax.management.NotificationEmitter;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -75,6 +78,27 @@ class TimelineTest {
                 .asString()
                 .contains((STEPS - 1) + " steps on 3 ranks", "average times per step");
         assertThat(trace.verdict()).anyMatch(line -> line.startsWith("rank 2: ") && line.contains("compute"));
+    }
+
+    /** The JVM tells of a pause a moment later, on a thread of its own: the ranks collect until it is in the file. */
+    @Test
+    void pausesOfTheGarbageCollectorAreShown() {
+        Path file = folder.resolve("t.json");
+        var told = new CountDownLatch(1);
+
+        run(Map.of("HOROVOD_TIMELINE", file.toString()), hvd -> {
+            hvd.barrier();
+            ManagementFactory.getGarbageCollectorMXBeans()
+                    .forEach(collector -> ((NotificationEmitter) collector)
+                            .addNotificationListener((pause, nothing) -> told.countDown(), null, null));
+            while (told.getCount() > 0) {
+                System.gc();
+            }
+            train(hvd, STEPS);
+            return null;
+        });
+
+        assertThat(TraceFile.read(file).names()).contains("GC_PAUSE");
     }
 
     @Test

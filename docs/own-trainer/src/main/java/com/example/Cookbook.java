@@ -24,7 +24,6 @@ import java.io.PrintStream;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.bytedeco.pytorch.AdamW;
@@ -55,12 +54,11 @@ final class Cookbook {
             return log.during(() -> TrainingLoop.of(hvd, optimizer)
                     .with(new BroadcastState(0))
                     .with(AutoResume.everySteps(500, checkpoints, sampler))
-                    .with(new LogScalars(log, 8)) // the means of each epoch, speeds, memory
-                    .run(epochs, loader, loader.batches(), (batch, training) -> {
+                    .with(new LogScalars(log, 8).everySteps(1)) // the curve steps/loss too
+                    .run(epochs, loader, (batch, training) -> {
                         optimizer.zeroGradients();
-                        double loss = backward(batch, slope[0], gradient);
+                        training.metrics().add("loss", backward(batch, slope[0], gradient) * batch.size(), batch.size());
                         optimizer.step();
-                        log.scalars().addMean("loss/step", loss, training.steps() + 1);
                     }));
         }
     }
@@ -116,17 +114,9 @@ final class Cookbook {
         }
     }
 
-    /** What DistributedDataParallel has saved, under the names of the model inside it. */
-    static Map<String, Tensor> withoutModule(Map<String, Tensor> saved) {
-        var state = new TreeMap<String, Tensor>();
-        saved.forEach((name, tensor) -> state.put(name.replaceFirst("^module\\.", ""), tensor));
-        return state;
-    }
-
-    /** As load_state_dict(saved, strict=False): what only one of the two has is left as it is. */
+    /** A state of DistributedDataParallel's; what only one of the two has is left as it is. */
     static void loadWhatIsThere(Module model, Map<String, Tensor> saved) {
-        var state = StateDict.of(model);
-        state.replaceAll((name, own) -> saved.getOrDefault(name, own));
-        StateDict.load(model, state);
+        var difference = StateDict.load(model, StateDict.withoutPrefix(saved, "module."), false);
+        System.out.println("missing: " + difference.missing() + ", unexpected: " + difference.unexpected());
     }
 }

@@ -48,7 +48,7 @@ class CookbookTest {
 
         assertEquals(List.of(16L, 16L, 16L), steps);
         List<String> losses = Files.readAllLines(folder.resolve("run/scalars.csv")).stream()
-                .filter(line -> line.contains("loss/step"))
+                .filter(line -> line.contains("steps/loss"))
                 .toList();
         assertEquals(16, losses.size(), losses.toString());
     }
@@ -126,7 +126,7 @@ class CookbookTest {
                 "module.2.bias", Tensor.of(new float[] {42}), "module.9.bias", Tensor.of(new float[] {1})));
         assertThrows(HvdException.class, () -> StateDict.load(model, saved));
 
-        Cookbook.loadWhatIsThere(model, Cookbook.withoutModule(saved));
+        Cookbook.loadWhatIsThere(model, saved);
 
         assertArrayEquals(new float[] {42}, StateDict.of(model).get("2.bias").toFloatArray());
         assertArrayEquals(bias, StateDict.of(model).get("0.bias").toFloatArray());

@@ -272,7 +272,8 @@ public record HvdConfig(
         return startedByLauncher() && launcherSize.orElse(Integer.MAX_VALUE) > 1;
     }
 
-    private static OptionalInt launcherRank(Map<String, String> environment) {
+    /** The component of that name alone, whatever the other settings are. */
+    public static OptionalInt launcherRank(Map<String, String> environment) {
         return LAUNCHER_VARIABLES.stream()
                 .filter(environment::containsKey)
                 .mapToInt(name -> rank(environment.get(name)))

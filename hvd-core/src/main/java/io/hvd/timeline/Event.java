@@ -51,6 +51,8 @@ record Event(Kind kind, long from, long to, int processSet, String name, String 
         ENDED,
         /** detail: the thread that waited. */
         WAITED,
+        /** The garbage collector has stopped the whole process; label: its reason. */
+        PAUSED,
         CYCLE,
         STEP
     }

@@ -116,6 +116,11 @@ final class EventBuffer implements TraceListener {
         add(Event.at(Kind.STEP, nanos));
     }
 
+    /** The garbage collector has stopped this process. */
+    void paused(long from, long to, String cause) {
+        add(new Event(Kind.PAUSED, from, to, 0, "", cause, ""));
+    }
+
     private static Event of(Kind kind, Call call, long nanos, String what, String text) {
         Call.Operation operation = call.operation();
         return new Event(kind, nanos, nanos, operation.processSet(), operation.name(), what, text);

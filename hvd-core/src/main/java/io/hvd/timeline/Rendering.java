@@ -14,7 +14,7 @@ import java.util.stream.IntStream;
  *
  * <p>Each rank is shown as a process, and each tensor as a thread of it. Horovod makes every tensor a process, which is
  * enough for the one rank that it shows; with four ranks and sixty tensors that would be 240 groups.
- * Here there are four groups, one below the other. A group has the steps first, then the threads
+ * Here there are four groups, one below the other. A group has the steps and the garbage collector first, then the threads
  * that wait, then the GPUs, then the tensors in the order in which the rank used them. If a batch has several
  * tensors, the line of the first one shows the activities of the data plane, and the other lines name this tensor.
  *
@@ -24,6 +24,7 @@ import java.util.stream.IntStream;
  * WAIT_FOR_OTHER_TENSOR_DATA     instead, in a static plan: until the rest of the batch is there
  * ALLREDUCE                      with MEMCPY_IN_FUSION_BUFFER, MPI_ALLREDUCE and so on inside
  * SYNCHRONIZE                    on the line of the thread that waited
+ * GC_PAUSE                       on the line of the garbage collector: the whole process stood still
  * NCCL_ALLREDUCE and so on       on the line of a GPU: from its start to its end on the device
  * </pre>
  */
@@ -116,6 +117,13 @@ final class Rendering {
                                 nanos,
                                 event.to() - start,
                                 TraceJson.object().put("tensor", event.name()));
+            case PAUSED ->
+                track(rank, "collector", "garbage collector", STEPS)
+                        .slice(
+                                "GC_PAUSE",
+                                nanos,
+                                event.to() - start,
+                                TraceJson.object().put("cause", event.label()));
             case CYCLE -> out.add(cycle(rank, nanos).toString());
             case STEP -> {} // shown when all of its parts are known
         }

@@ -62,6 +62,21 @@ final class StepSplit {
             return sums;
         }
 
+        /** The part of the others' average wait for a rank that pauses of its garbage collector explain, beyond their own. */
+        double collectorNanos(int late) {
+            double others = ranks.stream()
+                    .filter(share -> share.rank != late)
+                    .mapToLong(share -> share.paused)
+                    .average()
+                    .orElse(0);
+            double own = ranks.stream()
+                    .filter(share -> share.rank == late)
+                    .mapToLong(share -> share.paused)
+                    .sum();
+            double waited = waitingByRank()[late] / Math.max(1.0, ranks.size() - 1);
+            return Math.max(0, Math.min(waited, own - others));
+        }
+
         double meanNanos() {
             return ranks.stream().mapToLong(Share::nanos).average().orElse(0);
         }
@@ -74,6 +89,7 @@ final class StepSplit {
         private final long to;
         private final long[] waiting;
         private long exposed;
+        private long paused;
 
         Share(int rank, long from, long to, int size) {
             this.rank = rank;
@@ -157,6 +173,8 @@ final class StepSplit {
         int step;
     }
 
+    private record Pause(long from, long to) {}
+
     private record Wait(Occurrence what, long from, long to) {}
 
     /** A rank's marks and waits that do not belong to a finished step yet. */
@@ -165,6 +183,7 @@ final class StepSplit {
         private final Map<Operation, Integer> calls = new HashMap<>();
         private final List<Long> marks = new ArrayList<>();
         private List<List<Wait>> waits = new ArrayList<>(List.of(new ArrayList<>()));
+        private final List<Pause> pauses = new ArrayList<>();
         private int marked;
 
         Progress(int rank) {
@@ -182,6 +201,8 @@ final class StepSplit {
             } else if (event.kind() == Kind.WAITED) {
                 Occurrence what = new Occurrence(operation, calls.getOrDefault(operation, 0));
                 waits.get(waits.size() - 1).add(new Wait(what, event.from(), event.to()));
+            } else if (event.kind() == Kind.PAUSED) {
+                pauses.add(new Pause(event.from(), event.to()));
             } else if (event.kind() == Kind.STEP) {
                 mark(event.from());
             }
@@ -208,6 +229,10 @@ final class StepSplit {
         Share finish() {
             Share share = new Share(rank, marks.remove(0), marks.get(0), ranks.size());
             waits.remove(0).forEach(wait -> charge(share, wait));
+            for (Pause pause : pauses) {
+                share.paused += Math.max(0, Math.min(pause.to, share.to) - Math.max(pause.from, share.from));
+            }
+            pauses.removeIf(pause -> pause.to <= share.to);
             return share;
         }
 

@@ -37,6 +37,8 @@ public final class Timeline {
     private int session;
     /** The events of this rank; null while no timeline is being written. */
     private EventBuffer events;
+    /** What adds the garbage collector's pauses to them; null while no timeline is being written. */
+    private CollectorPauses pauses;
     /** Whether the timeline has ended for good; only the timeline's own thread uses this. */
     private boolean ended;
 
@@ -103,6 +105,7 @@ public final class Timeline {
     /** Records all events on this rank from now on. */
     public synchronized void listen() {
         recorder.listen(events);
+        pauses = CollectorPauses.into(events);
     }
 
     /**
@@ -115,6 +118,10 @@ public final class Timeline {
         }
         recorder.listen(null);
         events = null;
+        if (pauses != null) {
+            pauses.close();
+            pauses = null;
+        }
         CompletableFuture<Void> done = new CompletableFuture<>();
         order(() -> part.end(done));
         await(done);

@@ -17,6 +17,7 @@ final class Verdict {
     private final Sums[] ranks;
     private final long[] stepsLate;
     private final long[] keptNanos;
+    private final double[] collectorNanos;
     private int steps;
     private double stepNanos;
 
@@ -24,6 +25,7 @@ final class Verdict {
         ranks = IntStream.range(0, size).mapToObj(rank -> new Sums(size)).toArray(Sums[]::new);
         stepsLate = new long[size];
         keptNanos = new long[size];
+        collectorNanos = new double[size];
     }
 
     /** The sums over one rank's steps. */
@@ -50,6 +52,7 @@ final class Verdict {
         step.lateRank().ifPresent(late -> {
             stepsLate[late]++;
             keptNanos[late] += step.waitingByRank()[late];
+            collectorNanos[late] += step.collectorNanos(late);
         });
     }
 
@@ -121,7 +124,16 @@ final class Verdict {
         double each = keptOnAverage(rank);
         return "rank " + rank + " is late in " + stepsLate[rank] + " of " + steps + " steps; then the others wait "
                 + millis((long) each, stepsLate[rank]) + " for it, which is "
-                + String.format(Locale.ROOT, "%.0f %%", 100 * each / stepNanos) + " of all the time";
+                + String.format(Locale.ROOT, "%.0f %%", 100 * each / stepNanos) + " of all the time" + why(rank, each);
+    }
+
+    private String why(int rank, double each) {
+        double share = collectorNanos[rank] / each;
+        return share < WORTH_NAMING
+                ? ""
+                : "; " + millis((long) collectorNanos[rank], stepsLate[rank]) + " of these waits ("
+                        + String.format(Locale.ROOT, "%.0f %%", 100 * share)
+                        + ") are pauses of its garbage collector";
     }
 
     /** The time that each of the other ranks waited on average. */

@@ -72,9 +72,9 @@ class JoinContractTest extends Contract {
             } else {
                 assertThatThrownBy(() -> hvd.allreduce("more", Tensor.of(1f))).satisfies(e -> requireEarlyEnd(e));
             }
-            int joins = hvd.joins();
+            int joins = hvd.forOptimizers().joins();
             assertThat(hvd.join(JoinDivisor.NONE)).as("all of them at once").isBetween(0, hvd.size() - 1);
-            assertThat(hvd.joins()).isEqualTo(joins + 1);
+            assertThat(hvd.forOptimizers().joins()).isEqualTo(joins + 1);
             requireUsable(hvd, "early");
             return null;
         });

@@ -176,6 +176,63 @@ class StepSplitTest {
                                 + " time");
     }
 
+    private static Event paused(long from, long to) {
+        return new Event(Kind.PAUSED, from * MS, to * MS, 0, "", "Allocation Failure", "");
+    }
+
+    private static String lastLine(List<List<Event>> ranks) {
+        Verdict verdict = new Verdict(ranks.size());
+        split(ranks).forEach(verdict::add);
+        return verdict.lines().get(verdict.lines().size() - 1);
+    }
+
+    /** The pause of 60 ms is told after the call that it has delayed, as the JVM does. */
+    @Test
+    void pausesOfTheGarbageCollectorThatTheOthersWaitForAreNamed() {
+        List<List<Event>> ranks = steps(1, 20, 20, 90);
+        ranks.get(2).add(2, paused(10, 70));
+
+        assertThat(lastLine(ranks))
+                .startsWith("rank 2 is late in 1 of 1 steps; then the others wait 70.0 ms for it")
+                .endsWith("; 60.0 ms of these waits (86 %) are pauses of its garbage collector");
+    }
+
+    @Test
+    void pausesThatAllRanksHaveAreNotWhatOneIsLateFor() {
+        List<List<Event>> ranks = steps(1, 70, 70, 90);
+        ranks.forEach(events -> events.add(1, paused(10, 60)));
+
+        assertThat(lastLine(ranks)).startsWith("rank 2 is late").doesNotContain("garbage");
+    }
+
+    @Test
+    void aPauseBelongsToTheStepsInWhichItIs() {
+        List<List<Event>> ranks = steps(2, 20, 90);
+        ranks.get(1).add(1, paused(80, 130));
+
+        List<Step> steps = split(ranks);
+
+        assertThat(steps.get(0).collectorNanos(1)).isEqualTo(20 * MS);
+        assertThat(steps.get(1).collectorNanos(1)).isEqualTo(30 * MS);
+    }
+
+    /** The first report comes 7 ms after its pause, the second one 1 ms. */
+    @Test
+    void theQuickestReportOfAPauseSetsTheClock() {
+        var events = new EventBuffer(false);
+        var pauses = CollectorPauses.into(events);
+        pauses.close();
+        events.drain();
+
+        pauses.reported(1_027 * MS, 10, 20, "System.gc()");
+        pauses.reported(1_101 * MS, 90, 100, "System.gc()");
+
+        assertThat(events.drain())
+                .containsExactly(
+                        new Event(Kind.PAUSED, 1_017 * MS, 1_027 * MS, 0, "", "System.gc()", ""),
+                        new Event(Kind.PAUSED, 1_091 * MS, 1_101 * MS, 0, "", "System.gc()", ""));
+    }
+
     @Test
     void theVerdictOfAnEvenJobSaysThatNobodyIsLate() {
         Verdict verdict = new Verdict(2);

@@ -277,6 +277,12 @@ public final class AmpOptimizer implements Optimizer, AutoCloseable {
         passes = 0;
     }
 
+    /** The optimizer inside, and the scaler. */
+    @Override
+    public String toString() {
+        return "AmpOptimizer(" + optimizer + ", " + scaler + ")";
+    }
+
     /** Closes the optimizer inside, as {@link DistributedOptimizer#close()} says. */
     @Override
     public void close() {

@@ -69,6 +69,13 @@ abstract sealed class ArrayOptimizer implements Optimizer
         numbers(state().numbers(state));
     }
 
+    /** Its kind, how far it is and its constants. */
+    @Override
+    public final String toString() {
+        return getClass().getSimpleName() + "(" + parameters.count() + " parameter(s), learning rate " + learningRate
+                + ", " + new TreeMap<>(constants()) + ", " + steps + " step(s) made)";
+    }
+
     private ArrayState state() {
         return ArrayState.of(this, parameters());
     }

@@ -17,6 +17,10 @@ import java.util.Map;
  * var parameters = new ArrayParameters().add("w", w, wGradient).add("b", b, bGradient);
  * var optimizer = DistributedOptimizer.wrap(new Sgd(parameters, 0.1)).build();
  * }</pre>
+ *
+ * <p>hvd's own optimizers compute in {@code float}. For {@code double[]} write an {@link Optimizer} of your own, whose parameters are
+ * {@code new Parameter(name, Tensor.of(value), Tensor.of(gradient))}: gradients are averaged and clipped, and parameters broadcast,
+ * compared and saved, with all bits of a {@code double}.
  */
 public final class ArrayParameters {
     private final List<Parameter> parameters = new ArrayList<>();

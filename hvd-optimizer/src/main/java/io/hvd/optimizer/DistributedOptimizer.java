@@ -19,7 +19,7 @@ import org.slf4j.LoggerFactory;
  * <p>If the wrapped optimizer is a {@link GradientSource}, the allreduce of a group of gradients starts as soon as
  * backward has computed them, and runs beside the rest of backward. Otherwise all allreduces start in
  * {@link #synchronize()}. The gradients of a CPU also wait for {@link #synchronize()} once the steps repeat, if all ranks are on one host with
- * less than two cores for each ({@link ProcessSet#stepsTravelLate}), because no core is free then to run allreduces beside backward. On a
+ * less than two cores for each ({@link ProcessSet.ForOptimizers#stepsTravelLate}), because no core is free then to run allreduces beside backward. On a
  * rank outside its process set it behaves as the wrapped optimizer; with one rank too, but calls in an order that several ranks are
  * refused it refuses as well, as far as it sees them.
  *
@@ -58,6 +58,9 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
 
     private final GradientExchange exchange;
     private final StepRules rules;
+    /** How gradients are combined, in words. */
+    private final String combination;
+
     private final boolean alone;
     /** Null unless the operation is ADASUM. */
     private final AdasumSteps adasum;
@@ -117,6 +120,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         this.range = parts.range(set, parameters);
         this.exchange = parts.exchange(set, parameters, settingsCheck, range);
         this.rules = new StepRules(inner, set, parameters, exchange);
+        this.combination = parts.combination();
         this.buffers = parts.modelBuffers(set);
         this.guard = parts.guard(set, parameters, buffers);
         this.settingsCheck.compareParameters(this::parametersAtStart, guard::requireEqualAtStart);
@@ -345,7 +349,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     /** Where nothing says that the ranks start with the same parameters, they have compared them beside their settings. */
     private void warnIfNothingIsKnown() {
         if (!stepped && (!alone || adasum != null) && !broadcast.isDone()) {
-            boolean known = guard.comparesAtStart() || set.parametersBroadcast();
+            boolean known = guard.comparesAtStart() || set.forOptimizers().parametersBroadcast();
             if (!known && set.rank() == 0) {
                 LOG.warn("the first step comes without broadcastParameters(): if the ranks did not start with the same"
                         + " parameters, they will train different models");
@@ -710,5 +714,12 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         startOver();
         settingsCheck.startOver();
         vote.close();
+    }
+
+    /** What it wraps, how it combines gradients, on which rank, and how far it is. It asks no other rank, and may be called at any time. */
+    @Override
+    public String toString() {
+        return "DistributedOptimizer(" + inWords() + ", " + combination + " " + rules.onThisRank() + ", learning rate "
+                + learningRate() + ", " + stepsMade + " step(s) made" + (closed ? ", closed" : "") + ")";
     }
 }

@@ -107,7 +107,7 @@ final class DivergenceGuard {
 
     /** Whether ranks without a broadcast compare their parameters before the first step. */
     boolean comparesAtStart() {
-        return together.compares() && set.joins() == 0;
+        return together.compares() && set.forOptimizers().joins() == 0;
     }
 
     private long[] startHashes() {
@@ -137,7 +137,7 @@ final class DivergenceGuard {
      */
     void ended() {
         // Behind a join the ranks have made different numbers of steps, and the last one alone has the model.
-        boolean steppedAlike = steps > 0 && set.joins() == joinsBefore;
+        boolean steppedAlike = steps > 0 && set.forOptimizers().joins() == joinsBefore;
         if (!together.compares() || !steppedAlike || lastEqual == steps) {
             return;
         }
@@ -176,7 +176,7 @@ final class DivergenceGuard {
      */
     void stepped() {
         steps++;
-        joinsBefore = set.joins();
+        joinsBefore = set.forOptimizers().joins();
         if (!together.stepped()) {
             return;
         }

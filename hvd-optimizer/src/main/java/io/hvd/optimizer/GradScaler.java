@@ -253,6 +253,15 @@ public final class GradScaler {
         return settings;
     }
 
+    /** The scale, and how near its next growth is. */
+    @Override
+    public String toString() {
+        return enabled
+                ? "GradScaler(scale " + scale + ", " + growthTracker + " of " + growthInterval
+                        + " steps without an overflow)"
+                : "GradScaler(disabled)";
+    }
+
     /** The state by torch's names; empty if disabled. Every rank has the same. */
     public Map<String, Double> stateDict() {
         Map<String, Double> state = new TreeMap<>();

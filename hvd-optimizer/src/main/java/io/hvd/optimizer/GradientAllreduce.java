@@ -38,7 +38,7 @@ record GradientAllreduce(
 
     @Override
     public boolean travelsLate() {
-        return set.stepsTravelLate();
+        return set.forOptimizers().stepsTravelLate();
     }
 
     private AllreduceOptions options(Parameter member, int passes) {

@@ -389,7 +389,10 @@ final class GradientExchange implements GradientSource.Listener {
         int bucket = buckets.bucketOf(parameter);
         if (--missing[bucket] == 0) {
             settingsCheck.begin();
-            reduction.set().inAnyOrder(() -> prepared.get(bucket).start(steps));
+            reduction
+                    .set()
+                    .forOptimizers()
+                    .inAnyOrder(() -> prepared.get(bucket).start(steps));
             started.add(prepared.get(bucket));
         }
     }
@@ -456,7 +459,7 @@ final class GradientExchange implements GradientSource.Listener {
 
     /** What hooks have sent before is another part of the buckets on each rank. */
     private void startAll(List<BucketReduction> buckets) {
-        reduction.set().inAnyOrder(() -> BucketReduction.startAll(buckets, steps));
+        reduction.set().forOptimizers().inAnyOrder(() -> BucketReduction.startAll(buckets, steps));
     }
 
     /** Backward has sent off gradients before the rest of them failed. */

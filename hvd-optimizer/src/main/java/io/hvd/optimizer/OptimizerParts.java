@@ -44,6 +44,15 @@ final class OptimizerParts {
         return asked.clip;
     }
 
+    /** How gradients are combined, in words. */
+    String combination() {
+        return asked.op
+                + (asked.compression == Compression.NONE ? "" : " in " + asked.compression)
+                + (asked.reducer == null
+                        ? ""
+                        : " by " + asked.reducer.getClass().getSimpleName());
+    }
+
     Optimizer inner() {
         return asked.inner;
     }
@@ -196,7 +205,11 @@ final class OptimizerParts {
         return asked.numGroups > 0
                 ? new Buckets(ParameterGroups.consecutive(parameters.size(), asked.numGroups), parameters, outside)
                 : new Buckets(
-                        parameters, asked.bucketBytes > 0 ? asked.bucketBytes : ranks().bucketBytes(false), outside);
+                        parameters,
+                        asked.bucketBytes > 0
+                                ? asked.bucketBytes
+                                : ranks().forOptimizers().bucketBytes(false),
+                        outside);
     }
 
     private Set<String> outsideOfBuckets() {
@@ -262,12 +275,12 @@ final class OptimizerParts {
     }
 
     DivergenceGuard guard(ProcessSet ranks, List<Parameter> parameters, ModelBuffers modelBuffers) {
-        int every = asked.compareEvery < 0 ? ranks.divergenceSteps() : asked.compareEvery;
+        int every = asked.compareEvery < 0 ? ranks.forOptimizers().divergenceSteps() : asked.compareEvery;
         return new DivergenceGuard(ranks, asked.local.shared(parameters), modelBuffers.toCompare(), every, scope);
     }
 
     private boolean refusesNonFinite(ProcessSet ranks) {
-        return asked.refuseNonFinite == null ? ranks.refusesNonFinite() : asked.refuseNonFinite;
+        return asked.refuseNonFinite == null ? ranks.forOptimizers().refusesNonFinite() : asked.refuseNonFinite;
     }
 
     /** Null where steps by gradients that are not finite are made. */

@@ -24,7 +24,7 @@ record OptimizerScope(String prefix, boolean isNumbered) {
 
     /** Every call takes the next number. */
     static OptimizerScope numbered(ProcessSet set) {
-        int number = set.numberOf("optimizer");
+        int number = set.forOptimizers().numberOf("optimizer");
         return new OptimizerScope(DEFAULT + (number == 1 ? "" : "#" + number) + ".", true);
     }
 
@@ -44,7 +44,10 @@ record OptimizerScope(String prefix, boolean isNumbered) {
                 .sorted()
                 .limit(2)
                 .map(hash -> "optimizer.settings." + Long.toHexString(hash))
-                .map(place -> place + "." + set.numberOf(place + " after join " + set.joins()) + ".")
+                .map(place -> place + "."
+                        + set.forOptimizers()
+                                .numberOf(place + " after join "
+                                        + set.forOptimizers().joins()) + ".")
                 .toList();
     }
 

@@ -38,7 +38,13 @@ final class ReducedGradients implements GradientReduction {
 
     /** @param scope what the names of its tensors begin with */
     ReducedGradients(ProcessSet set, GradientReducer reducer, LocalReduction localReduction, String scope) {
-        this(set, reducer, localReduction, scope, set.stallWarning(), set.stallShutdown());
+        this(
+                set,
+                reducer,
+                localReduction,
+                scope,
+                set.forOptimizers().stallWarning(),
+                set.forOptimizers().stallShutdown());
     }
 
     /**
@@ -57,7 +63,7 @@ final class ReducedGradients implements GradientReduction {
         this.scope = scope;
         this.warning = warning;
         this.limit = limit;
-        this.joins = set.joins();
+        this.joins = set.forOptimizers().joins();
         this.thread = new ThreadPoolExecutor(
                 0, 1, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), this::newThread);
     }
@@ -122,7 +128,7 @@ final class ReducedGradients implements GradientReduction {
 
     /** Runs a reducer's work, on a thread on which nothing is ordered by the program. */
     Executor thread() {
-        return work -> thread.execute(() -> set.inAnyOrder(work));
+        return work -> thread.execute(() -> set.forOptimizers().inAnyOrder(work));
     }
 
     /**
@@ -132,8 +138,8 @@ final class ReducedGradients implements GradientReduction {
      * @param inFlight gets what it waits for
      */
     long agreed(long step, GradientBucket.InFlight inFlight) {
-        if (set.joins() != joins) {
-            joins = set.joins();
+        if (set.forOptimizers().joins() != joins) {
+            joins = set.forOptimizers().joins();
             long[] most = {step + missedSteps};
             Handle ranks = set.allreduceInPlaceAsync(
                     scope + "reducer.steps", Tensor.of(most), AllreduceOptions.of(ReduceOp.MAX));

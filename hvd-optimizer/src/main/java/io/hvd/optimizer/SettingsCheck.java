@@ -109,9 +109,9 @@ final class SettingsCheck {
      * optimizer since, or had no step before it; a rank that has compared already then leaves its place empty.
      */
     void begin() {
-        if (!begun || joins != set.joins()) {
+        if (!begun || joins != set.forOptimizers().joins()) {
             begun = true;
-            joins = set.joins();
+            joins = set.forOptimizers().joins();
             if (!skips && set.included() && set.size() > 1) {
                 send();
             }
@@ -122,9 +122,10 @@ final class SettingsCheck {
         mine = settled ? new byte[0] : words();
         long parameters = settled ? 0 : parametersNow.getAsLong();
         // Which gradient is the first one, and where the program is then, may differ between the ranks.
-        set.inAnyOrder(() -> meetings = scope.meetingPlaces(set, shared).stream()
-                .map(place -> meet(place, parameters))
-                .toList());
+        set.forOptimizers()
+                .inAnyOrder(() -> meetings = scope.meetingPlaces(set, shared).stream()
+                        .map(place -> meet(place, parameters))
+                        .toList());
     }
 
     private Meeting meet(String place, long parameters) {

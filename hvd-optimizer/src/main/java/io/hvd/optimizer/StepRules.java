@@ -40,7 +40,7 @@ final class StepRules {
         return new HvdException(ErrorId.OPTIMIZER_MISUSE, how);
     }
 
-    private String onThisRank() {
+    String onThisRank() {
         return set.included()
                 ? "on rank " + set.ranks().get(set.rank()) + " of " + set.size()
                 : "on a rank outside of the process set of ranks " + set.ranks();
@@ -136,7 +136,7 @@ final class StepRules {
                             + " where they are. The step is at {}",
                     inWords(),
                     onThisRank(),
-                    set.callerLine());
+                    set.forOptimizers().callerLine());
         }
     }
 

@@ -16,7 +16,7 @@ final class StepsTogether {
     StepsTogether(ProcessSet set, int every) {
         this.set = set;
         this.every = every;
-        this.joins = set.joins();
+        this.joins = set.forOptimizers().joins();
     }
 
     /** Whether it is ever time. */
@@ -26,8 +26,8 @@ final class StepsTogether {
 
     /** Every rank comes here after every step. @return whether it is time */
     boolean stepped() {
-        if (set.joins() != joins) {
-            joins = set.joins();
+        if (set.forOptimizers().joins() != joins) {
+            joins = set.forOptimizers().joins();
             steps = 0;
         }
         steps++;

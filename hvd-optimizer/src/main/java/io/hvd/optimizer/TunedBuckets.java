@@ -21,7 +21,7 @@ final class TunedBuckets implements Supplier<Buckets> {
         this.ranks = ranks;
         this.parameters = parameters;
         this.outside = outside;
-        regroup(ranks.bucketBytes(true));
+        regroup(ranks.forOptimizers().bucketBytes(true));
     }
 
     private void regroup(long cap) {
@@ -32,7 +32,7 @@ final class TunedBuckets implements Supplier<Buckets> {
     /** Another object only if the size has changed. */
     @Override
     public Buckets get() {
-        long now = ranks.bucketBytes(true);
+        long now = ranks.forOptimizers().bucketBytes(true);
         if (now != bytes) {
             regroup(now);
         }

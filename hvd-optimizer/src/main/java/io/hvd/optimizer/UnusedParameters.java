@@ -41,7 +41,7 @@ final class UnusedParameters {
 
     /** Whether this is the first step since all ranks last joined; some may have built the optimizer since. */
     boolean isDue() {
-        return !begun || set.size() > 1 && joins != set.joins();
+        return !begun || set.size() > 1 && joins != set.forOptimizers().joins();
     }
 
     /**
@@ -52,7 +52,7 @@ final class UnusedParameters {
     void begin(List<Integer> here) {
         boolean counts = !begun;
         begun = true;
-        joins = set.joins();
+        joins = set.forOptimizers().joins();
         if (exchange != null) {
             end(); // it came with a step before the join
         }

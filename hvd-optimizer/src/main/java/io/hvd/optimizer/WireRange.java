@@ -105,7 +105,7 @@ final class WireRange {
         this.control = control;
         this.prescale = prescale;
         this.scope = scope;
-        this.joins = set.joins();
+        this.joins = set.forOptimizers().joins();
         this.exponents = new int[parameters.size()];
         this.overflows = new int[parameters.size()];
         this.overflown = new long[parameters.size()];
@@ -151,8 +151,8 @@ final class WireRange {
         }
         underWay = true;
         settle();
-        if (set.joins() != joins) {
-            joins = set.joins();
+        if (set.forOptimizers().joins() != joins) {
+            joins = set.forOptimizers().joins();
             beginAnew();
             changed = true;
         }
@@ -182,7 +182,7 @@ final class WireRange {
     }
 
     private void ask(String what, float[] greatest, Runnable conclusion) {
-        set.inAnyOrder(() -> {
+        set.forOptimizers().inAnyOrder(() -> {
             Handle answer =
                     set.allreduceInPlaceAsync(scope + what, Tensor.of(greatest), AllreduceOptions.of(ReduceOp.MAX));
             questions.add(new Question(answer, conclusion));

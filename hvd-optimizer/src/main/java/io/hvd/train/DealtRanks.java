@@ -51,7 +51,7 @@ final class DealtRanks implements EpochLengths {
                     replicas > set.size()
                             ? "no rank sees the samples that it deals to the others"
                             : "ranks see the same samples",
-                    set.callerLine());
+                    set.forOptimizers().callerLine());
         }
     }
 }

@@ -58,4 +58,9 @@ public record Goal(String metric, boolean largest, double by) {
         }
         return largest ? value > best + by : value < best - by;
     }
+
+    /** As {@link #isBetter(double, double)}, where a value must also be better than the best by this part of it, as torch computes it. */
+    boolean isBetter(double value, double best, double part) {
+        return isBetter(value, Double.isNaN(best) ? best : best * (largest ? 1 + part : 1 - part));
+    }
 }

@@ -89,7 +89,9 @@ final class PauseWatch {
         int[] round = {mine, pausing ? 1 : 0};
         if (ranks.size() > 1) {
             // between which calls of the thread that trains, each rank's clock decides
-            ranks.inAnyOrder(() -> ranks.allreduceInPlace(name, Tensor.of(round), AllreduceOptions.of(ReduceOp.MAX)));
+            ranks.forOptimizers()
+                    .inAnyOrder(
+                            () -> ranks.allreduceInPlace(name, Tensor.of(round), AllreduceOptions.of(ReduceOp.MAX)));
         }
         return round;
     }

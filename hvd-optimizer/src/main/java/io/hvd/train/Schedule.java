@@ -67,6 +67,62 @@ public interface Schedule {
                 epoch -> last + (first - last) * (1 + Math.cos(Math.PI * Math.min(1, epoch / epochs))) / 2);
     }
 
+    /**
+     * Goes from one rate to another along half a cosine, and begins again, each time for longer: torch's
+     * CosineAnnealingWarmRestarts.
+     *
+     * @param epochs of the first period
+     * @param longer each period over the one before, at least 1; torch's {@code T_mult}
+     */
+    static Schedule cosineRestarts(double first, double last, double epochs, double longer) {
+        ScheduleCheck.rate("cosineRestarts", "first", first);
+        ScheduleCheck.rate("cosineRestarts", "last", last);
+        ScheduleCheck.length("cosineRestarts", "epochs", epochs);
+        ScheduleCheck.atLeastOne("cosineRestarts", "longer", longer);
+        return new NamedSchedule(
+                "cosineRestarts(" + first + ", " + last + ", " + epochs + ", " + longer + ")",
+                epoch -> last
+                        + (first - last)
+                                * (1 + Math.cos(Math.PI * ScheduleCheck.partOfPeriod(epoch, epochs, longer)))
+                                / 2);
+    }
+
+    /**
+     * Goes up to the highest rate and then far below the first one, along half cosines: torch's OneCycleLR with its defaults, which
+     * begins at max / 25, rises during 0.3 of the steps, and ends at max / 250,000.
+     *
+     * @param steps how many steps the training has; the rate is asked for by step, from 0 on, and stays at its last. See {@link
+     *     #inEpochsOf} for a loop
+     */
+    static Schedule oneCycle(double max, int steps) {
+        return oneCycle(max, steps, 0.3, 25, 1e4);
+    }
+
+    /**
+     * Goes up and down once, with torch's names for the settings.
+     *
+     * @param steps how many steps the training has, at least 2
+     * @param pctStart the part of the steps in which the rate rises, between 0 and 1
+     * @param divFactor the highest rate over the first one
+     * @param finalDivFactor the first rate over the last one
+     */
+    static Schedule oneCycle(double max, int steps, double pctStart, double divFactor, double finalDivFactor) {
+        ScheduleCheck.rate("oneCycle", "max", max);
+        ScheduleCheck.length("oneCycle", "steps - 1", steps - 1.0);
+        ScheduleCheck.share("oneCycle", "pctStart", pctStart);
+        ScheduleCheck.length("oneCycle", "divFactor", divFactor);
+        ScheduleCheck.length("oneCycle", "finalDivFactor", finalDivFactor);
+        double top = pctStart * steps - 1;
+        ScheduleCheck.length("oneCycle", "pctStart * steps - 1, the step of the highest rate,", top);
+        ScheduleCheck.length("oneCycle", "(1 - pctStart) * steps, the steps after it,", steps - 1 - top);
+        double first = max / divFactor;
+        Schedule up = cosine(first, max, top);
+        Schedule down = cosine(max, first / finalDivFactor, steps - 1 - top);
+        return new NamedSchedule(
+                "oneCycle(" + max + ", " + steps + ", " + pctStart + ", " + divFactor + ", " + finalDivFactor + ")",
+                step -> step < top ? up.rate(step) : down.rate(step - top));
+    }
+
     /** Goes from one rate to another in a straight line, and stays there. */
     static Schedule linear(double first, double last, double epochs) {
         return polynomial(first, last, epochs, 1);
@@ -131,6 +187,40 @@ public interface Schedule {
                 epoch -> epoch >= epochs
                         ? rate(epoch)
                         : rate(epoch) / ranks * (Math.min(epoch + ahead, epochs) * (ranks - 1) / epochs + 1));
+    }
+
+    /**
+     * Begins at a part of the rate, which may be 0, and goes in a straight line to the whole rate at the given epoch: torch's
+     * LinearLR. Use it for recipes that warm up from 0, or where steps are counted instead of epochs.
+     *
+     * <pre>{@code
+     * Schedule.cosine(3e-4, 0, 10_000).warmUpFrom(0, 500);                     // in steps: the first step has the rate 0
+     * Schedule.cosine(3e-4, 0, 20).warmUpFrom(1.0 / hvd.size(), 5);            // in epochs: from the rate of one rank
+     * }</pre>
+     *
+     * @param part of the rate at the beginning, from 0 to 1
+     */
+    default Schedule warmUpFrom(double part, double epochs) {
+        ScheduleCheck.share("warmUpFrom", "part", part);
+        ScheduleCheck.length("warmUpFrom", "epochs", epochs);
+        return new NamedSchedule(
+                this + ".warmUpFrom(" + part + ", " + epochs + ")",
+                epoch -> epoch >= epochs ? rate(epoch) : rate(epoch) * (part + (1 - part) * epoch / epochs));
+    }
+
+    /**
+     * This schedule, which counts steps, for those who count epochs, as a {@link LearningRate} in a loop does.
+     *
+     * <pre>{@code
+     * int batches = loader.batches();
+     * new LearningRate(Schedule.oneCycle(0.1, 90 * batches).inEpochsOf(batches));
+     * }</pre>
+     *
+     * @param steps of an epoch
+     */
+    default Schedule inEpochsOf(int steps) {
+        ScheduleCheck.length("inEpochsOf", "steps", steps);
+        return new NamedSchedule(this + ".inEpochsOf(" + steps + ")", epoch -> rate(epoch * steps));
     }
 
     /** Goes on with another schedule, for which this epoch is its beginning, 0: torch's SequentialLR. */

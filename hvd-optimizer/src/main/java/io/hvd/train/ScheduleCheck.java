@@ -22,6 +22,25 @@ final class ScheduleCheck {
         require(value > 0, call, name, value, "a finite number above 0");
     }
 
+    static void share(String call, String name, double value) {
+        require(value >= 0 && value <= 1, call, name, value, "a number from 0 to 1");
+    }
+
+    static void atLeastOne(String call, String name, double value) {
+        require(value >= 1, call, name, value, "a finite number of at least 1");
+    }
+
+    /** How much of its period is over at this place, if each period is {@code longer} times the one before. */
+    static double partOfPeriod(double place, double first, double longer) {
+        if (longer == 1) {
+            return place % first / first;
+        }
+        double begun = Math.floor(Math.log1p(place / first * (longer - 1)) / Math.log(longer));
+        double length = first * Math.pow(longer, begun);
+        double part = (place - (length - first) / (longer - 1)) / length;
+        return part < 0 ? 1 + part * longer : part >= 1 ? (part - 1) / longer : part; // the logarithm may be a hair off
+    }
+
     static double[] ascending(String call, double... places) {
         for (int i = 0; i < places.length; i++) {
             length(call, "an epoch", places[i]);

@@ -217,7 +217,7 @@ class GradientExchangeTest {
                 optimizer.step();
                 assertThat(source.gradients[0]).as("step %d", step).containsExactly(mean);
             }
-            assertThat(hvd.stepsTravelLate()).isTrue();
+            assertThat(hvd.forOptimizers().stepsTravelLate()).isTrue();
 
             source.compute(1, 2 * hvd.rank());
             source.compute(0, 2 * hvd.rank());

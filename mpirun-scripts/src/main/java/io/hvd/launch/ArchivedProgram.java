@@ -41,7 +41,6 @@ record ArchivedProgram(Path java, List<String> flags, List<String> jars) {
 
     private static final Pattern SHAPING = Pattern.compile(
             "-Xmx.*|-XX:MaxHeapSize.*|-XX:MaxRAM.*|-XX:[+-]Use(Compressed|Compact).*|-XX:ObjectAlignment.*");
-    private static final Pattern VERSION = Pattern.compile("JAVA_VERSION=\"(\\d{1,4})[.\\d]*.*\"");
     private static final int OLDEST = 17;
     private static final int DIGITS = 24;
 
@@ -57,7 +56,8 @@ record ArchivedProgram(Path java, List<String> flags, List<String> jars) {
         if (line.has(UNFIT.asMatchPredicate()) || line.readsArguments()) {
             return Answer.none("a flag of java's decides otherwise");
         }
-        Optional<Path> java = java(line.program(), environment, directory);
+        Optional<InstalledJava> java = InstalledJava.of(line.program(), environment, directory)
+                .filter(found -> found.release() >= OLDEST && Files.isRegularFile(library(home(found.program()))));
         if (java.isEmpty()) {
             return Answer.none(line.program() + " is no HotSpot of version 17 or newer");
         }
@@ -69,31 +69,7 @@ record ArchivedProgram(Path java, List<String> flags, List<String> jars) {
         List<String> shaping = Stream.concat(line.inherited().stream(), line.flags().stream())
                 .filter(SHAPING.asMatchPredicate())
                 .toList();
-        return new Answer(Optional.of(new ArchivedProgram(java.get(), shaping, jars)), "");
-    }
-
-    private static Optional<Path> java(String program, Map<String, String> environment, Path directory) {
-        try {
-            Optional<Path> found = program.contains("/")
-                    ? Optional.of(directory.resolve(program))
-                    : MpiInstall.onPath(program, environment);
-            Optional<Path> java =
-                    found.isEmpty() ? found : Optional.of(found.get().toRealPath());
-            return java.filter(ArchivedProgram::isHotSpot);
-        } catch (IOException e) {
-            return Optional.empty();
-        }
-    }
-
-    private static boolean isHotSpot(Path java) {
-        Path home = home(java);
-        try (Stream<String> lines = Files.lines(home.resolve("release"))) {
-            return Files.isRegularFile(library(home))
-                    && lines.map(VERSION::matcher)
-                            .anyMatch(line -> line.matches() && Integer.parseInt(line.group(1)) >= OLDEST);
-        } catch (IOException | java.io.UncheckedIOException e) {
-            return false;
-        }
+        return new Answer(Optional.of(new ArchivedProgram(java.get().program(), shaping, jars)), "");
     }
 
     private static Path home(Path java) {

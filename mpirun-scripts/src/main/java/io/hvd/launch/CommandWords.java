@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.DefaultParser;
 import org.apache.commons.cli.MissingArgumentException;
@@ -16,6 +17,31 @@ import org.apache.commons.cli.ParseException;
 record CommandWords(List<FlagValue> flags, List<String> command) {
 
     private static final Map<String, Flag> BY_NAME = byName();
+
+    private static final String HOSTS =
+            "horovodrun is started once, on one host, and starts the ranks of all: -H a:4,b:4 names the hosts with their ranks";
+    private static final String NONE_NEEDED = "the ranks find each other through MPI; leave the flag out";
+
+    /** What takes the place of torchrun's flags, which a ported line still has. */
+    private static final Map<String, String> TORCHRUN = Map.of(
+            "--nproc-per-node",
+            "-np is the number of ranks on all hosts together, and -H a:4,b:4 says how many go to each",
+            "--nnodes",
+            HOSTS,
+            "--node-rank",
+            HOSTS,
+            "--master-addr",
+            NONE_NEEDED,
+            "--master-port",
+            NONE_NEEDED,
+            "--rdzv-backend",
+            NONE_NEEDED,
+            "--rdzv-endpoint",
+            NONE_NEEDED,
+            "--rdzv-id",
+            NONE_NEEDED,
+            "--standalone",
+            "without -H all ranks run on this host; leave the flag out");
 
     static CommandWords parse(String... args) {
         CommandLine line = line(args);
@@ -76,6 +102,11 @@ record CommandWords(List<FlagValue> flags, List<String> command) {
 
     /** The parser takes an unknown flag for the first word of the command; a command never begins with a dash. */
     private static UsageException unknown(String flag) {
+        Optional<String> torchruns =
+                Optional.ofNullable(TORCHRUN.get(flag.replace('_', '-'))).map(way -> flag + " is torchrun's: " + way);
+        if (torchruns.isPresent()) {
+            return new UsageException("unknown-flag", torchruns.get());
+        }
         return new UsageException(
                 "unknown-flag",
                 flag + " is not a flag of horovodrun"

@@ -42,7 +42,9 @@ enum Flag {
             sets(Setting.MPI_THREADS_DISABLE.variable(), "0"),
             "!library_options.mpi_threads_disable"),
     NO_CLASS_ARCHIVE("--no-class-archive", "Neither use nor make a class-data archive of the program."),
-    NO_JVM_FLAGS("--no-jvm-flags", "Give java no flags for ranks that share the cores of this machine."),
+    NO_JVM_FLAGS(
+            "--no-jvm-flags",
+            "Give java no flags, neither for ranks that share the cores of this machine nor for native libraries."),
     MPI("--mpi", "Start the ranks with MPI. This is always so; the flag changes nothing."),
 
     // output

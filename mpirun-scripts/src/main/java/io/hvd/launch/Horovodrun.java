@@ -74,8 +74,9 @@ public final class Horovodrun {
         MpiInstall install = MpiInstall.find(environment);
         Machine machine = Launch.machine(settings, install);
         Job job = new Job(settings, machine, install.version()).with(new OtherHosts(settings, machine).known());
-        ClassArchive archive = Launch.archive(job, Path.of("").toAbsolutePath(), false);
-        out.print(MpirunLine.of(install.command(), job, archive).explained());
+        Path folder = Path.of("").toAbsolutePath();
+        ClassArchive archive = Launch.archive(job, folder, false);
+        out.print(Launch.line(install, job, archive, folder).explained());
         MpiVersion version = install.version();
         version.obstacle()
                 .ifPresent(why -> err.println("horovodrun: nothing is started under " + version.text() + ": " + why

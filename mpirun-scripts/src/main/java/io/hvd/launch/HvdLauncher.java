@@ -23,7 +23,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
  */
 public final class HvdLauncher {
     private static final String RANK_VARIABLE = "OMPI_COMM_WORLD_RANK";
-    private static final int NATIVE_ACCESS_SINCE = 22;
 
     private final List<String> flags;
     private final List<String> javaFlags;
@@ -219,9 +218,7 @@ public final class HvdLauncher {
         List<String> words = new ArrayList<>(flags);
         words.add(classes.java());
         words.addAll(javaFlags);
-        if (Runtime.version().feature() >= NATIVE_ACCESS_SINCE) {
-            words.add("--enable-native-access=ALL-UNNAMED");
-        }
+        InstalledJava.nativeAccess(Runtime.version().feature()).ifPresent(words::add);
         if (CallerClasses.areGiven(javaFlags)) {
             words.add(main.getName());
         } else {

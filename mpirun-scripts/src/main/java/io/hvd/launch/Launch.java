@@ -100,7 +100,7 @@ final class Launch implements AutoCloseable {
         hosts.checkInterfaces(others);
         ClassArchive archive = archive(asked, around.folder(), true);
         Job job = asked.with(others);
-        MpirunLine line = MpirunLine.of(install.command(), job, archive);
+        MpirunLine line = line(install, job, archive, around.folder());
         OpenFileLimit.require(Path.of("/"), asked.ranksHere());
         if (settings.verbose()) {
             err.print(install.version().text() + ", " + install.mpirun() + "\n" + line.explained());
@@ -122,6 +122,13 @@ final class Launch implements AutoCloseable {
             folder.close();
             throw e;
         }
+    }
+
+    static MpirunLine line(MpiInstall install, Job job, ClassArchive archive, Path directory) {
+        Map<String, String> environment = job.machine().environment();
+        Optional<InstalledJava> java = JavaLine.of(job.settings().command(), environment)
+                .flatMap(line -> InstalledJava.of(line.program(), environment, directory));
+        return MpirunLine.of(install.command(), job, archive, java);
     }
 
     /** A host that runs ranks may have what this one lacks. */

@@ -20,20 +20,26 @@ record MpirunLine(String mpirun, List<Argument> arguments, List<String> command)
     private static final List<LauncherParameter> SSH_OF_ENVIRONMENT =
             List.of(LauncherParameter.SSH_AGENT, LauncherParameter.KEEP_FULL_NAMES, LauncherParameter.SSH_ARGUMENTS);
 
-    /** @throws UsageException if the job cannot be started like this */
-    static MpirunLine of(String mpirun, Job job, ClassArchive archive) {
+    /**
+     * The line for a job.
+     *
+     * @param installed the Java of the command, if it is one and this machine has it
+     * @throws UsageException if the job cannot be started like this
+     */
+    static MpirunLine of(String mpirun, Job job, ClassArchive archive, Optional<InstalledJava> installed) {
         RankLimit.require(job);
         List<Argument> arguments =
                 new ArrayList<>(job.version().startsWithHydra() ? new HydraArguments(job).arguments() : openMpi(job));
         if (!job.settings().words().more().isEmpty()) {
             arguments.add(new Argument(job.settings().words().more(), "--mpi-args"));
         }
-        return command(job, arguments, mpirun, archive);
+        return command(job, arguments, mpirun, archive, installed);
     }
 
     /** The command as it is started, which a note explains where it is not the one that was given. */
-    private static MpirunLine command(Job job, List<Argument> arguments, String mpirun, ClassArchive archive) {
-        List<String> command = withJvmFlags(job, arguments, archive);
+    private static MpirunLine command(
+            Job job, List<Argument> arguments, String mpirun, ClassArchive archive, Optional<InstalledJava> installed) {
+        List<String> command = withJvmFlags(job, arguments, archive, installed);
         Optional<String> output = job.settings().output().directory();
         if (output.isPresent()) {
             arguments.add(Argument.note("the command is started by a script that copies its output to " + output.get()
@@ -47,14 +53,19 @@ record MpirunLine(String mpirun, List<Argument> arguments, List<String> command)
     }
 
     /** The command with flags for its JVM, which are explained where they are not yet part of mpirun's own words. */
-    private static List<String> withJvmFlags(Job job, List<Argument> arguments, ClassArchive archive) {
+    private static List<String> withJvmFlags(
+            Job job, List<Argument> arguments, ClassArchive archive, Optional<InstalledJava> installed) {
         Optional<JavaLine> java =
                 JavaLine.of(job.settings().command(), job.machine().environment());
         if (java.isEmpty()) {
             return job.settings().command();
         }
         List<String> flags = new ArrayList<>();
-        for (Argument flag : JvmFlags.of(job, java.get())) {
+        List<Argument> ours = new ArrayList<>(JvmFlags.of(job, java.get()));
+        if (job.settings().java().flags()) {
+            installed.flatMap(InstalledJava::nativeAccess).ifPresent(ours::add);
+        }
+        for (Argument flag : ours) {
             flags.addAll(flag.words());
             arguments.add(Argument.note("java gets " + String.join(" ", flag.words()) + ": " + flag.reason()));
         }

@@ -43,6 +43,24 @@ final class JarOfEverythingIT {
         }
     }
 
+    /** What mvn install takes along, for editors. */
+    @Test
+    void besideTheJarsOfTheApiLieTheirSources() throws IOException {
+        assertThat(sources(Path.of("../hvd-core/target"))).contains("io/hvd/Hvd.java");
+        assertThat(sources(Path.of("target"))).contains("io/hvd/launch/HvdLauncher.java");
+    }
+
+    private static List<String> sources(Path folder) throws IOException {
+        try (Stream<Path> files = Files.list(folder)) {
+            Path sources = files.filter(file -> file.toString().endsWith("-sources.jar"))
+                    .findFirst()
+                    .orElseThrow(() -> new AssertionError("no sources in " + folder));
+            try (JarFile jar = new JarFile(sources.toFile())) {
+                return jar.stream().map(entry -> entry.getName()).toList();
+            }
+        }
+    }
+
     @Test
     void runStartsRanks() {
         Job job = hvd("run", "-np", "2", "sh", "-c", "echo rank $OMPI_COMM_WORLD_RANK");

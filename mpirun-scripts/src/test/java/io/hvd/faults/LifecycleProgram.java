@@ -35,10 +35,13 @@ public final class LifecycleProgram {
             throw new AssertionError("Hvd.rank() answered before init");
         } catch (NotInitialisedException e) {
             require(e.getMessage().contains("Hvd.rank()") && e.getMessage().contains("Hvd.init()"), e.getMessage());
+            require(e.getMessage().contains("Hvd.rankFromLauncher()"), e.getMessage());
         }
+        int launchers = Hvd.rankFromLauncher();
         for (int life = 0; life < 3; life++) {
             HvdContext hvd = Hvd.init();
             require(Hvd.init() == hvd, "init is not idempotent");
+            require(hvd.rank() == launchers, "the launcher calls rank " + hvd.rank() + " " + launchers);
             float sum =
                     hvd.allreduce("life", Tensor.of(1f), AllreduceOptions.sum()).item();
             require(sum == hvd.size(), "sum is " + sum);

@@ -147,8 +147,8 @@ final class HorovodrunPageTest {
             assertThat(settings.action()).isEqualTo(LaunchSettings.Action.DRY_RUN);
             assertThat(shown.group(3))
                     .as(shown.group(1))
-                    .isEqualTo(
-                            MpirunLine.of("mpirun", job, ClassArchive.none("")).explained());
+                    .isEqualTo(MpirunLine.of("mpirun", job, ClassArchive.none(""), Optional.empty())
+                            .explained());
         }
         assertThat(count).isEqualTo(1);
     }

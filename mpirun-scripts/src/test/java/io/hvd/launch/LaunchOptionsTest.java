@@ -212,6 +212,21 @@ final class LaunchOptionsTest {
         refused("-np", "2", flag, "true").hasMessageContainingAll("unknown-flag", flag, "did you mean " + meant + "?");
     }
 
+    @ParameterizedTest
+    @CsvSource({
+        "--nproc-per-node=4, -np",
+        "--nproc_per_node, -np",
+        "--nnodes=2, -H a:4",
+        "--node-rank, -H a:4",
+        "--node_rank=0, -H a:4",
+        "--master-addr, leave the flag out",
+        "--rdzv-endpoint=a:29500, leave the flag out",
+        "--standalone, leave the flag out"
+    })
+    void aFlagOfTorchrunsGetsTheWayThatTakesItsPlace(String flag, String way) {
+        refused(flag, "4", "true").hasMessageContainingAll(flag.replaceFirst("=.*", "") + " is torchrun's", way);
+    }
+
     @Test
     void aFlagOfMpirunIsSentToMpiArguments() {
         refused("-np", "2", "-x", "A", "true").hasMessageContainingAll("unknown-flag", "-x", "--mpi-args");

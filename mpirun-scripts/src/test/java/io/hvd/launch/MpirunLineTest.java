@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.launch.MpiVersion.Flavour;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -14,6 +17,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -438,6 +442,43 @@ final class MpirunLineTest {
     }
 
     @Test
+    void aJavaThatWarnsOfNativeLibrariesIsToldThatTheyMayBeLoaded() {
+        assertThat(withJava(25, "-np", "1", "java", "-cp", "x", "Main").command())
+                .containsExactly("env", "java", "--enable-native-access=ALL-UNNAMED", "-cp", "x", "Main");
+        assertThat(withJava(24, "-np", "1", "java", "-jar", "t.jar").explained())
+                .contains("java gets --enable-native-access=ALL-UNNAMED: JDK 24 warns of native libraries otherwise");
+        assertThat(withJava(23, "-np", "1", "java", "-jar", "t.jar").command())
+                .doesNotContain(InstalledJava.NATIVE_ACCESS);
+        assertThat(withJava(25, "-np", "1", "--no-jvm-flags", "java", "-jar", "t.jar")
+                        .command())
+                .doesNotContain(InstalledJava.NATIVE_ACCESS);
+    }
+
+    private static MpirunLine withJava(int release, String... args) {
+        LaunchSettings settings = LaunchOptions.parse(PLAIN.environment(), args);
+        var job = new Job(settings, PLAIN, V4, Map.of());
+        return MpirunLine.of(
+                "mpirun",
+                job,
+                ClassArchive.none(""),
+                Optional.of(new InstalledJava(Path.of("/opt/jdk/bin/java"), release)));
+    }
+
+    @Test
+    void whatJavaItIsStandsInTheFileBesideIt(@TempDir Path folder) throws IOException {
+        Path java = Files.createFile(
+                Files.createDirectories(folder.resolve("jdk/bin")).resolve("java"));
+        Path release = Files.writeString(folder.resolve("jdk/release"), "OS_NAME=\"Linux\"\nJAVA_VERSION=\"25.0.1\"\n");
+        Path link = Files.createSymbolicLink(folder.resolve("java"), java);
+
+        Optional<InstalledJava> expected = Optional.of(new InstalledJava(java.toRealPath(), 25));
+        assertThat(InstalledJava.of(link.toString(), Map.of(), folder)).isEqualTo(expected);
+        assertThat(InstalledJava.of("./java", Map.of(), folder)).isEqualTo(expected);
+        Files.delete(release);
+        assertThat(InstalledJava.of(link.toString(), Map.of(), folder)).isEmpty();
+    }
+
+    @Test
     void betweenHostsTcpJoinsSharedMemory() {
         assertThat(line(V5, PLAIN, "-np", "2", "-H", "here:1,b:1", "true")).contains("--mca btl self,sm,tcp ");
         assertThat(line(V5, PLAIN, "-np", "2", "-H", "here:2,b:1", "true")).contains("--mca btl self,sm ");
@@ -689,7 +730,8 @@ final class MpirunLineTest {
     private static MpirunLine build(
             MpiVersion version, Machine machine, Map<String, Set<String>> others, String... args) {
         LaunchSettings settings = LaunchOptions.parse(machine.environment(), args);
-        return MpirunLine.of("mpirun", new Job(settings, machine, version).with(others), ClassArchive.none(""));
+        return MpirunLine.of(
+                "mpirun", new Job(settings, machine, version).with(others), ClassArchive.none(""), Optional.empty());
     }
 
     private static Machine root(Machine m) {

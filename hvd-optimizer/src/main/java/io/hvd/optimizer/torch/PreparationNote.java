@@ -35,7 +35,7 @@ import java.util.stream.Stream;
  * @param search what is known of the libraries
  */
 record PreparationNote(List<String> conditions, List<String> search) {
-    private static final String FORM = "hvd preparation of LibTorch 2";
+    private static final String FORM = "hvd preparation of LibTorch 3";
     private static final String PREFIX = ".hvd.prepared-";
     private static final String END = "end";
     private static final String NATIVES = "org/bytedeco";

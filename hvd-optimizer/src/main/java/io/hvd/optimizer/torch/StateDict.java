@@ -6,10 +6,10 @@ import io.hvd.tensor.DType;
 import io.hvd.tensor.Tensor;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.NoGradGuard;
@@ -42,9 +42,30 @@ public final class StateDict {
      *     then nothing is changed
      */
     public static void load(Module module, Map<String, Tensor> state) {
+        load(module, state, true);
+    }
+
+    /**
+     * Does as {@link #load(Module, Map)}, and if it is not strict, loads the names that both have and leaves the others alone, as torch's
+     * {@code load_state_dict(state, strict=False)}.
+     *
+     * <pre>{@code
+     * var difference = StateDict.load(model, StateDict.withoutPrefix(pretrained, "module."), false);
+     * System.out.println("missing " + difference.missing() + ", unexpected " + difference.unexpected());
+     * }</pre>
+     *
+     * @param strict whether all names must be the same
+     * @return the names that only one of the two has; none if it is strict
+     * @throws HvdException if a name that both have differs in type or shape, also if it is not strict; or, if it is strict, as {@link
+     *     #load(Module, Map)}. Nothing is changed then
+     */
+    public static Difference load(Module module, Map<String, Tensor> state, boolean strict) {
         try (PointerScope scope = new PointerScope()) {
             TreeMap<String, org.bytedeco.pytorch.Tensor> members = members(module);
-            requireNames(members, state);
+            Difference difference = Difference.of(members, state);
+            if (strict && !difference.isNone()) {
+                throw difference.refusal();
+            }
             members.forEach((name, member) -> {
                 if (state.containsKey(name)) {
                     requireLike(name, member, state.get(name));
@@ -56,23 +77,85 @@ public final class StateDict {
                     TorchCopy.copy(state.get(name), member);
                 }
             });
+            return difference;
         }
     }
 
-    private static void requireNames(Map<String, org.bytedeco.pytorch.Tensor> members, Map<String, Tensor> state) {
-        Set<Place> given = new HashSet<>();
-        members.forEach((name, member) -> {
-            if (state.containsKey(name)) {
-                given.add(Place.of(member));
-            }
-        });
-        boolean complete = members.values().stream().allMatch(member -> given.contains(Place.of(member)));
-        if (!complete || !members.keySet().containsAll(state.keySet())) {
+    /**
+     * The names that a state and a module do not have in common, sorted.
+     *
+     * @param missing names of the module that the state has not; these values stay as they are
+     * @param unexpected names of the state that the module has not; these are ignored
+     */
+    public record Difference(List<String> missing, List<String> unexpected) {
+        private static Difference of(Map<String, org.bytedeco.pytorch.Tensor> members, Map<String, Tensor> state) {
+            Set<Place> given = new HashSet<>();
+            members.forEach((name, member) -> {
+                if (state.containsKey(name)) {
+                    given.add(Place.of(member));
+                }
+            });
+            return new Difference(
+                    members.entrySet().stream()
+                            .filter(member -> !given.contains(Place.of(member.getValue())))
+                            .map(Map.Entry::getKey)
+                            .toList(),
+                    state.keySet().stream()
+                            .filter(name -> !members.containsKey(name))
+                            .sorted()
+                            .toList());
+        }
+
+        /** Whether the names are the same. */
+        public boolean isNone() {
+            return missing.isEmpty() && unexpected.isEmpty();
+        }
+
+        private HvdException refusal() {
+            List<String> wrapped = unexpected.stream()
+                    .map(name -> name.substring(0, name.indexOf('.') + 1))
+                    .distinct()
+                    .toList();
+            boolean isWrapped = wrapped.size() == 1
+                    && !wrapped.get(0).isEmpty()
+                    && unexpected.stream()
+                            .map(name -> name.substring(wrapped.get(0).length()))
+                            .toList()
+                            .containsAll(missing);
+            return new HvdException(
+                    ErrorId.STATE_MISMATCH,
+                    "the state is of another module: the names " + missing + " are missing, and " + unexpected
+                            + " are not the module's. "
+                            + (isWrapped
+                                    ? "All of these begin with \"" + wrapped.get(0) + "\": load(module,"
+                                            + " StateDict.withoutPrefix(state, \"" + wrapped.get(0)
+                                            + "\")) takes it away"
+                                    : "load(module, state, false) loads the names that both have"));
+        }
+    }
+
+    /**
+     * The state without what all of its names begin with, such as the {@code module.} of a torch model that was saved inside of a
+     * DataParallel or a DistributedDataParallel. A state in which no name begins so is returned as it is.
+     *
+     * @throws HvdException if only some of the names begin with the prefix
+     */
+    public static TreeMap<String, Tensor> withoutPrefix(Map<String, Tensor> state, String prefix) {
+        List<String> others = state.keySet().stream()
+                .filter(name -> !name.startsWith(prefix))
+                .sorted()
+                .toList();
+        if (!others.isEmpty() && others.size() < state.size()) {
             throw new HvdException(
                     ErrorId.STATE_MISMATCH,
-                    "the state is of another module: it has " + new TreeSet<>(state.keySet()) + ", expected "
-                            + members.keySet());
+                    "withoutPrefix(state, \"" + prefix + "\"): " + others.size() + " of the " + state.size()
+                            + " names do not begin with it, \"" + others.get(0)
+                            + "\" the first; expected all of them or none");
         }
+        TreeMap<String, Tensor> shorter = new TreeMap<>();
+        int from = others.isEmpty() ? prefix.length() : 0;
+        state.forEach((name, tensor) -> shorter.put(name.substring(from), tensor));
+        return shorter;
     }
 
     private static void requireLike(String name, org.bytedeco.pytorch.Tensor member, Tensor saved) {

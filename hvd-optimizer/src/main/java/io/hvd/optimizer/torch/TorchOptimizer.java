@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -69,7 +70,9 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
     private final TorchState state;
 
     /**
-     * @param namedParameters of the module that {@code inner} steps, usually {@code module.named_parameters()}
+     * @param namedParameters usually {@code module.named_parameters()}; names of parameters that {@code inner} does not step, because
+     *     they are frozen or another optimizer's, are left out
+     * @throws HvdException if {@code inner} steps a trainable parameter that has no name among them
      */
     public TorchOptimizer(org.bytedeco.pytorch.Optimizer inner, StringTensorDict namedParameters) {
         this(inner, namedParameters, false);
@@ -153,13 +156,15 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
         this.sparseAsDense = sparseAsDense;
         this.share = share;
         this.sparse = firstNames(namedParameters, sparse);
-        addSlots(namedParameters.items(), exchange);
+        Map<Long, String> trained = trained(inner);
+        addSlots(namedParameters.items(), exchange, share ? null : trained.keySet());
         DistinctParameters.in(inner, this::nameOf);
+        requireNamed(trained);
         requireTrainable(namedParameters);
         requireKnown(this.sparse);
         Reference.reachabilityFence(namedParameters); // which owns the items, and may be the program's last reference
-        requireSameAs(inner);
         this.rates = new GroupRates(inner);
+        EqualGroups.warn(inner);
         this.state = new TorchState(inner, parameters, numbered(), new StateArchive(inner, this::nameOf));
     }
 
@@ -237,8 +242,11 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
         }
     }
 
+    /** @param trained the identities of what the optimizer steps; null if all gradients travel, whichever rank steps them */
     private void addSlots(
-            StringTensorDictItemVector items, Function<org.bytedeco.pytorch.Tensor, ExchangeStream> exchange) {
+            StringTensorDictItemVector items,
+            Function<org.bytedeco.pytorch.Tensor, ExchangeStream> exchange,
+            Set<Long> trained) {
         Set<Long> known = new HashSet<>();
         for (long i = 0; i < items.size(); i++) {
             // A reference of our own: the one in the dictionary goes when the caller's dictionary does.
@@ -247,6 +255,9 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
             if (value.requires_grad() && known.add(DistinctParameters.identity(value))) {
                 String name = items.get(i).key().getString();
                 var master = masters == null ? value : masters.of(value);
+                if (trained != null && !trained.contains(DistinctParameters.identity(master))) {
+                    continue; // another optimizer steps it, or none
+                }
                 GradientSlot slot = new GradientSlot(name, value, master, exchange.apply(value), sparse.contains(name));
                 slots.add(slot);
                 slot.exchange().ifPresent(exchanges::add);
@@ -293,10 +304,10 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
             long count = named.size();
             throw new HvdException(
                     ErrorId.OPTIMIZER_MISUSE,
-                    "the module has no parameter that needs a gradient, so there is nothing to train: "
+                    "there is no parameter that needs a gradient and is stepped by the optimizer, so there is nothing to train: "
                             + (count == 0
-                                    ? "it has none at all"
-                                    : "all " + count + " are frozen, \""
+                                    ? "the module has none at all"
+                                    : "all " + count + " of the module are frozen or not in the optimizer, \""
                                             + named.items().get(0).key().getString() + "\" the first")
                             + ". Expected at least one with requires_grad");
         }
@@ -312,30 +323,31 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
     }
 
     /** Every parameter that the optimizer steps must have a name, or its gradient would never be averaged. */
-    private void requireSameAs(org.bytedeco.pytorch.Optimizer optimizer) {
-        Set<Long> stepped = trainable(optimizer);
-        Set<Long> unnamed = new HashSet<>(stepped);
-        List<String> notStepped = slots.stream()
-                .filter(slot -> !unnamed.remove(DistinctParameters.identity(slot.master())))
-                .map(GradientSlot::name)
-                .toList();
-        if (!unnamed.isEmpty() || (!share && !notStepped.isEmpty())) {
+    private void requireNamed(Map<Long, String> trained) {
+        Map<Long, String> unnamed = new LinkedHashMap<>(trained);
+        slots.forEach(slot -> unnamed.remove(DistinctParameters.identity(slot.master())));
+        if (!unnamed.isEmpty()) {
             throw new HvdException(
                     ErrorId.OPTIMIZER_MISUSE,
-                    "the optimizer steps " + stepped.size() + " trainable parameters; the names given are missing for "
-                            + unnamed.size() + " of them, and these are of parameters that it does not step: "
-                            + notStepped);
+                    "the optimizer steps " + trained.size()
+                            + " trainable parameters, and the names given are missing for "
+                            + unnamed.size() + " of them, whose gradients would never be averaged: " + unnamed.values()
+                            + ". Expected the named_parameters() of everything that it steps");
         }
     }
 
-    private static Set<Long> trainable(org.bytedeco.pytorch.Optimizer optimizer) {
-        Set<Long> all = new HashSet<>();
+    /** The trainable parameters that an optimizer steps, by their identity, with their places in words. */
+    private static Map<Long, String> trained(org.bytedeco.pytorch.Optimizer optimizer) {
+        Map<Long, String> all = new LinkedHashMap<>();
         OptimizerParamGroupVector groups = optimizer.param_groups();
         for (long i = 0; i < groups.size(); i++) {
             TensorVector members = groups.get(i).params();
             for (long j = 0; j < members.size(); j++) {
-                if (members.get(j).requires_grad()) {
-                    all.add(DistinctParameters.identity(members.get(j)));
+                var member = members.get(j);
+                if (member.requires_grad()) {
+                    all.putIfAbsent(
+                            DistinctParameters.identity(member),
+                            "number " + j + " of group " + i + " with shape " + TorchTensors.shape(member));
                 }
             }
         }
@@ -400,6 +412,13 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
             settings.put("master weights of a model in", masters.type().intern().toString());
         }
         return settings;
+    }
+
+    /** The LibTorch optimizer, how many parameters it steps here, and its first group's learning rate. */
+    @Override
+    public String toString() {
+        return "TorchOptimizer(" + inner.getClass().getSimpleName() + " of " + parameters.size()
+                + " parameter(s), learning rate " + learningRate() + ")";
     }
 
     /** Optimizers with the same settings and the same past write the same bytes, in any process. */

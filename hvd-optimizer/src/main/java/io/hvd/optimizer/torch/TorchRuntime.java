@@ -72,6 +72,7 @@ public final class TorchRuntime {
             return;
         }
         System.getProperties().putIfAbsent(LOGGER, "slf4j");
+        OpenBlasRemark.keepBack();
         try {
             Path cache = Loader.getCacheDir().toPath();
             List<String> process = PreparationNote.process(System.getProperties());
@@ -141,6 +142,9 @@ public final class TorchRuntime {
         Set<Path> unpacked = unpackAlone(cache);
         Optional<LibrarySearch> search = LibrarySearch.inJars();
         search.ifPresent(LibrarySearch::shorten);
+        if (warnsOfSecond()) {
+            return; // without a note, so that the next start warns too
+        }
         if (search.isPresent() && isClassPathAll()) {
             try {
                 Optional<PreparationNote> note = PreparationNote.of(
@@ -154,6 +158,20 @@ public final class TorchRuntime {
             } catch (IOException | RuntimeException e) { // files that go meanwhile are a RuntimeException of Files.walk
                 LOG.debug("the next start prepares LibTorch anew: {}", e.toString());
             }
+        }
+    }
+
+    /** Whether another LibTorch is on the class path; the launcher's first rank says which. */
+    private static boolean warnsOfSecond() {
+        try {
+            Optional<String> second =
+                    LoadedTorch.secondOnClassPath(TorchRuntime.class.getClassLoader(), Loader.getPlatform());
+            second.filter(found -> HvdConfig.fromEnvironment().launcherRank().orElse(0) == 0)
+                    .ifPresent(LOG::warn);
+            return second.isPresent();
+        } catch (IOException e) {
+            LOG.debug("the class path was not searched for a second LibTorch: {}", e.toString());
+            return false;
         }
     }
 

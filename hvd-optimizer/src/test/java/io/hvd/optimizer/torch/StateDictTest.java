@@ -75,8 +75,54 @@ class StateDictTest {
         state.put("norm.weight", Tensor.of(1f, 2f, 3f));
         refused(net, state, "\"norm.weight\" is float32[3]", "float32[2]");
         state.remove("norm.weight");
-        refused(net, state, "it has [", "linear.bias", "expected [");
+        refused(net, state, "the names [norm.weight] are missing, and [] are not", "load(module, state, false)");
         assertThat(TorchTensors.state(net).get("linear.bias").toFloatArray()).isEqualTo(before);
+    }
+
+    @Test
+    void whatIsNotStrictLoadsTheCommonNamesAndReturnsTheOthers() {
+        Net net = new Net();
+        TreeMap<String, Tensor> state = StateDict.of(net);
+        float[] before = state.remove("linear.weight").toFloatArray();
+        state.put("linear.bias", Tensor.of(7f, 8f));
+        state.put("head.weight", Tensor.of(1f));
+
+        refused(net, state, "[linear.weight] are missing", "[head.weight] are not the module's");
+        StateDict.Difference difference = StateDict.load(net, state, false);
+
+        assertThat(difference.missing()).containsExactly("linear.weight");
+        assertThat(difference.unexpected()).containsExactly("head.weight");
+        assertThat(difference.isNone()).isFalse();
+        assertThat(TorchTensors.state(net).get("linear.bias").toFloatArray()).containsExactly(7f, 8f);
+        assertThat(TorchTensors.state(net).get("linear.weight").toFloatArray()).isEqualTo(before);
+        assertThat(StateDict.load(net, StateDict.of(net), false).isNone()).isTrue();
+    }
+
+    /** As torch, whose {@code strict=False} is about names only. */
+    @Test
+    void aShapeThatDiffersIsRefusedAlsoWhereNamesMayDiffer() {
+        Net net = new Net();
+        assertThatThrownBy(() -> StateDict.load(net, Map.of("norm.weight", Tensor.of(1f, 2f, 3f)), false))
+                .isInstanceOf(HvdException.class)
+                .hasMessageContainingAll("\"norm.weight\" is float32[3]", "float32[2]");
+    }
+
+    @Test
+    void aPrefixOfAllNamesIsNamedAndTakenAway() {
+        Net net = new Net();
+        TreeMap<String, Tensor> wrapped = new TreeMap<>();
+        StateDict.of(net).forEach((name, tensor) -> wrapped.put("module." + name, tensor));
+
+        refused(net, wrapped, "begin with \"module.\"", "StateDict.withoutPrefix(state, \"module.\")");
+        assertThat(StateDict.load(net, StateDict.withoutPrefix(wrapped, "module."), true)
+                        .isNone())
+                .isTrue();
+        assertThat(StateDict.withoutPrefix(StateDict.of(net), "module."))
+                .containsOnlyKeys(StateDict.of(net).keySet());
+        wrapped.put("step", Tensor.of(1f));
+        assertThatThrownBy(() -> StateDict.withoutPrefix(wrapped, "module."))
+                .isInstanceOf(HvdException.class)
+                .hasMessageContainingAll("1 of the 8 names", "\"step\" the first");
     }
 
     private static void refused(Module net, Map<String, Tensor> state, String... words) {
@@ -151,7 +197,7 @@ class StateDictTest {
         state.put("encoder.weight", Tensor.wrap(changed, DType.FLOAT32, Shape.of(2, 2)));
         refused(net, state, "\"decoder.weight\" and \"encoder.weight\" are two names", "different values");
         state.keySet().removeIf(name -> name.endsWith("weight"));
-        refused(net, state, "it has [", "expected [");
+        refused(net, state, "are missing, and [] are not");
         assertThat(StateDict.of(net).get("weight").toFloatArray()).isEqualTo(before);
     }
 }

@@ -1,0 +1,61 @@
+package io.hvd.launch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.testing.Job;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What setup.sh and quickstart.sh show while a step takes its time, and when it fails. */
+@Timeout(120)
+final class QuietStepsTest {
+
+    private static final Path TOOLS = Path.of("setup/tools.sh").toAbsolutePath();
+
+    @TempDir
+    private Path folder;
+
+    /** The step waits until its own sign of life has been shown. */
+    @Test
+    void aLongStepShowsItsNameItsSecondsAndWhatItPrintedLast() {
+        Path shown = folder.resolve("shown");
+        Job job = bash(
+                "beat=0.05; say 'fetching (much)'; quietly sh -c 'echo \"Downloading from x: https://y/z/torch.jar\";"
+                        + " until grep -q torch.jar " + shown + "; do :; done' 2>>" + shown + "; cat " + shown);
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.lines("setup: ").get(0)).matches("setup: \\[\\d+ s] fetching \\(much\\)");
+        assertThat(job.lines("setup: ").get(1)).matches("setup: fetching, \\d+ s: Downloading torch.jar");
+        assertThat(folder.resolve("log")).content().contains("https://y/z/torch.jar");
+    }
+
+    @Test
+    void aStepThatFailsShowsItsLastLinesAndNamesItsLog() {
+        Job job = bash("say building; quietly seq 3; quietly sh -c 'seq 100 200; echo it is full >&2; exit 7'");
+
+        assertThat(job.exitCode()).isEqualTo(7);
+        assertThat(job.output().lines().toList())
+                .hasSize(42)
+                .contains("200", "it is full")
+                .doesNotContain("100", "3")
+                .last()
+                .asString()
+                .isEqualTo("setup: sh has failed with exit code 7; all of its output is in " + folder.resolve("log"));
+    }
+
+    @Test
+    void whereNoLogCanBeWrittenTheStepRunsAllTheSame() {
+        Job job = bash("quiet_log=/proc/none/log; begin_quiet_log; quietly echo fine && echo went on");
+
+        assertThat(job.output()).isEqualTo("went on\n");
+    }
+
+    private Job bash(String script) {
+        String begin = "set -euo pipefail; . " + TOOLS + "; quiet_log=" + folder.resolve("log") + "; ";
+        return Job.run(List.of("bash", "-c", begin + script), Map.of());
+    }
+}
