@@ -304,10 +304,10 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
             long count = named.size();
             throw new HvdException(
                     ErrorId.OPTIMIZER_MISUSE,
-                    "there is no parameter that needs a gradient and is stepped by the optimizer, so there is nothing to train: "
+                    "the module has no parameter that needs a gradient and is stepped by this optimizer, so there is nothing to train: "
                             + (count == 0
-                                    ? "the module has none at all"
-                                    : "all " + count + " of the module are frozen or not in the optimizer, \""
+                                    ? "it has none at all"
+                                    : "all " + count + " are frozen or not in the optimizer, \""
                                             + named.items().get(0).key().getString() + "\" the first")
                             + ". Expected at least one with requires_grad");
         }
