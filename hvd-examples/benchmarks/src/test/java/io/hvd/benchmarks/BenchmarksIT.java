@@ -291,7 +291,7 @@ class BenchmarksIT {
         List<String> commands = Files.readAllLines(ROOT.resolve("docs/records/benchmarks.md")).stream()
                 .filter(line -> line.startsWith("mpirun-scripts/bench-") && !line.contains("bench-report"))
                 .toList();
-        assertThat(commands).hasSize(8);
+        assertThat(commands).hasSize(11);
         for (String command : commands) {
             Job job = Job.run(List.of("sh", "-c", "cd '" + ROOT + "' && " + command + " --help"), Map.of());
             assertThat(job.exitCode()).as(command + "\n" + job.output()).isZero();
