@@ -9,10 +9,9 @@ public enum Setting {
             "HVD_BACKEND",
             "auto",
             JOB,
-            "auto, local, mpi or nccl; auto takes mpi if mpirun or srun has started the process (and nccl for tensors on"
-                    + " GPUs if it can be used), else local"),
-    OPENMPI_HOME(
-            "HVD_OPENMPI_HOME", "", RANK, "prefix of the Open MPI to use; otherwise the one of the mpirun on PATH"),
+            "auto, local, mpi or nccl; auto takes mpi under mpirun or srun (nccl for tensors on GPUs if it can"
+                    + " be used), else local"),
+    OPENMPI_HOME("HVD_OPENMPI_HOME", "", RANK, "prefix of the Open MPI to use; otherwise that of the mpirun on PATH"),
     MPI_JAR("HVD_MPI_JAR", "", RANK, "mpi.jar to use instead of the one found; its version must be Open MPI's"),
     MPI_THREADS_DISABLE(
             "HOROVOD_MPI_THREADS_DISABLE", "0", JOB, "1 asks MPI for MPI_THREAD_SINGLE instead of MPI_THREAD_FUNNELED"),
@@ -31,26 +30,26 @@ public enum Setting {
             "HVD_BUCKET_BYTES",
             "0",
             JOB,
-            "bytes at which a DistributedOptimizer closes a group of gradients, unless its builder says; 0 is a quarter of"
-                    + " all gradients, at most 25 MiB"),
+            "bytes at which a DistributedOptimizer closes a group of gradients; 0 is a quarter of all, at most"
+                    + " 25 MiB; a builder may say otherwise"),
     DISABLE_GROUP_FUSION(
             "HOROVOD_DISABLE_GROUP_FUSION", "0", JOB, "1 lets the tensors of a group travel in several operations"),
     CYCLE_TIME(
             "HOROVOD_CYCLE_TIME",
             "1.0",
             JOB,
-            "milliseconds for which an operation may be held back for fusion if no thread waits for it"),
+            "milliseconds for which an operation may wait for fusion if no thread waits for it"),
     CACHE_CAPACITY(
             "HOROVOD_CACHE_CAPACITY",
             "1024",
             JOB,
-            "names of operations that the ranks remember having agreed on; 0 remembers none"),
+            "operation names that the ranks remember having agreed on; 0 remembers none"),
     STATIC_PLAN_STEPS(
             "HVD_STATIC_PLAN_STEPS",
             "10",
             JOB,
-            "identical steps after which the ranks stop negotiating and follow a static plan; after 32 and 512 more steps"
-                    + " rank 0 divides the plan into other batches if a step ends sooner with them; 0 always negotiates"),
+            "identical steps after which the ranks follow a static plan instead of negotiating; 0 always"
+                    + " negotiates"),
     DYNAMIC_PROCESS_SETS(
             "HOROVOD_DYNAMIC_PROCESS_SETS", "0", JOB, "1 allows process sets to be added and removed after init"),
     STAGE_BYTES("HVD_STAGE_BYTES", "4194304", JOB, "bytes of the staging buffer through which host tensors stream"),
@@ -59,54 +58,45 @@ public enum Setting {
             "HVD_ALLREDUCE_ALGORITHM",
             "auto",
             JOB,
-            "algorithm of allreduces between processes: mpi is MPI_Allreduce, ring is hvd's own ring, auto takes the ring"
-                    + " between hosts from the size on at which it was measured to be faster"),
+            "allreduces between processes: mpi is MPI_Allreduce, ring is hvd's own, auto chooses by the size"),
     PIN_GPU("HVD_PIN_GPU", "1", JOB, "0 leaves the choice of the GPU to the program"),
     GPUS_PER_RANK(
-            "HVD_GPUS_PER_RANK",
-            "1",
-            JOB,
-            "number of GPUs of each rank; with 2, local rank n has the visible GPUs 2n and 2n+1"),
-    SHARE_GPU(
-            "HVD_SHARE_GPU",
-            "0",
-            JOB,
-            "1 lets several ranks of a node share a GPU when there are more ranks than GPUs"),
+            "HVD_GPUS_PER_RANK", "1", JOB, "GPUs of each rank; with 2, local rank n has the visible GPUs 2n and 2n+1"),
+    SHARE_GPU("HVD_SHARE_GPU", "0", JOB, "1 lets ranks share a GPU when there are more ranks than GPUs"),
     GPU_STAGE_BYTES(
             "HVD_GPU_STAGE_BYTES",
             "67108864",
             JOB,
-            "bytes of GPU memory into which a batch of small tensors is packed; without NCCL also of pinned host memory"),
+            "bytes of GPU memory for a batch of small tensors; without NCCL also of pinned host memory"),
     GPU_RESULT_BYTES(
             "HVD_GPU_RESULT_BYTES",
             "268435456",
             JOB,
-            "bytes of GPU memory that are kept for later results when results have been garbage-collected, besides what"
-                    + " work of the GPU may still use; 0 frees such memory at once, which waits for all work of the GPU"),
+            "bytes of GPU memory kept for later results; 0 frees such memory at once, which waits for all work"
+                    + " of the GPU"),
     HIERARCHICAL_ALLREDUCE(
             "HOROVOD_HIERARCHICAL_ALLREDUCE",
             "",
             JOB,
-            "1 makes allreduces between GPUs use NCCL inside each node, and host memory and MPI between nodes. Without GPUs,"
-                    + " ranks that share their host's memory add there first; 0 has all ranks reduce at once"),
+            "1: allreduces between GPUs use NCCL inside a host, and MPI between hosts; without GPUs, ranks add"
+                    + " inside their host first unless this is 0"),
     TORUS_ALLREDUCE(
             "HOROVOD_TORUS_ALLREDUCE",
             "0",
             JOB,
-            "1 makes allreduces between GPUs use NCCL inside each node, and then NCCL between nodes; it wins over"
+            "1: allreduces between GPUs use NCCL inside a host, then NCCL between hosts; it wins over"
                     + " HOROVOD_HIERARCHICAL_ALLREDUCE"),
     ASYNC_COMPLETION(
             "HOROVOD_ENABLE_ASYNC_COMPLETION",
             "0",
             JOB,
-            "1 completes the handle of an operation between GPUs as soon as the operation is queued; the tensors' streams"
-                    + " wait for its end"),
+            "1 completes a handle of GPU work as soon as the work is queued; the tensors' streams wait for its"
+                    + " end"),
     THREADS(
             "HVD_THREADS_PER_RANK",
             "0",
             RANK,
-            "CPU threads of LibTorch and OpenBLAS per rank; 0 means cores divided by local ranks, less one for"
-                    + " communication and loading"),
+            "CPU threads of LibTorch and OpenBLAS per rank; 0 means cores divided by local ranks, less one"),
     STALL_CHECK_DISABLE("HOROVOD_STALL_CHECK_DISABLE", "0", JOB, "1 stops looking for ranks that others wait for"),
     STALL_CHECK_TIME(
             "HOROVOD_STALL_CHECK_TIME_SECONDS",
@@ -122,71 +112,56 @@ public enum Setting {
             "HVD_STANDSTILL_SECONDS",
             "30",
             JOB,
-            "seconds after which the job ends where every thread of all ranks waits, and none can make the calls that are"
-                    + " missing; 0 leaves it to the limit above"),
+            "seconds after which the job ends if every thread of all ranks waits and none can make the missing"
+                    + " calls; 0 leaves it to the limit above"),
     STRICT("HVD_STRICT", "0", JOB, "1 checks that all ranks make the same calls in the same order, which costs time"),
     DIVERGENCE_STEPS(
             "HVD_DIVERGENCE_STEPS",
             "500",
             JOB,
-            "optimizer steps from one comparison of the ranks' parameters, by a hash, to the next; 0 never compares"),
+            "optimizer steps between two comparisons of the ranks' parameters; 0 never compares"),
     REFUSE_NON_FINITE(
             "HVD_REFUSE_NON_FINITE",
             "0",
             JOB,
-            "1 refuses steps by gradients of which one is infinite or NaN, and names the parameter and the ranks it comes from"),
+            "1 refuses a step whose gradients have an infinity or NaN, and names the parameter and the ranks"),
     MAX_BUFFER_BYTES(
             "HVD_MAX_BUFFER_BYTES",
             "0",
             RANK,
-            "most bytes of direct buffers, shared segments and pinned memory that hvd may have in a process; 0 for any number"),
+            "most bytes of direct buffers, shared segments and pinned memory in a process; 0 for any number"),
     BUFFER_SITES(
             "HVD_BUFFER_SITES",
             "0",
             RANK,
-            "1 keeps the place of each of these allocations, and lists when a process has left its job what is still held"),
+            "1 keeps where each buffer was allocated, and lists those still held at the end of the job"),
     FLIGHT_RECORDER("HVD_FLIGHT_RECORDER", "128", JOB, "calls that each rank remembers for the report of a hang"),
     UNCAUGHT_HANDLER(
             "HVD_UNCAUGHT_HANDLER",
             "1",
             RANK,
-            "0 leaves exceptions that nobody catches to the program's own handler: a thread that ends by one no longer"
-                    + " ends the job"),
-    SHOW_RANKS(
-            "HVD_SHOW_RANKS",
-            "0",
-            RANK,
-            "1 makes every rank log at init where it runs, as ranks in a Slurm job always do; set by horovodrun --verbose"),
+            "0 leaves uncaught exceptions to the program: a thread that ends by one no longer ends the job"),
+    SHOW_RANKS("HVD_SHOW_RANKS", "0", RANK, "1 makes every rank log at init where it runs, as in a Slurm job"),
     REPORT_DIR("HVD_REPORT_DIR", ".", RANK, "folder for the report of a hang"),
-    NCCL_RAS(
-            "HVD_NCCL_RAS",
-            "1",
-            RANK,
-            "0 leaves NCCL's RAS out of the report of a hang; otherwise it is asked at NCCL_RAS_ADDR, for 3 seconds at most"),
+    NCCL_RAS("HVD_NCCL_RAS", "1", RANK, "0 leaves NCCL's RAS (at NCCL_RAS_ADDR) out of the report of a hang"),
     STATUS_PAGE("HVD_STATUS_PAGE", "1", RANK, "0 keeps the rank from telling hvd-top once a second what it is doing"),
     FAILURE_DIR("HVD_FAILURE_DIR", "", RANK, "folder for failure records, set by horovodrun"),
     LAUNCHER_ADDRESS(
-            "HVD_LAUNCHER_ADDRESS",
-            "",
-            RANK,
-            "where ranks on other hosts send their failure records, set by horovodrun"),
+            "HVD_LAUNCHER_ADDRESS", "", RANK, "where ranks on other hosts send failure records, set by horovodrun"),
     DECLARED_JOB(
             "HVD_DECLARED_JOB",
             "",
             RANK,
-            "ranks and hosts that horovodrun was to start, set by horovodrun; a smaller job is an error at init"),
+            "ranks and hosts of the job, set by horovodrun; a smaller job is an error at init"),
     TERMINAL("HVD_TERMINAL", "0", RANK, "1 if horovodrun writes to a terminal, set by horovodrun"),
     CLASS_ARCHIVE(
             "HVD_CLASS_ARCHIVE",
             "auto",
             RANK,
-            "auto makes horovodrun keep a class-data archive of each program, so that its next starts are sooner; off makes"
-                    + " it neither use nor make any; wait makes it wait after the job until a new one is there"),
+            "auto: horovodrun keeps a class-data archive of each program for its next starts; off: none; wait:"
+                    + " it also waits after the job until a new one is there"),
     PREFIX_RANK(
-            "HVD_PREFIX_RANK",
-            "0",
-            RANK,
-            "1 puts the rank in brackets before each line that a rank prints by System.out or System.err"),
+            "HVD_PREFIX_RANK", "0", RANK, "1 puts the rank in brackets before each line of System.out and System.err"),
     LOG_LEVEL(
             "HOROVOD_LOG_LEVEL",
             "",
@@ -195,34 +170,25 @@ public enum Setting {
     LOG_HIDE_TIME("HOROVOD_LOG_HIDE_TIME", "0", RANK, "1 leaves the time out of log lines"),
     TIMELINE("HOROVOD_TIMELINE", "", JOB, "file for the timeline, or DYNAMIC to start it from the program"),
     TIMELINE_MARK_CYCLES("HOROVOD_TIMELINE_MARK_CYCLES", "0", JOB, "1 marks the engine's cycles in the timeline"),
-    AUTOTUNE(
-            "HOROVOD_AUTOTUNE",
-            "0",
-            JOB,
-            "1 looks for a better fusion threshold, cycle time, bucket size and way between hosts while the program trains,"
-                    + " unless they are set"),
+    AUTOTUNE("HOROVOD_AUTOTUNE", "0", JOB, "1 looks for better settings while the program trains, unless they are set"),
     AUTOTUNE_LOG("HOROVOD_AUTOTUNE_LOG", "", RANK, "CSV file of rank 0 for the samples that tuning takes"),
     AUTOTUNE_WARMUP_SAMPLES(
             "HOROVOD_AUTOTUNE_WARMUP_SAMPLES",
             "3",
             JOB,
-            "first samples that tuning does not use; with 0 it also uses the first steps after every change"),
+            "first samples that do not count; with 0 the first steps after a change count too"),
     AUTOTUNE_STEPS_PER_SAMPLE("HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE", "10", JOB, "fewest steps in each sample"),
-    AUTOTUNE_SAMPLE_MILLIS(
-            "HVD_AUTOTUNE_SAMPLE_MILLIS",
-            "100",
-            JOB,
-            "least milliseconds of each sample, for steps that are very short"),
+    AUTOTUNE_SAMPLE_MILLIS("HVD_AUTOTUNE_SAMPLE_MILLIS", "100", JOB, "least milliseconds of each sample"),
     AUTOTUNE_MAX_SAMPLES(
             "HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES",
             "20",
             JOB,
-            "samples for the search of each setting; the 24 that compare what was found with the start come on top"),
+            "samples for the search of each setting; 24 for the comparison come on top"),
     AUTOTUNE_NOISE(
             "HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE",
             "0.8",
             JOB,
-            "from 0 to 1; has no effect, because hvd measures how much its samples scatter and assumes nothing");
+            "from 0 to 1; has no effect, because hvd measures the noise");
 
     /** Says whether a setting may differ between ranks. */
     public enum Scope {

@@ -29,7 +29,7 @@ public interface Example {
     RankBody<Integer> program(CommandLine line) throws ParseException;
 
     /**
-     * The runs of this example that {@code mpirun-scripts/bench-examples.sh} measures for the table in docs/reference/examples.md. One that is
+     * The runs of this example that {@code mpirun-scripts/bench-examples.sh} measures for the table in docs/records/examples.md. One that is
      * left out says why.
      */
     default List<QuickRun> quickRuns() {

@@ -20,7 +20,7 @@ import org.apache.commons.cli.Options;
 import org.apache.commons.cli.ParseException;
 import org.apache.commons.cli.help.HelpFormatter;
 
-/** Runs every example's quick runs on several numbers of ranks, and writes the table of docs/reference/examples.md. */
+/** Runs every example's quick runs on several numbers of ranks, and writes the table of docs/records/examples.md. */
 final class ExamplesBench {
     static final String BEGIN = "<!-- written by mpirun-scripts/bench-examples.sh -->";
     static final String END = "<!-- end of what bench-examples.sh writes -->";

@@ -12,8 +12,6 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeSet;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -25,7 +23,6 @@ class PageCommandsIT {
     private static final String TRAIN_JAR = "hvd-examples/target/train.jar";
     private static final String AS_ROOT = "--allow-run-as-root";
     private static final String CROWDED = "--oversubscribe";
-    private static final Pattern FLAG = Pattern.compile("--[a-z][a-z0-9-]+");
 
     @Test
     void everyLineStartsWithSomethingKnown() {
@@ -126,36 +123,6 @@ class PageCommandsIT {
                 startingWith("mpirun -np 4 java -jar " + TRAIN_JAR).get(0)));
     }
 
-    @Test
-    void theTablesOfFlagsAreThoseOfTheHelpTexts() throws Exception {
-        assertThat(table("| flag of `digits` and `mnist` |")).isEqualTo(flagsInHelp("digits", "mnist"));
-        assertThat(table("| flag of `cifar10` |")).isEqualTo(flagsInHelp("cifar10"));
-        assertThat(table("| flag of `char-lm` |")).isEqualTo(flagsInHelp("char-lm"));
-        assertThat(table("| flag of `unet3d` and `unet3d-eval` |")).isEqualTo(flagsInHelp("unet3d", "unet3d-eval"));
-        for (String example : List.of("mnist-callbacks", "imagenet", "gan", "synthetic-benchmark", "textcnn")) {
-            assertThat(table("| flag of `" + example + "` |")).isEqualTo(flagsInHelp(example));
-        }
-        assertThat(table("| flag of `cuda-mlp` |")).isEqualTo(flagsInHelp("cuda-mlp"));
-        assertThat(table("| flag of `toy` |")).isEqualTo(flagsInHelp("toy"));
-        assertThat(table("| flag of `sampler-demo`, "))
-                .isEqualTo(flagsInHelp("sampler-demo", "uneven-data", "hang-demo", "adasum-demo", "distributed-eval"));
-    }
-
-    private static Set<String> table(String start) {
-        String page = Pages.read(Pages.docs("reference/examples.md"));
-        String table = page.substring(page.indexOf(start));
-        return flags(table.substring(0, table.indexOf("\n\n")));
-    }
-
-    private static Set<String> flagsInHelp(String... examples) throws Exception {
-        Set<String> known = new TreeSet<>();
-        for (String example : examples) {
-            known.addAll(flags(TrainHere.run(example, "--help").output()));
-        }
-        known.remove("--help");
-        return known;
-    }
-
     private static void assertTrains(List<String> command) {
         List<String> shortened = new ArrayList<>(command);
         shortened.addAll(List.of("--max-steps", "2"));
@@ -202,10 +169,6 @@ class PageCommandsIT {
         Job job = Job.run(fromRoot, Map.of());
         assertThat(job.exitCode()).as(command + "\n" + job.output()).isZero();
         return job;
-    }
-
-    private static Set<String> flags(String text) {
-        return FLAG.matcher(text).results().map(found -> found.group()).collect(Collectors.toCollection(TreeSet::new));
     }
 
     private static List<String> startingWith(String prefix) {

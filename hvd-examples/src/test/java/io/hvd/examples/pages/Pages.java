@@ -23,7 +23,11 @@ final class Pages {
             "docs/tutorials/four-ranks.md",
             "docs/how-to/running.md",
             "docs/reference/examples.md",
-            "docs/how-to/timeline.md");
+            "docs/how-to/timeline.md",
+            "docs/how-to/failures.md",
+            "docs/how-to/runs.md",
+            "docs/how-to/data.md",
+            "docs/how-to/checkpoints.md");
 
     /** A page that has its command lines in tables too, beside those of PyTorch. */
     private static final String WITH_COMMANDS_IN_TABLES = "docs/how-to/from-pytorch.md";
