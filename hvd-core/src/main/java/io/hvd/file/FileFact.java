@@ -24,6 +24,9 @@ import java.util.zip.CRC32;
  */
 public final class FileFact {
     private static final int HEAD = 1 << 16;
+    /** The most that the JVM reads without a block of memory from the C library. */
+    private static final int PIECE = 1 << 13;
+
     private static final int END_RECORD = 22;
     private static final int LONGEST_COMMENT = 0xffff;
     private static final int END_SIGNATURE = 0x06054b50;
@@ -74,8 +77,19 @@ public final class FileFact {
             end = endRecord(tail);
         }
         long from = end < 0 ? -1 : directory(file, tail, end, size - tail.length);
+        return from < 0 ? checksum(file, 0, Math.min(size, HEAD)) : checksum(file, from, size);
+    }
+
+    /** The CRC-32 of the bytes from one place to another, as far as they are there. */
+    private static long checksum(RandomAccessFile file, long from, long to) throws IOException {
         var checksum = new CRC32();
-        checksum.update(from < 0 ? read(file, 0, Math.min(size, HEAD)) : read(file, from, size));
+        byte[] piece = new byte[PIECE];
+        file.seek(from);
+        long left = to - from;
+        for (int more = 0; more >= 0 && left > 0; left -= Math.max(more, 0)) {
+            more = file.read(piece, 0, (int) Math.min(piece.length, left));
+            checksum.update(piece, 0, Math.max(more, 0));
+        }
         return checksum.getValue();
     }
 

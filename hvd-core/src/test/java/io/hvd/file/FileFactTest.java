@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileTime;
 import java.time.LocalDateTime;
+import java.util.HexFormat;
 import java.util.zip.CRC32;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
@@ -111,6 +112,34 @@ class FileFactTest {
         String before = FileFact.of(text);
         Files.writeString(text, "JAVA_VERSION=\"17.0.16\"\n");
         assertThat(FileFact.holds(before)).isFalse();
+    }
+
+    @Test
+    void theChecksumIsThatOfTheWholeHeadAndOfTheWholeDirectory() throws IOException {
+        byte[] bytes = new byte[200_000];
+        for (int i = 0; i < bytes.length; i++) {
+            bytes[i] = (byte) (i % 251);
+        }
+        Path file = Files.write(folder.resolve("libx.so"), bytes);
+        assertThat(FileFact.content(file)).isEqualTo("200000 " + checksum(bytes, 0, 65536));
+
+        String[] entries = new String[2000];
+        for (int i = 0; i < entries.length; i += 2) {
+            entries[i] = "package/Class" + i + ".class";
+            entries[i + 1] = "x";
+        }
+        Path jar = jar("a.jar", ZipEntry.STORED, "", entries);
+        byte[] all = Files.readAllBytes(jar);
+        int directory = ByteBuffer.wrap(all).order(ByteOrder.LITTLE_ENDIAN).getInt(all.length - 6);
+        assertThat(all.length - directory).isGreaterThan(65536);
+        assertThat(FileFact.content(jar))
+                .isEqualTo(all.length + " " + checksum(all, directory, all.length - directory));
+    }
+
+    private static String checksum(byte[] bytes, int from, int length) {
+        var checksum = new CRC32();
+        checksum.update(bytes, from, length);
+        return HexFormat.of().toHexDigits((int) checksum.getValue());
     }
 
     @Test

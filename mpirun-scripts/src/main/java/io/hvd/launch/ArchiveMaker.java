@@ -5,7 +5,6 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -15,11 +14,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 
 /**
  * Makes a program's archive of the lists of classes that a job's ranks have left. The JVM only reads the classes from their
@@ -74,7 +74,9 @@ final class ArchiveMaker {
             subcommands.addAll(known.get().subcommands());
             classes.addAll(lines(folder.classes(program)));
         }
-        classes.addAll(lines(longest(recording)));
+        for (Path list : lists(recording)) {
+            classes.addAll(lines(list));
+        }
         Files.write(RegularFile.at(folder.classes(program)), classes);
         List<String> facts = program.facts();
         Path archive = folder.newArchive(program);
@@ -87,34 +89,34 @@ final class ArchiveMaker {
         folder.write(program, facts, made ? Optional.of(archive) : Optional.empty(), subcommands);
     }
 
-    /** The list of the rank that has loaded most; all are alike, and the last line of one that was killed may be torn. */
-    private static Path longest(Path recording) throws IOException {
-        Path longest = recording;
-        long most = -1;
+    /** One for each rank, the longest first: other ranks than the first one have work, and so classes, of their own. */
+    private static List<Path> lists(Path recording) throws IOException {
+        Map<Path, Long> sizes = new TreeMap<>();
         try (DirectoryStream<Path> lists = Files.newDirectoryStream(recording)) {
             for (Path list : lists) {
-                if (Files.size(list) > most) {
-                    most = Files.size(list);
-                    longest = list;
-                }
+                sizes.put(list, Files.size(list));
             }
         }
-        return longest;
+        return sizes.entrySet().stream()
+                .sorted(Map.Entry.<Path, Long>comparingByValue().reversed())
+                .map(Map.Entry::getKey)
+                .toList();
     }
 
     /**
      * Lines as they can be put together with those of other lists: without numbers, and without what class loaders of the
-     * program's own have loaded, which lines refer to by such numbers.
+     * program's own have loaded, which lines refer to by such numbers. The last line of a JVM that was killed may be torn.
      */
     private static List<String> lines(Path list) throws IOException {
         if (!Files.isRegularFile(list)) {
             return List.of();
         }
-        try (Stream<String> lines = Files.lines(RegularFile.at(list), StandardCharsets.UTF_8)) {
-            return lines.filter(line -> !line.startsWith("#") && !line.contains(" source: "))
-                    .map(line -> line.replaceFirst(" id: \\d*$", ""))
-                    .toList();
-        }
+        String text = Files.readString(RegularFile.at(list));
+        return text.substring(0, text.lastIndexOf('\n') + 1)
+                .lines()
+                .filter(line -> !line.startsWith("#") && !line.contains(" source: "))
+                .map(line -> line.replaceFirst(" id: \\d*$", ""))
+                .toList();
     }
 
     private boolean dump(Path archive) throws IOException, InterruptedException {

@@ -73,11 +73,9 @@ public final class Horovodrun {
     private void dryRun(LaunchSettings settings) {
         MpiInstall install = MpiInstall.find(environment);
         Machine machine = Launch.machine(settings, install);
-        var hosts = new OtherHosts(settings, machine);
-        ClassArchive archive =
-                Launch.archive(settings, install, machine, Path.of("").toAbsolutePath(), false);
-        out.print(
-                Launch.line(settings, install, machine, hosts.known(), archive).explained());
+        Job job = new Job(settings, machine, install.version()).with(new OtherHosts(settings, machine).known());
+        ClassArchive archive = Launch.archive(job, Path.of("").toAbsolutePath(), false);
+        out.print(MpirunLine.of(install.command(), job, archive).explained());
         MpiVersion version = install.version();
         version.obstacle()
                 .ifPresent(why -> err.println("horovodrun: nothing is started under " + version.text() + ": " + why

@@ -12,7 +12,6 @@ import java.util.Optional;
 import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 
 /**
  * Where mpirun takes a job's hosts from if horovodrun's own flags name none: what its line says besides, a resource
@@ -35,15 +34,12 @@ record HostSource(String name, List<HostSlots> hosts) {
 
     /** Empty if mpirun will know of this machine only. */
     static Optional<HostSource> of(MpiVersion version, List<String> mpiArguments, Map<String, String> environment) {
-        return Stream.<Function<Map<String, String>, Optional<HostSource>>>of(
-                        all -> ofArguments(version, mpiArguments),
-                        HostSource::ofSlurm,
-                        HostSource::ofPbs,
-                        HostSource::ofLsf,
-                        HostSource::ofGridEngine,
-                        all -> ofDefaultHostfile(version, all))
-                .flatMap(source -> source.apply(environment).stream())
-                .findFirst();
+        return ofArguments(version, mpiArguments)
+                .or(() -> ofSlurm(environment))
+                .or(() -> ofPbs(environment))
+                .or(() -> ofLsf(environment))
+                .or(() -> ofGridEngine(environment))
+                .or(() -> ofDefaultHostfile(version, environment));
     }
 
     /** The fewest hosts on which this many ranks can be, unless hosts are crowded. */
@@ -142,8 +138,12 @@ record HostSource(String name, List<HostSlots> hosts) {
     }
 
     private static boolean isSet(Map<String, String> environment, String... names) {
-        return Stream.of(names)
-                .noneMatch(name -> environment.getOrDefault(name, "").isBlank());
+        for (String name : names) {
+            if (environment.getOrDefault(name, "").isBlank()) {
+                return false;
+            }
+        }
+        return true;
     }
 
     private static HostSource named(
@@ -158,11 +158,15 @@ record HostSource(String name, List<HostSlots> hosts) {
 
     /** A file that cannot be read says nothing of the hosts; mpirun will name it. What is in a pipe is there once, for mpirun. */
     private static List<HostSlots> read(String file, Function<String, HostSlots> reading) {
-        try (Stream<String> lines = Files.lines(RegularFile.at(Path.of(file)))) {
-            return merged(lines.map(line -> line.replaceFirst("#.*", "").strip())
-                    .filter(line -> !line.isEmpty())
-                    .map(reading)
-                    .toList());
+        try {
+            List<HostSlots> found = new ArrayList<>();
+            for (String line : Files.readAllLines(RegularFile.at(Path.of(file)))) {
+                String said = line.split("#", 2)[0].strip();
+                if (!said.isEmpty()) {
+                    found.add(reading.apply(said));
+                }
+            }
+            return merged(found);
         } catch (IOException | RuntimeException e) {
             return List.of();
         }
@@ -203,6 +207,9 @@ record HostSource(String name, List<HostSlots> hosts) {
     }
 
     private static List<HostSlots> merged(List<HostSlots> hosts) {
+        if (hosts.isEmpty()) {
+            return hosts;
+        }
         Map<String, Integer> slots = new LinkedHashMap<>();
         hosts.forEach(host -> slots.merge(
                 host.host(), host.slots(), (some, more) -> some == UNKNOWN || more == UNKNOWN ? UNKNOWN : some + more));

@@ -11,17 +11,81 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * What is asked for together with what there is: all that the mpirun line depends on.
- *
- * @param others names of the network interfaces of the other hosts, as far as they have been asked
+ * What is asked for together with what there is: all that the mpirun line depends on. What it takes to read files and the
+ * whole environment is done once, when it is made: half of the launcher's classes ask for it.
  */
-record Job(LaunchSettings settings, Machine machine, MpiVersion version, Map<String, Set<String>> others) {
+final class Job {
+
+    private final LaunchSettings settings;
+    private final Machine machine;
+    private final MpiVersion version;
+    private final Map<String, Set<String>> others;
+    private final UserChoices choices;
+    private final Optional<HostSource> hostSource;
+
+    /** A job on other hosts of which nothing is known but their names, if there are any. */
+    Job(LaunchSettings settings, Machine machine, MpiVersion version) {
+        this(
+                settings,
+                machine,
+                version,
+                Map.of(),
+                new UserChoices(settings.words().more(), machine.environment(), version),
+                settings.hosts().isEmpty()
+                        ? HostSource.of(version, settings.words().more(), machine.environment())
+                        : Optional.empty());
+    }
+
+    private Job(
+            LaunchSettings settings,
+            Machine machine,
+            MpiVersion version,
+            Map<String, Set<String>> others,
+            UserChoices choices,
+            Optional<HostSource> hostSource) {
+        this.settings = settings;
+        this.machine = machine;
+        this.version = version;
+        this.others = others;
+        this.choices = choices;
+        this.hostSource = hostSource;
+    }
+
+    /** @param others names of the network interfaces of the other hosts, as far as they have been asked */
+    Job with(Map<String, Set<String>> others) {
+        return new Job(settings, machine, version, others, choices, hostSource);
+    }
+
+    LaunchSettings settings() {
+        return settings;
+    }
+
+    Machine machine() {
+        return machine;
+    }
+
+    MpiVersion version() {
+        return version;
+    }
+
+    Map<String, Set<String>> others() {
+        return others;
+    }
+
+    /** What the user has told mpirun directly. */
+    UserChoices choices() {
+        return choices;
+    }
+
+    /** Where mpirun takes the hosts from; empty if they are named on its line, or it will know of this machine only. */
+    Optional<HostSource> hostSource() {
+        return hostSource;
+    }
 
     /** How many ranks land on this machine: mpirun fills the hosts in their order. 0 if nobody here knows the hosts. */
     int ranksHere() {
-        Optional<HostSource> source = hostSource();
-        List<HostSlots> hosts = source.map(HostSource::hosts).orElse(settings.hosts());
-        if (source.isEmpty() && hosts.isEmpty()) {
+        List<HostSlots> hosts = hosts();
+        if (hostSource.isEmpty() && hosts.isEmpty()) {
             return settings.ranks();
         }
         int left = settings.ranks();
@@ -34,11 +98,8 @@ record Job(LaunchSettings settings, Machine machine, MpiVersion version, Map<Str
         return here;
     }
 
-    /** Where mpirun takes the hosts from; empty if they are named on its line, or it will know of this machine only. */
-    Optional<HostSource> hostSource() {
-        return settings.hosts().isEmpty()
-                ? HostSource.of(version, settings.words().more(), machine.environment())
-                : Optional.empty();
+    private List<HostSlots> hosts() {
+        return hostSource.map(HostSource::hosts).orElse(settings.hosts());
     }
 
     /**
@@ -46,13 +107,12 @@ record Job(LaunchSettings settings, Machine machine, MpiVersion version, Map<Str
      * none, or another order than ours decides.
      */
     Optional<String> idleHosts() {
-        UserChoices choices = choices();
         if (settings.words().binding().isPresent() || choices.source("map-by").isPresent()) {
             return Optional.empty();
         }
         int left = settings.ranks();
         List<String> idle = new ArrayList<>();
-        List<HostSlots> hosts = hostSource().map(HostSource::hosts).orElse(settings.hosts());
+        List<HostSlots> hosts = hosts();
         for (HostSlots host : hosts) {
             if (left <= 0) {
                 idle.add(host.host());
@@ -71,14 +131,13 @@ record Job(LaunchSettings settings, Machine machine, MpiVersion version, Map<Str
      * they can be on, and who says so. Empty if the user's own words for mpirun say how many ranks there are.
      */
     Optional<String> declared() {
-        UserChoices choices = choices();
         if (Stream.of("np", "n", "c").anyMatch(flag -> choices.source(flag).isPresent())) {
             return Optional.empty();
         }
-        Optional<HostSource> source = hostSource();
-        List<HostSlots> named = source.map(HostSource::hosts).orElse(settings.hosts());
-        int hosts = allowsCrowding() ? 1 : HostSource.fewest(distinct(named), settings.ranks());
-        String name = source.map(HostSource::name)
+        List<HostSlots> named = hosts();
+        int hosts = named.isEmpty() || allowsCrowding() ? 1 : HostSource.fewest(distinct(named), settings.ranks());
+        String name = hostSource
+                .map(HostSource::name)
                 .orElse(named.isEmpty() ? "-np " + settings.ranks() : "-H " + HostSlots.join(named));
         return Optional.of(settings.ranks() + " " + hosts + " " + name);
     }
@@ -107,14 +166,10 @@ record Job(LaunchSettings settings, Machine machine, MpiVersion version, Map<Str
         return ranksHere() == settings.ranks();
     }
 
-    UserChoices choices() {
-        return new UserChoices(settings.words().more(), machine.environment(), version);
-    }
-
     /** Whether the user has given a variable a value, here or by {@code --mpi-args "-x NAME"}. */
     boolean isSet(String variable) {
         return machine.environment().containsKey(variable)
-                || choices().source("-x " + variable).isPresent();
+                || choices.source("-x " + variable).isPresent();
     }
 
     /** Names of the network interfaces of all hosts that are known. */

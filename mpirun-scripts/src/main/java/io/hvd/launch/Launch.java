@@ -91,15 +91,16 @@ final class Launch implements AutoCloseable {
         install.requireRunsHvd();
         install.version().doubt().ifPresent(doubt -> err.println("hvd: " + doubt));
         Machine machine = machine(settings, install);
-        boolean allHere = new Job(settings, machine, install.version(), Map.of()).allRanksHere();
+        var asked = new Job(settings, machine, install.version());
+        boolean allHere = asked.allRanksHere();
         CommandCheck.of(settings, install, around).obstacle().ifPresent(obstacle -> report(obstacle, allHere, err));
-        Job asked = new Job(settings, machine, install.version(), Map.of());
         asked.idleHosts().ifPresent(line -> err.println("horovodrun: " + line));
         var hosts = new OtherHosts(settings, machine);
         Map<String, Set<String>> others = hosts.checked(err);
         hosts.checkInterfaces(others);
-        ClassArchive archive = archive(settings, install, machine, around.folder(), true);
-        MpirunLine line = line(settings, install, machine, others, archive);
+        ClassArchive archive = archive(asked, around.folder(), true);
+        Job job = asked.with(others);
+        MpirunLine line = MpirunLine.of(install.command(), job, archive);
         OpenFileLimit.require(Path.of("/"), asked.ranksHere());
         if (settings.verbose()) {
             err.print(install.version().text() + ", " + install.mpirun() + "\n" + line.explained());
@@ -109,7 +110,6 @@ final class Launch implements AutoCloseable {
             Optional<LauncherServer> server =
                     allHere ? Optional.empty() : Optional.of(server(folder, settings, around));
             Map<String, String> environment = environment(install, folder, server);
-            Job job = new Job(settings, machine, install.version(), others);
             job.declared().ifPresent(declared -> environment.put(Setting.DECLARED_JOB.variable(), declared));
             boolean waits = settings.java().archive() == ArchiveChoice.WAIT;
             return new Launch(
@@ -202,24 +202,10 @@ final class Launch implements AutoCloseable {
     }
 
     /** @param starts whether ranks are going to be started with it */
-    static ClassArchive archive(
-            LaunchSettings settings, MpiInstall install, Machine machine, Path directory, boolean starts) {
-        return JavaLine.of(settings.command(), machine.environment())
-                .map(java -> ClassArchive.look(
-                        new Job(settings, machine, install.version(), Map.of()),
-                        java,
-                        ArchiveFolder.of(machine.environment()),
-                        directory,
-                        starts))
+    static ClassArchive archive(Job job, Path directory, boolean starts) {
+        Map<String, String> environment = job.machine().environment();
+        return JavaLine.of(job.settings().command(), environment)
+                .map(java -> ClassArchive.look(job, java, ArchiveFolder.of(environment), directory, starts))
                 .orElse(ClassArchive.none(""));
-    }
-
-    static MpirunLine line(
-            LaunchSettings settings,
-            MpiInstall install,
-            Machine machine,
-            Map<String, Set<String>> others,
-            ClassArchive archive) {
-        return MpirunLine.of(install.command(), new Job(settings, machine, install.version(), others), archive);
     }
 }

@@ -3,7 +3,6 @@ package io.hvd.launch;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.stream.Stream;
 
 /**
  * The parameters of the part of Open MPI that starts a job, by their names in Open MPI 4.1 (whose launcher is ORTE) and
@@ -27,6 +26,7 @@ enum LauncherParameter {
 
     private static final String OF_ORTE = "OMPI_MCA_";
     private static final String OF_PRRTE = "PRTE_MCA_";
+    private static final List<String> PREFIXES = List.of(OF_ORTE, "PMIX_MCA_");
 
     /** How the names of parameters begin that belong to the start of a job, and not to MPI. */
     private static final List<String> LAYERS = List.of(
@@ -97,11 +97,15 @@ enum LauncherParameter {
         if (variable.startsWith(OF_PRRTE)) {
             return Optional.of(variable.substring(OF_PRRTE.length())).filter(name -> version.startsWithPrrte());
         }
-        return Stream.of(OF_ORTE, "PMIX_MCA_")
-                .filter(variable::startsWith)
-                .map(prefix -> variable.substring(prefix.length()))
-                .filter(name -> !version.startsWithPrrte() || LAYERS.stream().noneMatch(name::startsWith))
-                .findFirst();
+        for (String prefix : PREFIXES) {
+            if (variable.startsWith(prefix)) {
+                String name = variable.substring(prefix.length());
+                return version.startsWithPrrte() && LAYERS.stream().anyMatch(name::startsWith)
+                        ? Optional.empty()
+                        : Optional.of(name);
+            }
+        }
+        return Optional.empty();
     }
 
     /** A parameter that the environment sets for another launcher than the one that is there. */

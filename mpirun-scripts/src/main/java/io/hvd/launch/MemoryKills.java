@@ -5,7 +5,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.OptionalLong;
-import java.util.stream.Stream;
 
 /**
  * How many processes the kernel has killed for want of memory, by its own counters.
@@ -24,17 +23,9 @@ record MemoryKills(OptionalLong ofGroup, OptionalLong ofMachine) {
 
     /** In version 2 of control groups one line has the path; in version 1 the one of the memory's. */
     private static OptionalLong group(Path root) {
-        try (Stream<String> lines = Files.lines(root.resolve("proc/self/cgroup"))) {
-            List<String[]> groups = lines.map(line -> line.split(":", 3))
-                    .filter(words -> words.length == 3)
-                    .toList();
-            for (String[] words : groups) {
-                String path = words[2].replaceFirst("^/+", "");
-                OptionalLong count = words[0].equals("0")
-                        ? first(root.resolve("sys/fs/cgroup"), path, "memory.events")
-                        : List.of(words[1].split(",")).contains("memory")
-                                ? first(root.resolve("sys/fs/cgroup/memory"), path, "memory.oom_control")
-                                : OptionalLong.empty();
+        try {
+            for (String line : Files.readAllLines(root.resolve("proc/self/cgroup"))) {
+                OptionalLong count = count(root.resolve("sys/fs/cgroup"), line.split(":", 3));
                 if (count.isPresent()) {
                     return count;
                 }
@@ -45,6 +36,19 @@ record MemoryKills(OptionalLong ofGroup, OptionalLong ofMachine) {
         return OptionalLong.empty();
     }
 
+    private static OptionalLong count(Path mounted, String[] words) {
+        if (words.length < 3) {
+            return OptionalLong.empty();
+        }
+        String path = words[2].replaceFirst("^/+", "");
+        if (words[0].equals("0")) {
+            return first(mounted, path, "memory.events");
+        }
+        return List.of(words[1].split(",")).contains("memory")
+                ? first(mounted.resolve("memory"), path, "memory.oom_control")
+                : OptionalLong.empty();
+    }
+
     /** In a container the path may be that of the host, and the container's own group is where the system is mounted. */
     private static OptionalLong first(Path mounted, String path, String file) {
         OptionalLong own = count(mounted.resolve(path).resolve(file));
@@ -52,11 +56,14 @@ record MemoryKills(OptionalLong ofGroup, OptionalLong ofMachine) {
     }
 
     private static OptionalLong count(Path file) {
-        try (Stream<String> lines = Files.lines(file)) {
-            return lines.filter(line -> line.startsWith(COUNTER))
-                    .mapToLong(line ->
-                            Long.parseLong(line.substring(COUNTER.length()).strip()))
-                    .findFirst();
+        try {
+            for (String line : Files.readAllLines(file)) {
+                if (line.startsWith(COUNTER)) {
+                    return OptionalLong.of(
+                            Long.parseLong(line.substring(COUNTER.length()).strip()));
+                }
+            }
+            return OptionalLong.empty();
         } catch (IOException | NumberFormatException e) {
             return OptionalLong.empty();
         }

@@ -3,7 +3,6 @@ package io.hvd.launch;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -54,10 +53,7 @@ public final class OpenFileLimit {
     private static OptionalLong limit(Path root) {
         try {
             Matcher row = ROW.matcher(Files.readString(root.resolve("proc/self/limits")));
-            return Optional.of(row)
-                    .filter(Matcher::find)
-                    .map(found -> OptionalLong.of(Long.parseLong(found.group(1))))
-                    .orElse(OptionalLong.empty());
+            return row.find() ? OptionalLong.of(Long.parseLong(row.group(1))) : OptionalLong.empty();
         } catch (IOException e) {
             return OptionalLong.empty();
         }

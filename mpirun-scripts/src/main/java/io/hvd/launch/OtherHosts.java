@@ -68,6 +68,9 @@ final class OtherHosts {
      * of this machine for one host.
      */
     private void requireDistinctNames() {
+        if (settings.hosts().size() < 2) {
+            return;
+        }
         Map<String, List<String>> listed = new TreeMap<>();
         hostnames.forEach((host, name) ->
                 listed.computeIfAbsent(name, any -> new ArrayList<>()).add(host));

@@ -87,6 +87,17 @@ final class ArchivesTest {
     }
 
     @Test
+    void theArchiveHasTheClassesOfAllRanksAndOfNoTornLine() throws Exception {
+        ClassArchive first = look("java -jar t.jar digits", true);
+        write(first.recording().orElseThrow().resolve("3.txt"), "java/lang/Object id: 0\na/OfTheOthers id: 9\na/To");
+
+        make(first, "java/lang/Object id: 0\na/OfRank0 id: 7\n@lambda-proxy a/OfRank0 run\n");
+
+        assertThat(folder.classes(program()))
+                .hasContent("java/lang/Object\na/OfRank0\n@lambda-proxy a/OfRank0 run\na/OfTheOthers\n");
+    }
+
+    @Test
     void aDryRunMakesNothing() {
         assertThat(look("java -jar t.jar", false).flags()).isEmpty();
         assertThat(look("java -jar t.jar", false).why()).contains("after the job a class-data archive is made");
@@ -436,8 +447,7 @@ final class ArchivesTest {
                 environment);
         var version = new MpiVersion(MpiVersion.Flavour.OPEN_MPI, 4, 1, "Open MPI 4.1.4");
         return JavaLine.of(settings.command(), environment)
-                .map(java ->
-                        ClassArchive.look(new Job(settings, machine, version, Map.of()), java, folder, home, starts))
+                .map(java -> ClassArchive.look(new Job(settings, machine, version), java, folder, home, starts))
                 .orElse(ClassArchive.none(""));
     }
 

@@ -142,7 +142,7 @@ final class HorovodrunPageTest {
                     .orElseThrow();
             String[] args = ShellWords.split("page", shown.group(1)).toArray(String[]::new);
             LaunchSettings settings = LaunchOptions.parse(NODE_1.environment(), args);
-            var job = new Job(settings, NODE_1, version, Map.of());
+            var job = new Job(settings, NODE_1, version);
 
             assertThat(settings.action()).isEqualTo(LaunchSettings.Action.DRY_RUN);
             assertThat(shown.group(3))

@@ -70,7 +70,7 @@ final class KubernetesFilesTest {
                 BY_OPERATOR);
         var version = MpiVersion.parse("mpirun (Open MPI) 4.1.4").orElseThrow();
 
-        String line = MpirunLine.of("mpirun", new Job(settings, pod, version, Map.of()), ClassArchive.none(""))
+        String line = MpirunLine.of("mpirun", new Job(settings, pod, version), ClassArchive.none(""))
                 .explained();
 
         int slots = (Integer) at("spec/slotsPerWorker") * (Integer) at("spec/mpiReplicaSpecs/Worker/replicas");

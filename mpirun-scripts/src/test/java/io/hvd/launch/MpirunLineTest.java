@@ -286,7 +286,7 @@ final class MpirunLineTest {
     }
 
     private static Job job(Machine machine, String... args) {
-        return new Job(LaunchOptions.parse(machine.environment(), args), machine, V4, Map.of());
+        return new Job(LaunchOptions.parse(machine.environment(), args), machine, V4);
     }
 
     private static Optional<String> declared(Machine machine, String... args) {
@@ -689,7 +689,7 @@ final class MpirunLineTest {
     private static MpirunLine build(
             MpiVersion version, Machine machine, Map<String, Set<String>> others, String... args) {
         LaunchSettings settings = LaunchOptions.parse(machine.environment(), args);
-        return MpirunLine.of("mpirun", new Job(settings, machine, version, others), ClassArchive.none(""));
+        return MpirunLine.of("mpirun", new Job(settings, machine, version).with(others), ClassArchive.none(""));
     }
 
     private static Machine root(Machine m) {

@@ -42,7 +42,8 @@ public final class TunedGradients {
     private DistributedOptimizer optimizer() {
         ArrayParameters parameters = new ArrayParameters();
         for (int i = 0; i < gradients.size(); i++) {
-            parameters.add("parameter." + i, gradients.get(i), gradients.get(i));
+            float[] gradient = gradients.get(i);
+            parameters.add("parameter." + i, new float[gradient.length], gradient);
         }
         return DistributedOptimizer.wrap(new Sgd(parameters, 0.1)).context(hvd).build();
     }
