@@ -18,8 +18,12 @@ final class Report {
     static final String KERNEL = "kernel-";
 
     private static final String HEAD =
-            "| | ranks | bytes | hvd, us (best) | opponent | us (best) | ratio | more |\n|---|---|---|---|---|---|---|---|\n";
+            "| | ranks | bytes | hvd, us (best) | opponent | us (best) | ratio | pairs (90 %) | more |\n"
+                    + "|---|---|---|---|---|---|---|---|---|\n";
     private static final String OPPONENT_MIN = "opponent_min_us";
+    private static final String ROUNDS = "rounds";
+    /** The ending of the names of bandwidths, which follow from bytes and time and so have no cell. */
+    private static final String BANDWIDTH = "_gbs";
 
     private final List<String> lines;
     private final Map<String, List<Result>> byBench = new LinkedHashMap<>();
@@ -109,12 +113,23 @@ final class Report {
         Map<String, String> more = new LinkedHashMap<>(result.more());
         String ours = withBest(result.oursMicros(), more.remove(Result.OURS_MIN));
         String theirs = withBest(result.opponentMicros(), more.remove(OPPONENT_MIN));
+        String pairs = pairs(more);
+        more.remove(ROUNDS);
         String rest = more.entrySet().stream()
+                .filter(field -> !field.getKey().endsWith(BANDWIDTH))
                 .map(field -> field.getKey() + " " + field.getValue())
                 .collect(Collectors.joining(", "));
         return "| " + result.bench() + " | " + result.ranks() + " | " + result.bytes() + " | " + ours + " | `"
-                + result.opponent() + "` | " + theirs + " | **" + Result.number(result.ratio()) + "** | " + rest
-                + " |\n";
+                + result.opponent() + "` | " + theirs + " | **" + Result.number(result.ratio()) + "** | " + pairs
+                + " | " + rest + " |\n";
+    }
+
+    /** The median of neighbouring turns and the range of nine in ten of them; empty where the two took no turns. */
+    private static String pairs(Map<String, String> more) {
+        String median = more.remove(Result.PAIRS);
+        String low = more.remove(Result.PAIRS + "_5");
+        String high = more.remove(Result.PAIRS + "_95");
+        return median == null ? "" : median + " (" + low + " to " + high + ")";
     }
 
     private static String withBest(double median, String best) {

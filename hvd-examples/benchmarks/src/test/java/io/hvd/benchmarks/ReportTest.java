@@ -66,6 +66,23 @@ class ReportTest {
     }
 
     @Test
+    void aRowHasThePairsInOneCellAndNeitherBandwidthsNorRounds() throws IOException {
+        Result taken = new Result("start-init", 4, 0, Spread.of(List.of(2.0)), "mpirun", Spread.of(List.of(4.0)))
+                .with("algbw_gbs", 7.5)
+                .with("pair_ratio", 2.25)
+                .with("pair_ratio_5", 1.5)
+                .with("pair_ratio_95", 2.5)
+                .with("wire", 64);
+        Files.write(results, List.of(taken.line()));
+
+        new Report(results).writeInto(page);
+
+        assertThat(Files.readString(page))
+                .contains("| **2.000** | 2.250 (1.500 to 2.500) | wire 64.00 |")
+                .doesNotContain("algbw", "rounds");
+    }
+
+    @Test
     void machineAndCommandsStandFirst() throws IOException {
         new Report(results).writeInto(page);
 

@@ -136,7 +136,7 @@ class TorchBuildTest {
                 .contains("libnccl.so.2, libstdc++.so.6; NVIDIA's among them belong to CUDA 13, cuDNN 9 and NCCL");
     }
 
-    /** The names that stand in docs/records/gpu.md. */
+    /** The names that stand in docs/how-to/gpus.md. */
     @ParameterizedTest
     @ValueSource(
             strings = {
