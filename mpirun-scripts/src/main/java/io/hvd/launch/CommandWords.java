@@ -46,13 +46,15 @@ record CommandWords(List<FlagValue> flags, List<String> command) {
     static CommandWords parse(String... args) {
         CommandLine line = line(args);
         List<String> rest = line.getArgList();
-        if (!rest.isEmpty() && rest.get(0).startsWith("-")) {
-            throw unknown(rest.get(0).replaceFirst("=.*", ""));
-        }
         List<FlagValue> flags = new ArrayList<>();
         for (Option option : line.getOptions()) {
             String value = option.getValue();
             flags.add(new FlagValue(BY_NAME.get(name(option)), value == null ? "" : value, name(option)));
+        }
+        // A flag that is refused anyway may have swallowed the command; the refusal says more than the word behind it.
+        boolean isRefused = flags.stream().anyMatch(given -> given.flag().effect() instanceof Flag.Refused);
+        if (!isRefused && !rest.isEmpty() && rest.get(0).startsWith("-")) {
+            throw unknown(rest.get(0).replaceFirst("=.*", ""));
         }
         return new CommandWords(List.copyOf(flags), List.copyOf(rest));
     }

@@ -70,8 +70,7 @@ final class KubernetesFilesTest {
                 BY_OPERATOR);
         var version = MpiVersion.parse("mpirun (Open MPI) 4.1.4").orElseThrow();
 
-        String line = MpirunLine.of(
-                        "mpirun", new Job(settings, pod, version), ClassArchive.none(""), Optional.empty())
+        String line = MpirunLine.of("mpirun", new Job(settings, pod, version), ClassArchive.none(""), Optional.empty())
                 .explained();
 
         int slots = (Integer) at("spec/slotsPerWorker") * (Integer) at("spec/mpiReplicaSpecs/Worker/replicas");

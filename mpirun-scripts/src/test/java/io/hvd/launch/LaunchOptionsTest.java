@@ -250,6 +250,7 @@ final class LaunchOptionsTest {
     void whatHvdCannotDoIsRefusedWithTheReason(String flag, String reason) {
         refused("-np", "2", flag, "2", "true").hasMessageContainingAll("flag-refused", flag, reason);
         refused("-np", "2", flag + "=2", "true").hasMessageContainingAll("flag-refused", flag, reason);
+        refused("-np", "2", flag, "java", "-jar", "train.jar").hasMessageContainingAll("flag-refused", flag, reason);
     }
 
     @ParameterizedTest

@@ -32,6 +32,7 @@ class PagesTest {
             + "\\s*<artifactId>([^<]+)</artifactId>\\s*<version>([^<]+)</version>"
             + "(?:\\s*<classifier>([^<]+)</classifier>)?(?:\\s*<scope>([^<]+)</scope>)?");
 
+    private static final int MOST_WORDS = 35_000;
     private static final Pattern VERSION = Pattern.compile("<([a-z]+)\\.version>([^<]+)</");
 
     @ParameterizedTest
@@ -173,6 +174,25 @@ class PagesTest {
     @Test
     void theReadmeIsShort() {
         assertThat(Pages.read(Pages.README).lines()).hasSizeLessThanOrEqualTo(120);
+    }
+
+    /** What a reader has to get through; records are looked up, not read. */
+    @Test
+    void thePagesHaveAtMostSoManyWords() {
+        long words = Pages.all().stream()
+                .filter(page -> !page.startsWith(Pages.docs("records")))
+                .mapToLong(page -> Pages.read(page).strip().split("\\s+").length)
+                .sum();
+
+        assertThat(words).isLessThanOrEqualTo(MOST_WORDS);
+    }
+
+    @ParameterizedTest
+    @MethodSource("io.hvd.examples.pages.Pages#all")
+    void linesOfProseAreNotTooLong(Path page) {
+        assertThat(withoutFences(Pages.read(page)).lines())
+                .filteredOn(line -> line.length() > 120 && line.contains(" "))
+                .allMatch(line -> line.startsWith("|") || line.startsWith("On date="));
     }
 
     @Test
