@@ -50,7 +50,8 @@ final class JobTest {
         assertThat(asked.declared().orElseThrow()).startsWith("3 1 ");
         assertThat(asked.interfaces()).containsExactly("ens3", "lo");
         assertThat(asked.choices()).isSameAs(job.choices());
-        assertThat(MpirunLine.of("mpirun", asked, ClassArchive.none("")).explained())
+        assertThat(MpirunLine.of("mpirun", asked, ClassArchive.none(""), Optional.empty())
+                        .explained())
                 .contains("hosts: mpirun takes those of OMPI_MCA_orte_default_hostfile=" + file);
     }
 }

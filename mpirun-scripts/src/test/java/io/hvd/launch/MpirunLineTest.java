@@ -456,7 +456,7 @@ final class MpirunLineTest {
 
     private static MpirunLine withJava(int release, String... args) {
         LaunchSettings settings = LaunchOptions.parse(PLAIN.environment(), args);
-        var job = new Job(settings, PLAIN, V4, Map.of());
+        var job = new Job(settings, PLAIN, V4);
         return MpirunLine.of(
                 "mpirun",
                 job,
