@@ -34,6 +34,10 @@ record Stillness(String awake, long fingerprint) {
 
     private static final List<String> JVM_PREFIXES =
             List.of("C1 CompilerThread", "C2 CompilerThread", "JFR ", "Cleaner-");
+    /** Threads of Maven's test runner in the JVM of the tests, which talk to Maven alone; the tests run on others. */
+    private static final String TEST_RUNNER = "surefire-forkedjvm-";
+
+    private static final List<String> RUNNERS_CODE = List.of("java.", "jdk.", "sun.", "org.apache.maven.");
     /** The threads of hvd's that run the program's code, or on which the program's code may depend. */
     private static final List<String> PROGRAMS_OF_HVD =
             List.of("hvd-rank-", "hvd-reducer-", "hvd-replica-", "hvd-loader-", "hvd-fingerprints", "hvd-checkpoint");
@@ -76,6 +80,10 @@ record Stillness(String awake, long fingerprint) {
     /** Programs may give their own threads such names, so a name says nothing of a thread that runs their code or begins it later. */
     private static boolean isInternal(ThreadInfo thread) {
         String name = thread.getThreadName();
+        if (name.startsWith(TEST_RUNNER)) {
+            return frames(thread.getStackTrace())
+                    .allMatch(frame -> RUNNERS_CODE.stream().anyMatch(frame.getClassName()::startsWith));
+        }
         boolean named = JVM.contains(name)
                 || JVM_PREFIXES.stream().anyMatch(name::startsWith)
                 || (name.startsWith(HVD) && PROGRAMS_OF_HVD.stream().noneMatch(name::startsWith));

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadInfo;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -184,6 +185,18 @@ class StandstillDecisionsTest {
         caller.interrupt();
         caller.join();
         assertThat(Stillness.of(List.of(), Set.of(caller)).awake()).isEmpty();
+    }
+
+    /** A test of a user's that hangs is as certain a deadlock as a program that does. */
+    @Test
+    void theThreadsOfMavensTestRunnerMakeNoCalls() {
+        List<ThreadInfo> runner = Arrays.stream(
+                        ManagementFactory.getThreadMXBean().dumpAllThreads(false, false))
+                .filter(thread -> thread.getThreadName().startsWith("surefire-forkedjvm-"))
+                .toList();
+
+        assertThat(runner).as("this test runs under Maven").isNotEmpty();
+        assertThat(Stillness.of(runner, Set.of())).isEqualTo(new Stillness("", 0));
     }
 
     private interface Body {

@@ -33,6 +33,9 @@ import java.util.stream.Collectors;
 final class HostCheck {
 
     /** How often a host that refuses is asked: a service that knows the users may be late once. */
+    /** How ssh begins to say that a name leads to no address. */
+    private static final String UNKNOWN_NAME = "Could not resolve hostname";
+
     private static final int ATTEMPTS_AT_A_REFUSAL = 5;
 
     /** What ssh says where waiting is no use: the user is not let in, or the host is not the one it was. */
@@ -175,6 +178,7 @@ final class HostCheck {
     private Answer askUntil(long deadline, String host) throws IOException, InterruptedException {
         waiting.put(host, "");
         Answer answer = askInTurn(deadline, host);
+        String reason = answer.said();
         long pause = FIRST_PAUSE_MILLIS;
         int attempts = 1;
         while (answer.interfaces().isEmpty() && !past(deadline) && !isUseless(answer, attempts)) {
@@ -183,11 +187,13 @@ final class HostCheck {
             pause = Math.min(2 * pause, LONGEST_PAUSE_MILLIS);
             answer = askInTurn(deadline, host);
             attempts++;
+            // A question that the limit cuts short says nothing of the host.
+            reason = past(deadline) && !reason.isEmpty() ? reason : answer.said();
         }
         waiting.remove(host);
         return answer.interfaces().isPresent() || refused || attempts == 1
                 ? answer
-                : new Answer(Optional.empty(), answer.said() + withinTheLimit(attempts));
+                : new Answer(Optional.empty(), reason + withinTheLimit(attempts));
     }
 
     private String withinTheLimit(int attempts) {
@@ -272,7 +278,11 @@ final class HostCheck {
                 .append(said.isEmpty() ? "nothing" : said.replace("\n", "\n    "))
                 .append('\n'));
         String first = failed.keySet().iterator().next();
-        text.append("Each host must let this user in without a password. Try: ")
+        boolean unknown = failed.values().stream().allMatch(said -> said.contains(UNKNOWN_NAME));
+        text.append(
+                        unknown
+                                ? "No such host is known here: give other names, or add these to DNS or /etc/hosts. Try: "
+                                : "Each host must let this user in without a password. Try: ")
                 .append(ShellWords.join(words(first, "true")));
         return new UsageException("hosts-unreachable", text.toString());
     }

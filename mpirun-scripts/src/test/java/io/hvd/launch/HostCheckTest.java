@@ -84,6 +84,18 @@ final class HostCheckTest {
                 .hasMessageNotContaining("good:");
     }
 
+    @Test
+    void aNameThatStaysUnknownIsTheReasonAndNotThePassword() throws Exception {
+        // The first question is answered, and the limit cuts the next one short.
+        Path first = folder.resolve("first");
+        Path ssh = ssh("[ -e " + first + " ] && exec sleep 600; touch " + first
+                + "; echo 'ssh: Could not resolve hostname a: Name or service not known' >&2; exit 255");
+
+        assertThatThrownBy(() -> new HostCheck(ssh, ACCESS, Duration.ofSeconds(2), System.err).ask(List.of("a")))
+                .hasMessageContainingAll("  a: ssh: Could not resolve hostname a", "No such host is known here")
+                .hasMessageNotContainingAny("no answer within", "password");
+    }
+
     @ParameterizedTest
     @ValueSource(
             strings = {

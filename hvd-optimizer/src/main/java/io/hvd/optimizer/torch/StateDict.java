@@ -124,8 +124,11 @@ public final class StateDict {
                             .containsAll(missing);
             return new HvdException(
                     ErrorId.STATE_MISMATCH,
-                    "the state is of another module: the names " + missing + " are missing, and " + unexpected
-                            + " are not the module's. "
+                    "the state is of another module: "
+                            + (missing.isEmpty() ? "" : "it lacks the names " + missing)
+                            + (missing.isEmpty() || unexpected.isEmpty() ? "" : ", and ")
+                            + (unexpected.isEmpty() ? "" : "its names " + unexpected + " are not the module's")
+                            + ". "
                             + (isWrapped
                                     ? "All of these begin with \"" + wrapped.get(0) + "\": load(module,"
                                             + " StateDict.withoutPrefix(state, \"" + wrapped.get(0)

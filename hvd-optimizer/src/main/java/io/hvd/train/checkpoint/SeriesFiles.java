@@ -142,11 +142,20 @@ final class SeriesFiles {
     /** @throws IOException in words, if the folder cannot be written to, or its disk has not the room for a file of so many bytes */
     void requireRoom(long bytes) throws IOException {
         requireWritable();
-        FileStore disk = Files.getFileStore(folder.folder());
-        boolean knowsItsSize = disk.getTotalSpace() > 0;
-        if (knowsItsSize && disk.getUsableSpace() < bytes) {
-            throw new IOException("a checkpoint has " + bytes + " bytes, and the disk has room for "
-                    + disk.getUsableSpace() + ". Make room, or name a folder on another disk");
+        long room = room(folder.folder());
+        if (room < bytes) {
+            throw new IOException("a checkpoint has " + bytes + " bytes, and the disk has room for " + room
+                    + ". Make room, or name a folder on another disk");
+        }
+    }
+
+    /** The bytes that fit there, or more than any file has where that is not known, as in a root folder that is no mount. */
+    static long room(Path place) {
+        try {
+            FileStore disk = Files.getFileStore(place);
+            return disk.getTotalSpace() > 0 ? disk.getUsableSpace() : Long.MAX_VALUE;
+        } catch (IOException e) {
+            return Long.MAX_VALUE;
         }
     }
 
@@ -170,11 +179,7 @@ final class SeriesFiles {
     }
 
     private String room() {
-        try {
-            return "its disk has room for "
-                    + Files.getFileStore(folder.folder()).getUsableSpace();
-        } catch (IOException e) {
-            return "the room on its disk is not known";
-        }
+        long room = room(folder.folder());
+        return room == Long.MAX_VALUE ? "the room on its disk is not known" : "its disk has room for " + room;
     }
 }

@@ -75,7 +75,7 @@ class StateDictTest {
         state.put("norm.weight", Tensor.of(1f, 2f, 3f));
         refused(net, state, "\"norm.weight\" is float32[3]", "float32[2]");
         state.remove("norm.weight");
-        refused(net, state, "the names [norm.weight] are missing, and [] are not", "load(module, state, false)");
+        refused(net, state, "it lacks the names [norm.weight]. ", "load(module, state, false)");
         assertThat(TorchTensors.state(net).get("linear.bias").toFloatArray()).isEqualTo(before);
     }
 
@@ -197,7 +197,7 @@ class StateDictTest {
         state.put("encoder.weight", Tensor.wrap(changed, DType.FLOAT32, Shape.of(2, 2)));
         refused(net, state, "\"decoder.weight\" and \"encoder.weight\" are two names", "different values");
         state.keySet().removeIf(name -> name.endsWith("weight"));
-        refused(net, state, "are missing, and [] are not");
+        refused(net, state, "it lacks the names");
         assertThat(StateDict.of(net).get("weight").toFloatArray()).isEqualTo(before);
     }
 }

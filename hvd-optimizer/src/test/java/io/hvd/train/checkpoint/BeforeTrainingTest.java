@@ -132,6 +132,13 @@ class BeforeTrainingTest {
         assertThat(folder).isEmptyDirectory();
     }
 
+    /** In a chroot whose root is no mount Java finds no file store; a folder that is not there gives the same exception. */
+    @Test
+    void whereTheRoomIsNotKnownAnyFileMayFit() {
+        assertThat(SeriesFiles.room(folder.resolve("nowhere"))).isEqualTo(Long.MAX_VALUE);
+        assertThat(SeriesFiles.room(folder)).isBetween(1L, Long.MAX_VALUE - 1);
+    }
+
     @Test
     void theSizeOfACheckpointIsThatOfItsFile() throws IOException {
         var tensors = new TreeMap<String, io.hvd.tensor.Tensor>();
