@@ -55,14 +55,14 @@ final class WireTypes {
     private void say(Compression asked, DType compressed, boolean onCpu) {
         said.set(asked);
         if (asked == Compression.AUTO) {
-            LOG.info(
+            LOG.notice(
                     "Compression.AUTO: tensors travel {}",
                     hosts == 1
                             ? "as they are between ranks that are all on one host, where converting takes longer than it"
                                     + " saves"
                             : "as " + compressed + " between " + hosts + " hosts");
         } else if (hosts == 1 && onCpu) {
-            LOG.info(
+            LOG.notice(
                     "Compression.{} between ranks that are all on one host saves no time: {}. Compression.AUTO compresses"
                             + " between hosts only",
                     asked,

@@ -3,7 +3,6 @@ package io.hvd;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.testing.Job;
-import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** Compression between processes of one host, under real mpirun. */
@@ -33,7 +32,7 @@ class OneHostCompressionIT {
     }
 
     private static Job run(String compression) {
-        Job job = Job.horovodrun(2, Map.of("HOROVOD_LOG_LEVEL", "info"), OneHostCompressionProgram.class, compression);
+        Job job = Job.horovodrun(2, OneHostCompressionProgram.class, compression);
         assertThat(job.exitCode()).as(job.output()).isZero();
         return job;
     }
