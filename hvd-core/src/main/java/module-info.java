@@ -50,6 +50,8 @@ module io.hvd.core {
             io.hvd.examples,
             io.hvd.launch,
             io.hvd.optimizer;
+    exports io.hvd.log to
+            io.hvd.optimizer;
     exports io.hvd.net to
             io.hvd.benchmarks,
             io.hvd.launch;

@@ -1,19 +1,18 @@
 package io.hvd;
 
+import io.hvd.log.HvdLogger;
 import io.hvd.spi.Topology;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Tensor;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The types in which the tensors of a process set travel: as the program asks, and for {@link Compression#AUTO}
  * compressed between hosts and uncompressed on one. Every member comes to the same answer by itself.
  */
 final class WireTypes {
-    private static final Logger LOG = LoggerFactory.getLogger(WireTypes.class);
+    private static final HvdLogger LOG = HvdLogger.of(WireTypes.class);
 
     private static final int JDK_WITH_FLOAT16 = 20;
 
@@ -56,14 +55,14 @@ final class WireTypes {
     private void say(Compression asked, DType compressed, boolean onCpu) {
         said.set(asked);
         if (asked == Compression.AUTO) {
-            LOG.info(
+            LOG.notice(
                     "Compression.AUTO: tensors travel {}",
                     hosts == 1
                             ? "as they are between ranks that are all on one host, where converting takes longer than it"
                                     + " saves"
                             : "as " + compressed + " between " + hosts + " hosts");
         } else if (hosts == 1 && onCpu) {
-            LOG.info(
+            LOG.notice(
                     "Compression.{} between ranks that are all on one host saves no time: {}. Compression.AUTO compresses"
                             + " between hosts only",
                     asked,

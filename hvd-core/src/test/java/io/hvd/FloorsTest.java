@@ -39,7 +39,8 @@ class FloorsTest {
     private static final String NCCL = "io.hvd.backend.nccl";
     private static final String JOB = "io.hvd.job";
     private static final String FACADE = "io.hvd";
-    private static final String LOG = "org.slf4j.*";
+    /** hvd's log alone knows SLF4J. */
+    private static final String LOG = "io.hvd.log";
     /** Events for recordings of JDK Flight Recorder; a module of the JDK. */
     private static final String JFR = "jdk.jfr";
 
@@ -47,6 +48,7 @@ class FloorsTest {
     private static final List<Floor> FLOORS = List.of(
             // floor 0: values
             floor(ERROR),
+            floor(LOG, "org.slf4j.*"),
             // the record of memory outside the heap, for everybody who makes some
             floor(BUFFER, ERROR),
             floor(TENSOR, BUFFER, ERROR),
@@ -54,7 +56,7 @@ class FloorsTest {
             floor(NET, ERROR),
             // tensors over memory of CUDA's, for programs that bring it
             floor(TENSOR + ".cuda", TENSOR, ERROR, "jcuda.*", "org.bytedeco.javacpp.*"),
-            floor(CONFIG, NET, ERROR),
+            floor(CONFIG, NET, ERROR, LOG),
             // files that are there as a whole or not at all, JSON for them, and texts that people write
             floor(FILE, LOG),
             // floor 1
@@ -212,6 +214,8 @@ class FloorsTest {
                     CONFIG,
                     FILE,
                     LOG,
+                    // the log of JavaCPP, from which a warning is kept back
+                    "org.slf4j.*",
                     "org.bytedeco.pytorch.*",
                     "org.bytedeco.openblas.*",
                     "org.bytedeco.javacpp.*"),
@@ -427,6 +431,16 @@ class FloorsTest {
                 .flatMap(file -> violations(top.relativize(file).toString(), read(file)).stream())
                 .toList();
         assertThat(violations).isEmpty();
+    }
+
+    /** What goes around hvd's logger goes around the level that the user has set. */
+    @Test
+    void onlyHvdsLoggerAsksSlf4jForALogger() {
+        assertThat(Modules.sources("src/main/java").stream()
+                        .filter(file -> read(file).stream().anyMatch(line -> line.contains("LoggerFactory")))
+                        .map(file -> file.getFileName().toString()))
+                .as("OpenBlasRemark asks for JavaCPP's")
+                .containsExactlyInAnyOrder("HvdLogger.java", "OpenBlasRemark.java");
     }
 
     /** The table goes by packages; hvd-core as a whole has neither the programs around it nor their libraries. */

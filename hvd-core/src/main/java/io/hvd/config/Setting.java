@@ -3,6 +3,8 @@ package io.hvd.config;
 import static io.hvd.config.Setting.Scope.JOB;
 import static io.hvd.config.Setting.Scope.RANK;
 
+import io.hvd.log.HvdLogger;
+
 /** Every environment variable that hvd reads. The table of docs/reference/settings.md is made from this list. */
 public enum Setting {
     BACKEND(
@@ -163,10 +165,11 @@ public enum Setting {
     PREFIX_RANK(
             "HVD_PREFIX_RANK", "0", RANK, "1 puts the rank in brackets before each line of System.out and System.err"),
     LOG_LEVEL(
-            "HOROVOD_LOG_LEVEL",
+            HvdLogger.VARIABLE,
             "",
             RANK,
-            "trace, debug, info, warning, error or fatal; has an effect only if slf4j-simple is the provider of slf4j"),
+            "trace, debug, info, warning, error or fatal, with every provider of SLF4J; not set: warning, and the INFO"
+                    + " lines on how the job starts, goes on and ends"),
     LOG_HIDE_TIME("HOROVOD_LOG_HIDE_TIME", "0", RANK, "1 leaves the time out of log lines"),
     TIMELINE("HOROVOD_TIMELINE", "", JOB, "file for the timeline, or DYNAMIC to start it from the program"),
     TIMELINE_MARK_CYCLES("HOROVOD_TIMELINE_MARK_CYCLES", "0", JOB, "1 marks the engine's cycles in the timeline"),

@@ -4,6 +4,7 @@ import io.hvd.config.AutotuneSettings;
 import io.hvd.config.EngineSettings;
 import io.hvd.config.Setting;
 import io.hvd.engine.Tunable.Knob;
+import io.hvd.log.HvdLogger;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
@@ -11,8 +12,6 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Tries other settings on rank 0 while the program trains, and keeps those that are faster beyond doubt. It only
@@ -20,7 +19,7 @@ import org.slf4j.LoggerFactory;
  * the thread that has the {@link Turn} calls it.
  */
 final class Autotuner {
-    private static final Logger LOG = LoggerFactory.getLogger(Autotuner.class);
+    private static final HvdLogger LOG = HvdLogger.of(Autotuner.class);
     /** Samples that are left out at most until the study has looked at the step under settings under which it runs in another way. */
     private static final int MOST_WAITED_FOR_STUDY = 10;
     /** By how much the bytes of a step may change before samples no longer compare. */
@@ -235,7 +234,7 @@ final class Autotuner {
         study.keepStill(false);
         change(chosen, line(result));
         log.add(chosen, typicalOf(chosen), "best");
-        LOG.info(line(result));
+        LOG.notice(line(result));
     }
 
     private StepSample typicalOf(Tunable chosen) {
@@ -267,7 +266,7 @@ final class Autotuner {
     void close() {
         if (!over) {
             over = true;
-            LOG.info(
+            LOG.notice(
                     "autotune: the job has ended after {} samples, before a choice was made; it began with {}",
                     samples,
                     start);

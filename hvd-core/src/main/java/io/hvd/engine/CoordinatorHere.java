@@ -1,19 +1,18 @@
 package io.hvd.engine;
 
+import io.hvd.log.HvdLogger;
 import io.hvd.spi.ControlChannel;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Queue;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Rank 0's line, with the coordinator itself: it receives the announcements of all ranks and sends every plan to its
  * members.
  */
 final class CoordinatorHere implements CoordinatorLine {
-    private static final Logger LOG = LoggerFactory.getLogger(CoordinatorHere.class);
+    private static final HvdLogger LOG = HvdLogger.of(CoordinatorHere.class);
     private static final int ALL = 0;
 
     private final Coordinator coordinator;

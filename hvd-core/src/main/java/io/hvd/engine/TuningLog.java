@@ -2,14 +2,13 @@ package io.hvd.engine;
 
 import io.hvd.config.AutotuneSettings;
 import io.hvd.config.Setting;
+import io.hvd.log.HvdLogger;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Locale;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The CSV file of autotuning: Horovod's columns in Horovod's order, with cycle time in milliseconds and threshold in
@@ -17,7 +16,7 @@ import org.slf4j.LoggerFactory;
  * written costs a warning and nothing else.
  */
 final class TuningLog {
-    private static final Logger LOG = LoggerFactory.getLogger(TuningLog.class);
+    private static final HvdLogger LOG = HvdLogger.of(TuningLog.class);
     private static final String COLUMNS = "hierarchical_allreduce,hierarchical_allgather,torus_allreduce,cache_enabled,"
             + "cycle_time_ms,tensor_fusion_threshold,score,step_ms,step_bytes,static_plan,bucket_bytes,phase\n";
     private static final double MIB = 1 << 20;

@@ -1,5 +1,6 @@
 package io.hvd.file;
 
+import io.hvd.log.HvdLogger;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
@@ -10,8 +11,6 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Optional;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Temporary files that killed processes have left beside a file. One is deleted only if all of this holds:
@@ -28,7 +27,7 @@ import org.slf4j.LoggerFactory;
  * alone. As long as the other host's kernel runs, the next write from there deletes it.
  */
 final class Abandoned {
-    private static final Logger LOG = LoggerFactory.getLogger(Abandoned.class);
+    private static final HvdLogger LOG = HvdLogger.of(Abandoned.class);
     private static final String SUFFIX = ".tmp";
 
     private Abandoned() {}

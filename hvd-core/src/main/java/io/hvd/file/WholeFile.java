@@ -1,5 +1,6 @@
 package io.hvd.file;
 
+import io.hvd.log.HvdLogger;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -7,8 +8,6 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileAttribute;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Writes files that are either there as a whole or as they were before, whenever the process is killed or the disk
@@ -18,7 +17,7 @@ import org.slf4j.LoggerFactory;
  * the same file deletes those whose owners are known to be gone, see {@link Abandoned}.
  */
 public final class WholeFile {
-    private static final Logger LOG = LoggerFactory.getLogger(WholeFile.class);
+    private static final HvdLogger LOG = HvdLogger.of(WholeFile.class);
 
     private WholeFile() {}
 

@@ -3,16 +3,15 @@ package io.hvd.job;
 import io.hvd.config.RankFacts;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.log.HvdLogger;
 import io.hvd.net.StartupExchange;
 import io.hvd.spi.Backend;
 import io.hvd.spi.Topology;
 import java.util.List;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** Compares what must be the same on all ranks for them to work together, before anything else travels. */
 final class ConsistencyCheck {
-    private static final Logger LOG = LoggerFactory.getLogger(ConsistencyCheck.class);
+    private static final HvdLogger LOG = HvdLogger.of(ConsistencyCheck.class);
 
     private ConsistencyCheck() {}
 

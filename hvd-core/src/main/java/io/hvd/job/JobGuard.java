@@ -1,10 +1,9 @@
 package io.hvd.job;
 
 import io.hvd.config.HvdConfig;
+import io.hvd.log.HvdLogger;
 import io.hvd.monitor.HangReport;
 import io.hvd.spi.Topology;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Sees to it that a job never outlives one of its ranks: a rank that throws or exits says why, tells
@@ -15,7 +14,7 @@ import org.slf4j.LoggerFactory;
  * own, which may be a server or a notebook, and is never ended here.
  */
 final class JobGuard implements JobEvents {
-    private static final Logger LOG = LoggerFactory.getLogger(JobGuard.class);
+    private static final HvdLogger LOG = HvdLogger.of(JobGuard.class);
 
     /** Time in which the last ranks end their init; a failure that comes sooner is reported without rehearsal. */
     private static final long REHEARSAL_DELAY_MILLIS = 100;

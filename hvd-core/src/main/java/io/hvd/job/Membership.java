@@ -5,6 +5,7 @@ import io.hvd.config.EngineSettings;
 import io.hvd.config.HvdConfig;
 import io.hvd.engine.Engine;
 import io.hvd.error.NotInitialisedException;
+import io.hvd.log.HvdLogger;
 import io.hvd.monitor.HangReport;
 import io.hvd.monitor.Monitor;
 import io.hvd.monitor.Peers;
@@ -20,15 +21,13 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** A rank's place in a job from joining to leaving: its back end, its engine and its end. Any thread may use it. */
 public final class Membership {
     /** Time for the engine to notice a death too, unless it is inside MPI; it knows more about it than the monitor. */
     private static final long ENGINE_FIRST_MILLIS = 30;
 
-    private static final Logger LOG = LoggerFactory.getLogger(Membership.class);
+    private static final HvdLogger LOG = HvdLogger.of(Membership.class);
     private final HvdConfig config;
     private final JobEvents events;
     private final Backend backend;

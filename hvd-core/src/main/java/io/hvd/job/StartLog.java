@@ -2,17 +2,16 @@ package io.hvd.job;
 
 import io.hvd.config.HvdConfig;
 import io.hvd.config.SlurmPlace;
+import io.hvd.log.HvdLogger;
 import io.hvd.spi.Topology;
 import io.hvd.tensor.Device;
 import java.util.List;
 import java.util.Optional;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** What a rank logs when it has joined. */
 final class StartLog {
     /** The logger that programs know. */
-    private static final Logger LOG = LoggerFactory.getLogger("io.hvd.Hvd");
+    private static final HvdLogger LOG = HvdLogger.of("io.hvd.Hvd");
 
     private StartLog() {}
 
@@ -21,7 +20,7 @@ final class StartLog {
         HvdConfig config = member.config();
         Optional<SlurmPlace> slurm = config.slurm();
         if (slurm.isPresent() || config.showRanks()) {
-            LOG.info(PlacementReport.of(
+            LOG.notice(PlacementReport.of(
                     member.topology(), ProcessHandle.current().pid(), GpuAssignment.gpus(member.devices()), slurm));
         }
         if (member.topology().rank() == 0) {
@@ -36,7 +35,7 @@ final class StartLog {
     }
 
     private static void job(Topology topology, String backend, List<Device> devices) {
-        LOG.info(
+        LOG.notice(
                 "{} rank(s) on {}, back end {}, device of rank 0: {}",
                 topology.size(),
                 topology.hosts().stream().distinct().toList(),

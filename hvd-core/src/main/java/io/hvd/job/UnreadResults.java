@@ -1,5 +1,6 @@
 package io.hvd.job;
 
+import io.hvd.log.HvdLogger;
 import io.hvd.tensor.Tensor;
 import io.hvd.trace.CallSite;
 import java.lang.ref.PhantomReference;
@@ -7,8 +8,6 @@ import java.lang.ref.Reference;
 import java.lang.ref.ReferenceQueue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Warns of results that the program never reads: {@code hvd.allreduce("loss", loss)} as a statement leaves the local
@@ -16,7 +15,7 @@ import org.slf4j.LoggerFactory;
  * small allreduce. Each line of a program is named once.
  */
 public final class UnreadResults {
-    private static final Logger LOG = LoggerFactory.getLogger(UnreadResults.class);
+    private static final HvdLogger LOG = HvdLogger.of(UnreadResults.class);
     /** Limits the memory for names: an operation without a name gets a new name each time. */
     static final int MOST_NAMES = 4096;
 

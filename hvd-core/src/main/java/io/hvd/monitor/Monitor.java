@@ -1,6 +1,7 @@
 package io.hvd.monitor;
 
 import io.hvd.config.HvdConfig;
+import io.hvd.log.HvdLogger;
 import io.hvd.trace.FlightRecorder;
 import java.time.Duration;
 import java.util.HashMap;
@@ -11,8 +12,6 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Watches a job for one rank, on a daemon thread of its own that never calls MPI. It publishes
@@ -20,7 +19,7 @@ import org.slf4j.LoggerFactory;
  * wait too long, and at the limit reports the hang and ends the job.
  */
 public final class Monitor implements AutoCloseable {
-    private static final Logger LOG = LoggerFactory.getLogger(Monitor.class);
+    private static final HvdLogger LOG = HvdLogger.of(Monitor.class);
     private static final Duration END_LIMIT = Duration.ofSeconds(1);
     /** Less than the ranks wait for their reporter, see {@link #ALONE_MILLIS}. */
     private static final Duration RAS_LIMIT = Duration.ofSeconds(3);

@@ -1,5 +1,6 @@
 package io.hvd.monitor;
 
+import io.hvd.log.HvdLogger;
 import io.hvd.net.FramedConnection;
 import io.hvd.net.HandshakeListener;
 import java.io.Closeable;
@@ -13,8 +14,6 @@ import java.nio.channels.ServerSocketChannel;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The two sockets of a rank, each with a thread of its own. One receives datagrams. On the other one, each connection
@@ -25,7 +24,7 @@ final class MonitorSockets implements AutoCloseable {
     /** The most bytes of a datagram, fewer than UDP carries. */
     static final int DATAGRAM_BYTES = 60_000;
 
-    private static final Logger LOG = LoggerFactory.getLogger(MonitorSockets.class);
+    private static final HvdLogger LOG = HvdLogger.of(MonitorSockets.class);
     /** The rank number in the greeting; it does not matter, because all ranks get the same answers. */
     private static final int ANY_RANK = 0;
 

@@ -1,5 +1,6 @@
 package io.hvd.monitor;
 
+import io.hvd.log.HvdLogger;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -12,8 +13,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 import java.util.zip.CRC32;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * A page in shared memory on which a rank tells hvd-top what it is doing. The file has no name: hvd-top finds it among the
@@ -30,7 +29,7 @@ import org.slf4j.LoggerFactory;
  * A reader that comes in the middle of a writing finds another sum, and reads again. Only the monitor's thread writes.
  */
 final class StatusPage implements AutoCloseable {
-    private static final Logger LOG = LoggerFactory.getLogger(StatusPage.class);
+    private static final HvdLogger LOG = HvdLogger.of(StatusPage.class);
     /** The names of forgotten segments are deleted, so that a page is too if its process is killed before it is. */
     private static final String PREFIX = "hvd-status-";
 

@@ -1,5 +1,6 @@
 package io.hvd.timeline;
 
+import io.hvd.log.HvdLogger;
 import io.hvd.timeline.StepSplit.Step;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -7,12 +8,10 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** One timeline on rank 0, from its start to its verdict. If the file cannot be written, it goes on for the verdict. */
 final class Recording {
-    private static final Logger LOG = LoggerFactory.getLogger(Recording.class);
+    private static final HvdLogger LOG = HvdLogger.of(Recording.class);
 
     private final Path path;
     private final Rendering rendering;

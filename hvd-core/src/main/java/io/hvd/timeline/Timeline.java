@@ -3,6 +3,7 @@ package io.hvd.timeline;
 import io.hvd.config.TimelineSettings;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.log.HvdLogger;
 import io.hvd.spi.Backend;
 import io.hvd.spi.ControlChannel;
 import io.hvd.trace.FlightRecorder;
@@ -14,8 +15,6 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * A rank's part of the timeline of all ranks. It has a thread and a control channel of its own,
@@ -23,7 +22,7 @@ import org.slf4j.LoggerFactory;
  * thread sleeps.
  */
 public final class Timeline {
-    private static final Logger LOG = LoggerFactory.getLogger(Timeline.class);
+    private static final HvdLogger LOG = HvdLogger.of(Timeline.class);
     private static final long TURN_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     /** The limit for the end of a timeline, which is longer than rank 0 waits for the other ranks' last events. */
     private static final long END_SECONDS = 10;

@@ -135,7 +135,7 @@ class HvdConfigTest {
         assertThat(config.debug())
                 .isEqualTo(new DebugSettings(5, true, 3, 4, true, false, true, Path.of("/reports"), false, false));
         assertThat(config.log())
-                .isEqualTo(new LogSettings(java.util.Optional.of(LogSettings.Level.DEBUG), true, false));
+                .isEqualTo(new LogSettings(java.util.Optional.of(io.hvd.log.HvdLogger.Threshold.DEBUG), true, false));
         assertThat(config.timeline()).isEqualTo(new TimelineSettings(Optional.empty(), false, true));
         assertThat(config.autotune())
                 .isEqualTo(new AutotuneSettings(

@@ -1,5 +1,6 @@
 package io.hvd.testing;
 
+import io.hvd.log.HvdLogger;
 import io.hvd.tensor.Shape;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.VarHandle;
@@ -15,7 +16,6 @@ import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
-import org.slf4j.Logger;
 
 /** The static fields of the module whose tests run, by what they may hold. */
 public final class StaticFields {
@@ -26,7 +26,7 @@ public final class StaticFields {
             Comparator.class,
             DateTimeFormatter.class,
             Duration.class,
-            Logger.class,
+            HvdLogger.class,
             MethodHandle.class,
             Path.class,
             Pattern.class,

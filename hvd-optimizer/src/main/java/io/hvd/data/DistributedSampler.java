@@ -1,7 +1,6 @@
 package io.hvd.data;
 
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import io.hvd.log.HvdLogger;
 
 /**
  * Deals a shuffled data set to the ranks for training: every rank gets the same number of samples, so that every rank
@@ -22,7 +21,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class DistributedSampler implements Sampler {
 
-    private static final Logger LOG = LoggerFactory.getLogger(DistributedSampler.class);
+    private static final HvdLogger LOG = HvdLogger.of(DistributedSampler.class);
 
     private final Shard shard;
     private final boolean shuffle;

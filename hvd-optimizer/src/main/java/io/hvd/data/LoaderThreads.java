@@ -1,5 +1,6 @@
 package io.hvd.data;
 
+import io.hvd.log.HvdLogger;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -7,8 +8,6 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The worker threads of one loader: daemons named {@code hvd-loader-<n>}, started when there is work.
@@ -18,7 +17,7 @@ import org.slf4j.LoggerFactory;
  */
 final class LoaderThreads implements Executor, AutoCloseable {
 
-    private static final Logger LOG = LoggerFactory.getLogger(LoaderThreads.class);
+    private static final HvdLogger LOG = HvdLogger.of(LoaderThreads.class);
 
     private static final Duration IDLE = Duration.ofSeconds(2);
     private static final Duration PATIENCE = Duration.ofSeconds(1);

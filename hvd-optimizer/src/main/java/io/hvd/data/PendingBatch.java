@@ -1,9 +1,8 @@
 package io.hvd.data;
 
+import io.hvd.log.HvdLogger;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * A batch on its way from a worker to the caller.
@@ -13,7 +12,7 @@ import org.slf4j.LoggerFactory;
  */
 final class PendingBatch<B> implements Runnable {
 
-    private static final Logger LOG = LoggerFactory.getLogger(PendingBatch.class);
+    private static final HvdLogger LOG = HvdLogger.of(PendingBatch.class);
 
     private final BatchPlan<?, B> plan;
     private final int number;

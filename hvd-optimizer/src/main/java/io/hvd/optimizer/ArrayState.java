@@ -2,11 +2,10 @@ package io.hvd.optimizer;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.log.HvdLogger;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.stream.Collectors;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Whose state the numbers of an optimizer on plain arrays are. Equal lengths say nothing: the velocity of SGD is as long as the squares
@@ -28,7 +27,7 @@ import org.slf4j.LoggerFactory;
  * @param elements of all parameters together
  */
 record ArrayState(String kind, List<ArrayBuffer> buffers, List<Parameter> parameters, long elements) {
-    private static final Logger LOG = LoggerFactory.getLogger(ArrayState.class);
+    private static final HvdLogger LOG = HvdLogger.of(ArrayState.class);
 
     /** Number of steps and learning rate. */
     static final int HEAD = Long.BYTES + Double.BYTES;

@@ -5,11 +5,10 @@ import io.hvd.PreparedAllreduce;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.log.HvdLogger;
 import io.hvd.tensor.Tensor;
 import java.util.List;
 import java.util.function.DoubleConsumer;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The part that this rank's gradients have in the average: the samples of its batches, of those of all ranks.
@@ -22,7 +21,7 @@ import org.slf4j.LoggerFactory;
  * times the samples of that batch is the sum over all samples.
  */
 final class BatchWeights {
-    private static final Logger LOG = LoggerFactory.getLogger(BatchWeights.class);
+    private static final HvdLogger LOG = HvdLogger.of(BatchWeights.class);
 
     private final ProcessSet set;
     private final String name;

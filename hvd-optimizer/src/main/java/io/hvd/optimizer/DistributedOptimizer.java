@@ -3,6 +3,7 @@ package io.hvd.optimizer;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.log.HvdLogger;
 import io.hvd.tensor.JoinDivisor;
 import java.util.HashMap;
 import java.util.List;
@@ -10,8 +11,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.function.Supplier;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Averages the gradients of all ranks before every step of the optimizer that it wraps.
@@ -42,7 +41,7 @@ import org.slf4j.LoggerFactory;
  * }</pre>
  */
 public final class DistributedOptimizer implements Optimizer, AutoCloseable {
-    private static final Logger LOG = LoggerFactory.getLogger(DistributedOptimizer.class);
+    private static final HvdLogger LOG = HvdLogger.of(DistributedOptimizer.class);
 
     private final Optimizer inner;
     /** Null if the wrapped optimizer does not announce its gradients. */

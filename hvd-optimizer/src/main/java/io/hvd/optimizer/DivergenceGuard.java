@@ -8,6 +8,7 @@ import io.hvd.buffer.BufferLedger;
 import io.hvd.buffer.BufferLedger.Owner;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.log.HvdLogger;
 import io.hvd.tensor.Converter;
 import io.hvd.tensor.DeviceMemory;
 import io.hvd.tensor.Tensor;
@@ -22,8 +23,6 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntFunction;
 import java.util.stream.Stream;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Compares the replicas every so many steps, because ranks whose parameters drift apart train on
@@ -34,7 +33,7 @@ import org.slf4j.LoggerFactory;
  * sum, such a rank leaves its place empty, and the others compare without it.
  */
 final class DivergenceGuard {
-    private static final Logger LOG = LoggerFactory.getLogger(DivergenceGuard.class);
+    private static final HvdLogger LOG = HvdLogger.of(DivergenceGuard.class);
     private static final int STAGE_BYTES = 1 << 16;
     /** How long the last comparison is waited for: a rank that has failed does not come, and those that come later have all numbers. */
     private static final int END_SECONDS = 2;

@@ -2,12 +2,11 @@ package io.hvd.optimizer;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.log.HvdLogger;
 import io.hvd.tensor.DType;
 import java.util.IdentityHashMap;
 import java.util.Map;
 import java.util.TreeMap;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Multiplies losses by a scale, so that gradients in float16 do not vanish, and adapts the scale: a step whose gradients
@@ -26,7 +25,7 @@ import org.slf4j.LoggerFactory;
  * {@link AmpOptimizer} makes these calls in this order. Every rank makes the same calls, on one thread at a time.
  */
 public final class GradScaler {
-    private static final Logger LOG = LoggerFactory.getLogger(GradScaler.class);
+    private static final HvdLogger LOG = HvdLogger.of(GradScaler.class);
 
     private static final String ORDER = "The order is scale(loss), backward, unscale(optimizer) if gradients are to be"
             + " clipped, step(optimizer), update()";

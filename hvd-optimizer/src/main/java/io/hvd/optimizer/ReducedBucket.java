@@ -2,6 +2,7 @@ package io.hvd.optimizer;
 
 import io.hvd.Handle;
 import io.hvd.error.HvdException;
+import io.hvd.log.HvdLogger;
 import io.hvd.optimizer.reduce.GradientBucket;
 import io.hvd.tensor.Tensor;
 import java.time.Duration;
@@ -11,12 +12,10 @@ import java.util.Queue;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** A bucket that a {@code GradientReducer} reduces. */
 final class ReducedBucket implements BucketReduction, GradientBucket.InFlight {
-    private static final Logger LOG = LoggerFactory.getLogger(ReducedBucket.class);
+    private static final HvdLogger LOG = HvdLogger.of(ReducedBucket.class);
 
     private final ReducedGradients gradients;
     private final String name;

@@ -4,6 +4,7 @@ import io.hvd.AllreduceOptions;
 import io.hvd.Handle;
 import io.hvd.ProcessSet;
 import io.hvd.error.HvdException;
+import io.hvd.log.HvdLogger;
 import io.hvd.tensor.Tensor;
 import java.util.Arrays;
 import java.util.List;
@@ -15,8 +16,6 @@ import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import java.util.zip.CRC32;
 import java.util.zip.CRC32C;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Compares the settings of the ranks' optimizers once, before the first step changes a parameter. Three numbers per rank
@@ -26,7 +25,7 @@ import org.slf4j.LoggerFactory;
  * a rank has joined; in a sum, such a rank leaves its place empty.
  */
 final class SettingsCheck {
-    private static final Logger LOG = LoggerFactory.getLogger(SettingsCheck.class);
+    private static final HvdLogger LOG = HvdLogger.of(SettingsCheck.class);
     private static final int NUMBERS = 3;
     private static final int PARAMETERS = 2;
 

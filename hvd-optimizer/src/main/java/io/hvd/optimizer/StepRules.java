@@ -3,14 +3,13 @@ package io.hvd.optimizer;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.log.HvdLogger;
 import java.util.List;
 import java.util.TreeSet;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** Refuses the calls of a {@link DistributedOptimizer} that come at a time at which gradients would be lost or used twice. */
 final class StepRules {
-    private static final Logger LOG = LoggerFactory.getLogger(StepRules.class);
+    private static final HvdLogger LOG = HvdLogger.of(StepRules.class);
 
     /** What most often leads to gradients that are missing, or that come too often. */
     static final String USUAL_CAUSES =

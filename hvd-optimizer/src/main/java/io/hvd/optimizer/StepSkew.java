@@ -2,10 +2,9 @@ package io.hvd.optimizer;
 
 import io.hvd.AllreduceOptions;
 import io.hvd.ProcessSet;
+import io.hvd.log.HvdLogger;
 import io.hvd.tensor.Tensor;
 import java.util.Arrays;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Warns once, after a join, if some ranks had far more steps than others since the join before: the others have done nothing
@@ -15,7 +14,7 @@ final class StepSkew {
     /** As torch's {@code join}. */
     private static final long MOST = 1000;
 
-    private static final Logger LOG = LoggerFactory.getLogger(StepSkew.class);
+    private static final HvdLogger LOG = HvdLogger.of(StepSkew.class);
 
     private final ProcessSet set;
     private long before;

@@ -4,12 +4,11 @@ import io.hvd.AllreduceOptions;
 import io.hvd.Handle;
 import io.hvd.ProcessSet;
 import io.hvd.error.HvdException;
+import io.hvd.log.HvdLogger;
 import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeMap;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Names the parameters that no backward pass of the first step has reached, once and on one rank. They count as zeros where
@@ -19,7 +18,7 @@ import org.slf4j.LoggerFactory;
  * it is looked at after this step and the next ones.
  */
 final class UnusedParameters {
-    private static final Logger LOG = LoggerFactory.getLogger(UnusedParameters.class);
+    private static final HvdLogger LOG = HvdLogger.of(UnusedParameters.class);
 
     private final ProcessSet set;
     private final String name;

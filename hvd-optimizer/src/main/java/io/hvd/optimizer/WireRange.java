@@ -5,6 +5,7 @@ import io.hvd.Handle;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.log.HvdLogger;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
@@ -16,8 +17,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Predicate;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Carries out a {@link RangeControl} on the gradients of one optimizer. {@link GradientExchange} calls it under its lock: {@link #leaving} before
@@ -26,7 +25,7 @@ import org.slf4j.LoggerFactory;
  * <p>What is decided here must be the same on all ranks. A rank that has joined misses steps, so all begin anew after a join.
  */
 final class WireRange {
-    private static final Logger LOG = LoggerFactory.getLogger(WireRange.class);
+    private static final HvdLogger LOG = HvdLogger.of(WireRange.class);
 
     /** Below 2^15 the greatest sum leaves three bits to grow by before the next look. */
     private static final int EXPONENT_OF_SUMS = 12;

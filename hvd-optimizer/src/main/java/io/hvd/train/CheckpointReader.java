@@ -5,6 +5,7 @@ import io.hvd.buffer.BufferLedger.Owner;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.file.RegularFile;
+import io.hvd.log.HvdLogger;
 import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Scale;
@@ -21,12 +22,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** Takes a checkpoint out of a file, piece by piece from its beginning to its end. */
 final class CheckpointReader {
-    private static final Logger LOG = LoggerFactory.getLogger(CheckpointReader.class);
+    private static final HvdLogger LOG = HvdLogger.of(CheckpointReader.class);
 
     private static final int LENGTH_BYTES = 8;
     private static final int SHORTEST_HEADER = 2;

@@ -2,15 +2,14 @@ package io.hvd.train;
 
 import io.hvd.ProcessSet;
 import io.hvd.data.EpochLengths;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import io.hvd.log.HvdLogger;
 
 /**
  * Warns once of samples that are dealt to another number of ranks than step together: some would be left out, or ranks would train on the
  * same.
  */
 final class DealtRanks implements EpochLengths {
-    private static final Logger LOG = LoggerFactory.getLogger(DealtRanks.class);
+    private static final HvdLogger LOG = HvdLogger.of(DealtRanks.class);
 
     private final ProcessSet set;
     private final UnevenSteps how;

@@ -2,13 +2,12 @@ package io.hvd.train;
 
 import io.hvd.AllreduceOptions;
 import io.hvd.ProcessSet;
+import io.hvd.log.HvdLogger;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntSupplier;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Hears on a thread of each rank that a rank asks for an end while the threads that train make no steps. The threads meet in rounds
@@ -16,7 +15,7 @@ import org.slf4j.LoggerFactory;
  * of its own, which has its limit.
  */
 final class PauseWatch {
-    private static final Logger LOG = LoggerFactory.getLogger(PauseWatch.class);
+    private static final HvdLogger LOG = HvdLogger.of(PauseWatch.class);
     private static final long MILLIS_BETWEEN_ROUNDS = 500;
 
     private final String name;

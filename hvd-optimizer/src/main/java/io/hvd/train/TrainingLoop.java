@@ -4,6 +4,7 @@ import io.hvd.ProcessSet;
 import io.hvd.data.EpochBatches;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.log.HvdLogger;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.tensor.JoinDivisor;
 import java.util.ArrayList;
@@ -13,8 +14,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Runs epochs with callbacks, on all ranks in step: the metrics of an epoch are averaged over the ranks before a callback sees
@@ -30,7 +29,7 @@ import org.slf4j.LoggerFactory;
  * }</pre>
  */
 public final class TrainingLoop {
-    private static final Logger LOG = LoggerFactory.getLogger(TrainingLoop.class);
+    private static final HvdLogger LOG = HvdLogger.of(TrainingLoop.class);
 
     private final ProcessSet ranks;
     private final Optimizer optimizer;
@@ -184,7 +183,7 @@ public final class TrainingLoop {
         }
         training.end(epoch);
         if (ranks.rank() == 0) {
-            LOG.info("the training has ended: {}", training.outcome());
+            LOG.notice("the training has ended: {}", training.outcome());
         }
         tell("after the last batch", training, Callback::trainingEnds);
     }

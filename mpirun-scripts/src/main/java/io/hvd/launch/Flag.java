@@ -63,7 +63,7 @@ enum Flag {
             sets(Setting.SHOW_RANKS.variable(), "1")),
     LOG_LEVEL(
             "--log-level LEVEL",
-            "Level of the log: TRACE, DEBUG, INFO, WARNING, ERROR or FATAL.",
+            "Level of hvd's log: TRACE, DEBUG, INFO, WARNING, ERROR or FATAL. The default is WARNING, with a few INFO lines.",
             sets(Setting.LOG_LEVEL),
             "logging.level"),
     LOG_WITH_TIMESTAMP(

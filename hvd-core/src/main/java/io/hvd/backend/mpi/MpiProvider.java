@@ -3,6 +3,7 @@ package io.hvd.backend.mpi;
 import io.hvd.config.HvdConfig;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.log.HvdLogger;
 import io.hvd.spi.Backend;
 import io.hvd.spi.BackendProvider;
 import java.nio.file.Path;
@@ -12,15 +13,13 @@ import java.util.Optional;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Makes back ends over Open MPI's Java bindings. The one thread that initialises MPI makes all later calls as well and
  * outlives a context, so that init, shutdown and init again work in one process.
  */
 public final class MpiProvider implements BackendProvider {
-    private static final Logger LOG = LoggerFactory.getLogger(MpiProvider.class);
+    private static final HvdLogger LOG = HvdLogger.of(MpiProvider.class);
     /** The provider of this process: MPI can be started and ended only once in a process. */
     private static final MpiProvider PROCESS = new MpiProvider();
 

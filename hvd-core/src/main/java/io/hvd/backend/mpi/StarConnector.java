@@ -2,6 +2,7 @@ package io.hvd.backend.mpi;
 
 import io.hvd.config.HvdConfig;
 import io.hvd.config.HvdProgram;
+import io.hvd.log.HvdLogger;
 import io.hvd.net.FramedConnection;
 import io.hvd.net.HandshakeListener;
 import io.hvd.net.HostAddress;
@@ -22,8 +23,6 @@ import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Connects one star or several: rank 0 listens at one address with a port that the system chooses, tells all ranks the
@@ -32,7 +31,7 @@ import org.slf4j.LoggerFactory;
  */
 final class StarConnector implements AutoCloseable {
 
-    private static final Logger LOG = LoggerFactory.getLogger(StarConnector.class);
+    private static final HvdLogger LOG = HvdLogger.of(StarConnector.class);
 
     private static final int PAUSE_MILLIS = 100;
 

@@ -11,6 +11,7 @@ import io.hvd.buffer.BufferLedger.Owner;
 import io.hvd.config.GpuSettings;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.log.HvdLogger;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
@@ -26,8 +27,6 @@ import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.LongStream;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * One of this rank's GPUs as collectives use it: one stream on which all of them are queued, two stages, and
@@ -38,7 +37,7 @@ import org.slf4j.LoggerFactory;
  * class.
  */
 final class RankGpu implements AutoCloseable {
-    private static final Logger LOG = LoggerFactory.getLogger(RankGpu.class);
+    private static final HvdLogger LOG = HvdLogger.of(RankGpu.class);
     private static final Cleaner CLEANER = Cleaner.create();
     private static final long DEFAULT_STREAM = 0;
     /** The number of garbage collections after which GPU memory counts as really full. */

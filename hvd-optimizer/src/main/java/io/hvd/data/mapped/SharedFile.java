@@ -9,6 +9,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.file.RegularFile;
 import io.hvd.file.WholeFile;
+import io.hvd.log.HvdLogger;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -20,12 +21,10 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.zip.CRC32C;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** Has one rank of each host build a file of records, and all ranks of the job agree on whether they can go on. */
 final class SharedFile {
-    private static final Logger LOG = LoggerFactory.getLogger(SharedFile.class);
+    private static final HvdLogger LOG = HvdLogger.of(SharedFile.class);
 
     /** Building may take as long as decoding a whole data set does. */
     private static final Duration LONGEST_BUILD = Duration.ofHours(24);

@@ -8,6 +8,7 @@ import io.hvd.config.Processors;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.file.RegularFile;
+import io.hvd.log.HvdLogger;
 import io.hvd.optimizer.LoadedTorch;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
@@ -15,15 +16,13 @@ import java.nio.channels.FileLock;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Loads DJL's engine as ranks need it: they unpack its libraries one after the other, share the host's cores, and download
  * nothing unless the program has asked for it.
  */
 public final class DjlEngine {
-    private static final Logger LOG = LoggerFactory.getLogger(DjlEngine.class);
+    private static final HvdLogger LOG = HvdLogger.of(DjlEngine.class);
     private static final String OFFLINE = "ai.djl.offline";
     private static final String THREADS = "ai.djl.pytorch.num_threads";
     private static final String LOCK = ".hvd.lock";

@@ -1,12 +1,11 @@
 package io.hvd.optimizer.torch;
 
 import io.hvd.Hvd;
+import io.hvd.log.HvdLogger;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import org.bytedeco.pytorch.Optimizer;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Looks for parameter groups that have the same options, and so are no use. LibTorch takes an option for one that nobody has set if it is
@@ -14,7 +13,7 @@ import org.slf4j.LoggerFactory;
  * drops options of another class, such as {@code SGDOptions} in an Adam, altogether. Neither raises an error.
  */
 final class EqualGroups {
-    private static final Logger LOG = LoggerFactory.getLogger(EqualGroups.class);
+    private static final HvdLogger LOG = HvdLogger.of(EqualGroups.class);
 
     private EqualGroups() {}
 

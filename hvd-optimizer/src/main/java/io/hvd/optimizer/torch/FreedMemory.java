@@ -1,8 +1,7 @@
 package io.hvd.optimizer.torch;
 
+import io.hvd.log.HvdLogger;
 import org.bytedeco.javacpp.Pointer;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Has the C library keep what LibTorch frees, because the next step asks for it again. glibc maps a block of at least its
@@ -16,7 +15,7 @@ import org.slf4j.LoggerFactory;
  * needed, at most 64 MiB at the end of each heap.
  */
 final class FreedMemory {
-    private static final Logger LOG = LoggerFactory.getLogger(FreedMemory.class);
+    private static final HvdLogger LOG = HvdLogger.of(FreedMemory.class);
 
     /** A block of more than 32 MiB leaves glibc's thresholds as they are; with the block's head it fills whole pages, of 64 KiB on some machines. */
     private static final long LARGEST_THAT_COUNTS = (32L << 20) - 2 * (64L << 10);

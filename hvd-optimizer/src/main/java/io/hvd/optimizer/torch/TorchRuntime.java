@@ -7,6 +7,7 @@ import io.hvd.config.Processors;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.file.RegularFile;
+import io.hvd.log.HvdLogger;
 import io.hvd.optimizer.LoadedTorch;
 import java.io.File;
 import java.io.IOException;
@@ -24,8 +25,6 @@ import java.util.stream.Stream;
 import org.bytedeco.javacpp.Loader;
 import org.bytedeco.openblas.global.openblas_nolapack;
 import org.bytedeco.pytorch.global.torch;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Makes LibTorch ready to be touched. {@code Hvd.init()} unpacks it, and a {@link TorchOptimizer} or
@@ -36,7 +35,7 @@ import org.slf4j.LoggerFactory;
  * sibling yet. So everything is unpacked first, by one process at a time.
  */
 public final class TorchRuntime {
-    private static final Logger LOG = LoggerFactory.getLogger(TorchRuntime.class);
+    private static final HvdLogger LOG = HvdLogger.of(TorchRuntime.class);
     static final List<String> LIBRARIES = List.of("javacpp", "openblas", "pytorch");
     /** Read by JavaCPP when it is first used; without it, what JavaCPP remarks goes to the standard error of every rank. */
     private static final String LOGGER = "org.bytedeco.javacpp.logger";
@@ -236,7 +235,7 @@ public final class TorchRuntime {
     private static Set<Path> unpack(Path cache) throws IOException {
         boolean cold = !Files.isDirectory(cache) || isEmpty(cache);
         if (cold) {
-            LOG.info("unpacking LibTorch into {} (once per version)", cache);
+            LOG.notice("unpacking LibTorch into {} (once per version)", cache);
         }
         Set<Path> unpacked = new LinkedHashSet<>();
         for (String library : LIBRARIES) {

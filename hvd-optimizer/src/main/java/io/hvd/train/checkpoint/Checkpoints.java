@@ -4,6 +4,7 @@ import io.hvd.ObjectCodec;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.log.HvdLogger;
 import io.hvd.optimizer.AmpOptimizer;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.Optimizer;
@@ -13,9 +14,6 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.SortedMap;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
-import org.slf4j.event.Level;
 
 /**
  * A series of checkpoints in a folder. The first rank of the set copies the state into memory of its own, which is the only
@@ -34,7 +32,7 @@ import org.slf4j.event.Level;
  * writes the folder.
  */
 public final class Checkpoints implements AutoCloseable {
-    private static final Logger LOG = LoggerFactory.getLogger(Checkpoints.class);
+    private static final HvdLogger LOG = HvdLogger.of(Checkpoints.class);
 
     private final SeriesFiles files;
     private final ProcessSet ranks;
@@ -159,7 +157,7 @@ public final class Checkpoints implements AutoCloseable {
         NewestValid found = files.newest(parts);
         found.manifest().ifPresent(manifest -> {
             found.refused().forEach(why -> LOG.warn("a newer checkpoint is refused. {}", why));
-            LOG.info(
+            LOG.notice(
                     "going on from {}, which {} ranks have written", files.file(manifest.step()), manifest.worldSize());
         });
         return found.encode();
@@ -265,12 +263,14 @@ public final class Checkpoints implements AutoCloseable {
     }
 
     private void leaveOut(long step) {
-        LOG.atLevel(leftOut++ == 0 ? Level.WARN : Level.DEBUG)
-                .log(
-                        "no checkpoint of step {}: the one before is still being written to {}. Save less often; further"
-                                + " ones are left out without a word",
-                        step,
-                        files.folder());
+        String line =
+                "no checkpoint of step {}: the one before is still being written to {}. Save less often; further ones"
+                        + " are left out without a word";
+        if (leftOut++ == 0) {
+            LOG.warn(line, step, files.folder());
+        } else {
+            LOG.debug(line, step, files.folder());
+        }
     }
 
     /** Does the same, and waits until this checkpoint is on the disk: for the last one of a run. A collective. */

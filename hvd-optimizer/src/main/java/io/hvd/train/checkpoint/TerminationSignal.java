@@ -1,10 +1,9 @@
 package io.hvd.train.checkpoint;
 
+import io.hvd.log.HvdLogger;
 import java.lang.reflect.Proxy;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Hears SIGTERM, which Slurm sends some time before it ends a job ({@code --signal=TERM@60}). From the first one that is made
@@ -14,7 +13,7 @@ import org.slf4j.LoggerFactory;
  * called by its name. A JVM without it, or with {@code -Xrs}, ends at the signal as ever.
  */
 public final class TerminationSignal implements AutoCloseable {
-    private static final Logger LOG = LoggerFactory.getLogger(TerminationSignal.class);
+    private static final HvdLogger LOG = HvdLogger.of(TerminationSignal.class);
     private static final String NAME = "TERM";
 
     /** The signals that are open; a process has one handler, and perhaps several ranks as threads. */
@@ -82,7 +81,7 @@ public final class TerminationSignal implements AutoCloseable {
             before = handle(Proxy.newProxyInstance(
                     TerminationSignal.class.getClassLoader(), new Class<?>[] {handler}, (proxy, method, arguments) -> {
                         if (method.getName().equals("handle")) {
-                            LOG.info("SIG{} has come: the training ends after a checkpoint", NAME);
+                            LOG.notice("SIG{} has come: the training ends after a checkpoint", NAME);
                             OPEN.forEach(TerminationSignal::hear);
                         }
                         return null;

@@ -1,14 +1,13 @@
 package io.hvd.train.checkpoint;
 
+import io.hvd.log.HvdLogger;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** Looks twice a second, on a thread of its own, whether this rank is to end, for a rank that waits for a batch does not look. */
 final class WaitWatch implements AutoCloseable {
-    private static final Logger LOG = LoggerFactory.getLogger(WaitWatch.class);
+    private static final HvdLogger LOG = HvdLogger.of(WaitWatch.class);
     private static final long MILLIS = 500;
 
     private final BooleanSupplier asked;

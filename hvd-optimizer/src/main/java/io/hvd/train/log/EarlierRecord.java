@@ -1,16 +1,15 @@
 package io.hvd.train.log;
 
+import io.hvd.log.HvdLogger;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** The files of a run in a folder where another one begins. */
 record EarlierRecord(Path folder) {
-    private static final Logger LOG = LoggerFactory.getLogger(EarlierRecord.class);
+    private static final HvdLogger LOG = HvdLogger.of(EarlierRecord.class);
     private static final String EVENTS = "events.out.tfevents.";
 
     /** Whether there is a value, or an epoch on the card. */

@@ -3,6 +3,7 @@ package io.hvd.train.log;
 import io.hvd.HvdContext;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.log.HvdLogger;
 import io.hvd.train.JsonCodec;
 import io.hvd.train.Memory;
 import io.hvd.train.Training;
@@ -19,8 +20,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The record of a run in a folder: its curves, by a {@link ScalarWriter}, and its run card {@code run.json}, which says where and
@@ -45,7 +44,7 @@ import org.slf4j.LoggerFactory;
  * be written is an error in the log: the training goes on. One thread of each rank uses it.
  */
 public final class RunLog implements AutoCloseable {
-    private static final Logger LOG = LoggerFactory.getLogger(RunLog.class);
+    private static final HvdLogger LOG = HvdLogger.of(RunLog.class);
     /** A rank that waits for data in a larger share of its steps deserves a warning. */
     private static final double MUCH_WAITING = 0.2;
 
@@ -161,7 +160,7 @@ public final class RunLog implements AutoCloseable {
             epochs.removeIf(row -> row.step() > stepsDone);
             scalars.cutAfter(stepsDone);
             if (epochs.size() < rows) {
-                LOG.info(
+                LOG.notice(
                         "{} goes on after step {}: {} epochs that were recorded after it are made again",
                         file.file().getParent(),
                         stepsDone,

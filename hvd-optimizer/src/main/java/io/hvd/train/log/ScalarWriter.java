@@ -3,6 +3,7 @@ package io.hvd.train.log;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.log.HvdLogger;
 import io.hvd.train.JsonCodec;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -16,8 +17,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Writes curves of a training into a folder, as TensorBoard's event files, as JSON lines ({@code scalars.jsonl}) and as CSV
@@ -27,7 +26,7 @@ import org.slf4j.LoggerFactory;
  * <p>A file that cannot be written any more is given up with one line in the log: the training goes on.
  */
 public final class ScalarWriter implements AutoCloseable {
-    private static final Logger LOG = LoggerFactory.getLogger(ScalarWriter.class);
+    private static final HvdLogger LOG = HvdLogger.of(ScalarWriter.class);
 
     private final ProcessSet ranks;
     private final Path folder;
