@@ -87,7 +87,7 @@ class StateDictTest {
         state.put("linear.bias", Tensor.of(7f, 8f));
         state.put("head.weight", Tensor.of(1f));
 
-        refused(net, state, "[linear.weight] are missing", "[head.weight] are not the module's");
+        refused(net, state, "it lacks the names [linear.weight]", "[head.weight] are not the module's");
         StateDict.Difference difference = StateDict.load(net, state, false);
 
         assertThat(difference.missing()).containsExactly("linear.weight");
