@@ -74,7 +74,7 @@ final class RankPosition {
         return activity.last()
                 .map(call -> ", and its last collective, " + call.key()
                         + (call.isPending()
-                                ? ", is still under way since " + Words.seconds(call.submittedAgo())
+                                ? ", has been under way for " + Words.seconds(call.submittedAgo())
                                 : ", ended " + Words.seconds(call.endedAgo()) + " ago"))
                 .orElse(", and has called no collective so far");
     }

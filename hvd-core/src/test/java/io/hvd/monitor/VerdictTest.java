@@ -39,7 +39,7 @@ final class VerdictTest {
         RankView busy = elsewhere(1, PhaseView.NONE, call("c", 3000));
 
         assertThat(verdict(waits(0, LONG), busy, waits(2, LONG), waits(3, LONG)))
-                .contains("it is at Loader.read(Loader.java:11)", "allreduce \"c\", is still under way since 3.0 s");
+                .contains("it is at Loader.read(Loader.java:11)", "allreduce \"c\", has been under way for 3.0 s");
     }
 
     @ParameterizedTest

@@ -69,19 +69,19 @@ record RankActivity(State state, String text, List<Integer> waitingFor, long sin
         String where = call.words() + more;
         if (since < WAIT_NANOS || call.begun() == 1) {
             return new RankActivity(
-                    State.COLLECTIVE, "in " + where + " since " + seconds(since), List.of(), millis(since));
+                    State.COLLECTIVE, "in " + where + " for " + seconds(since), List.of(), millis(since));
         }
         List<Integer> missing = page.members(call).stream()
                 .filter(member -> job.stream().anyMatch(other -> lacks(other, member, call, page)))
                 .toList();
         if (!missing.isEmpty()) {
-            String text = "waits for " + ranks(missing) + " in " + where + " since " + seconds(since);
+            String text = "waits for " + ranks(missing) + " in " + where + " for " + seconds(since);
             return new RankActivity(State.WAITING, text, missing, millis(since));
         }
         List<Integer> unseen = page.members(call).stream()
                 .filter(member -> job.stream().noneMatch(other -> other.page().rank() == member))
                 .toList();
-        String text = perhaps(unseen, page) + "in " + where + " since " + seconds(since);
+        String text = perhaps(unseen, page) + "in " + where + " for " + seconds(since);
         return new RankActivity(unseen.isEmpty() ? State.COLLECTIVE : State.WAITING, text, List.of(), millis(since));
     }
 

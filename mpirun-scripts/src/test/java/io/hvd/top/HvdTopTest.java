@@ -92,7 +92,7 @@ final class HvdTopTest {
                 .ranks();
 
         assertThat(rows.get(0).doing().state()).isEqualTo(RankActivity.State.WAITING);
-        assertThat(rows.get(0).doing().text()).isEqualTo("waits for rank 2 in allreduce w since 4.2 s");
+        assertThat(rows.get(0).doing().text()).isEqualTo("waits for rank 2 in allreduce w for 4.2 s");
         assertThat(rows.get(1).doing().waitingFor()).containsExactly(2);
         assertThat(rows.get(2).doing().text()).isEqualTo("computing");
         assertThat(rows.get(2).waitedForBy()).containsExactly(0, 1);
@@ -119,7 +119,7 @@ final class HvdTopTest {
         assertThat(doings).allSatisfy(doing -> {
             assertThat(doing.state()).isEqualTo(RankActivity.State.WAITING);
             assertThat(doing.waitingFor()).isEmpty();
-            assertThat(doing.text()).startsWith("waits, perhaps for ranks of other hosts, in allreduce w since 8.1 s");
+            assertThat(doing.text()).startsWith("waits, perhaps for ranks of other hosts, in allreduce w for 8.1 s");
         });
     }
 
@@ -129,7 +129,7 @@ final class HvdTopTest {
 
         assertThat(String.join("\n", Screen.lines(snapshot)))
                 .contains("3 ranks, 1 of them on this host; gone from this host: rank 1; the others are not shown")
-                .contains("waits, perhaps for rank 1, gone from this host, in allreduce w since 8.1 s");
+                .contains("waits, perhaps for rank 1, gone from this host, in allreduce w for 8.1 s");
         assertThat(snapshot.json().toString()).contains("\"gone\":[1]");
     }
 
