@@ -29,7 +29,7 @@ class HvdTopIT {
         List<String> pids = texts(late, "pid");
         assertThat(pids).hasSize(4).containsExactly(pids.get(0), pids.get(0), pids.get(2), pids.get(2));
         assertThat(pids.get(2)).isNotEqualTo(pids.get(0));
-        assertThat(job.output()).contains("waits for rank 2 in allreduce gradient since ");
+        assertThat(job.output()).contains("waits for rank 2 in allreduce gradient for ");
 
         List<JsonObject> stopped = ranks(job, "STOPPED {");
         assertThat(texts(stopped, "state")).containsExactly("waiting", "waiting", "stopped", "stopped");
