@@ -4,6 +4,7 @@ import io.hvd.HvdContext;
 import io.hvd.ObjectCodec;
 import io.hvd.data.DataLoader;
 import io.hvd.data.Dataset;
+import io.hvd.data.DistributedSampler;
 import io.hvd.data.ElasticSampler;
 import io.hvd.data.EvalSampler;
 import io.hvd.optimizer.ArrayParameters;
@@ -60,6 +61,34 @@ final class Cookbook {
                         training.metrics().add("loss", backward(batch, slope[0], gradient) * batch.size(), batch.size());
                         optimizer.step();
                     }));
+        }
+    }
+
+    /** The record of a loop of one's own. */
+    static void ownLoopWithRecord(HvdContext hvd, Path folder, int epochs) throws Exception {
+        float[] slope = {0};
+        float[] gradient = {0};
+        var optimizer = DistributedOptimizer.wrap(new Sgd(new ArrayParameters().add("slope", slope, gradient), 0.1))
+                .build();
+        var samples = Dataset.of(IntStream.range(0, 96).boxed().toList());
+        var sampler = new DistributedSampler(samples.size(), hvd.size(), hvd.rank());
+        try (var loader = DataLoader.builder(samples, sampler, batch -> batch).batchSize(8).build();
+                var log = RunLog.open(hvd, folder, new RunDescription("line", Map.of("lr", "0.1")))) {
+            log.during(() -> {
+                long steps = 0;
+                for (int epoch = 0; epoch < epochs; epoch++) {
+                    var loss = new MeanMetric("loss");
+                    for (List<Integer> batch : log.timed(loader)) {
+                        optimizer.zeroGradients();
+                        loss.add(backward(batch, slope[0], gradient) * batch.size(), batch.size());
+                        optimizer.step();
+                        log.clock().stepEnds(batch.size(), optimizer.lastStep().exposedNanos());
+                        steps++;
+                    }
+                    log.epochEnds(epoch, steps, Map.of("loss", loss.reduce(hvd).mean()));
+                }
+                return steps;
+            });
         }
     }
 

@@ -54,6 +54,18 @@ class CookbookTest {
     }
 
     @Test
+    void theRecordOfALoopOfOnesOwnSaysThatItHasFinishedAndHowFastItWas() throws IOException {
+        Hvd.spawn(2, hvd -> {
+            Cookbook.ownLoopWithRecord(hvd, folder, 2);
+            return null;
+        });
+
+        String card = Files.readString(folder.resolve("run.json"));
+        assertTrue(card.replace(" ", "").contains("\"state\":\"finished\""), card);
+        assertTrue(card.replace(" ", "").contains("\"steps\":6"), card);
+    }
+
+    @Test
     void aSeedGivesAllRanksTheSameStartWeights() {
         List<float[]> weights = Hvd.spawn(3, hvd -> {
             var model = Cookbook.seeded(7, () -> Circle.model(8));

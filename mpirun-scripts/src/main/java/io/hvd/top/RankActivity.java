@@ -68,8 +68,8 @@ record RankActivity(State state, String text, List<Integer> waitingFor, long sin
         String more = page.pendingCalls() > 1 ? " and " + (page.pendingCalls() - 1) + " more" : "";
         String where = call.words() + more;
         if (since < WAIT_NANOS || call.begun() == 1) {
-            return new RankActivity(
-                    State.COLLECTIVE, "in " + where + " for " + seconds(since), List.of(), millis(since));
+            // The page is a little old itself, so the age of a call that is not waited for would mislead.
+            return new RankActivity(State.COLLECTIVE, "in " + where, List.of(), millis(since));
         }
         List<Integer> missing = page.members(call).stream()
                 .filter(member -> job.stream().anyMatch(other -> lacks(other, member, call, page)))

@@ -4,6 +4,7 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParseException;
 import com.google.gson.JsonParser;
 import com.google.gson.JsonPrimitive;
+import java.math.BigDecimal;
 
 /** How a file of scalars has one of them in each line: time, step, tag and value. */
 enum LineFormat {
@@ -35,7 +36,8 @@ enum LineFormat {
     CSV("scalars.csv", "time,step,tag,value") {
         @Override
         String line(Scalar scalar) {
-            return scalar.seconds() + "," + scalar.step() + "," + quoted(scalar.tag()) + "," + scalar.value();
+            return BigDecimal.valueOf(scalar.seconds()).toPlainString() + "," + scalar.step() + ","
+                    + quoted(scalar.tag()) + "," + scalar.value();
         }
 
         @Override

@@ -7,6 +7,7 @@ import io.hvd.train.JsonCodec;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 
 /** What stands in a run card before the first batch: where the run takes place, on what and with which settings. */
@@ -37,12 +38,15 @@ record RunFacts(String command, Map<String, String> versions, List<RankPlace> pl
         return versions;
     }
 
+    /** What horovodrun tells its ranks about themselves, which says nothing of the run. */
+    private static final Set<Setting> OF_THE_LAUNCHER = Set.of(Setting.FAILURE_DIR, Setting.DECLARED_JOB);
+
     /** The settings that are not their defaults. Autotuning changes some of them while the run goes on. */
     static List<RunCard.SettingRow> settings(HvdContext hvd, Map<String, String> environment) {
         List<RunCard.SettingRow> rows = new ArrayList<>();
         for (Setting setting : Setting.values()) {
             String value = environment.getOrDefault(setting.variable(), "").trim();
-            if (!value.isEmpty() && !Secrets.isSecret(setting.variable())) {
+            if (!value.isEmpty() && !OF_THE_LAUNCHER.contains(setting) && !Secrets.isSecret(setting.variable())) {
                 rows.add(new RunCard.SettingRow(setting.variable(), value, "environment"));
             }
         }
