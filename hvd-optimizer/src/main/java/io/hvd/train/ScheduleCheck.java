@@ -11,7 +11,7 @@ import java.util.TreeSet;
 /** Refuses schedules that cannot be meant, and those that differ between the ranks. */
 final class ScheduleCheck {
     static final int PLACES = 1024;
-    /** Of a step; more than rounding makes of a million steps. */
+    /** A part of a step, larger than rounding makes it in a million steps. */
     private static final double HAIR = 1e-6;
 
     private ScheduleCheck() {}
