@@ -15,6 +15,7 @@ import org.junit.jupiter.api.extension.ExtensionConfigurationException;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.InvocationInterceptor;
 import org.junit.jupiter.api.extension.ParameterContext;
+import org.junit.jupiter.api.extension.ParameterResolutionException;
 import org.junit.jupiter.api.extension.ParameterResolver;
 import org.junit.jupiter.api.extension.ReflectiveInvocationContext;
 import org.junit.jupiter.api.extension.TestTemplateInvocationContext;
@@ -65,6 +66,11 @@ public final class RanksExtension implements TestTemplateInvocationContextProvid
         /** There are no ranks yet: each puts its context here later. */
         @Override
         public Object resolveParameter(ParameterContext parameter, ExtensionContext context) {
+            if (!parameter.getDeclaringExecutable().isAnnotationPresent(Ranks.class)) {
+                throw new ParameterResolutionException(parameter.getDeclaringExecutable()
+                        + " has an HvdContext, but runs once, before or after the ranks: expected one only on a method with"
+                        + " @Ranks");
+            }
             return null;
         }
 

@@ -17,6 +17,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.Timeout;
@@ -126,6 +127,25 @@ class RanksTest {
         assertThat(failure("oneRankThrows", HvdContext.class))
                 .hasMessageContaining("rank 1 failed")
                 .hasRootCauseMessage("no data");
+    }
+
+    static final class Early {
+        @BeforeEach
+        void ownContext(HvdContext hvd) {
+            assertThat(hvd).isNotNull();
+        }
+
+        @Ranks(2)
+        void nothing() {}
+    }
+
+    @Test
+    void aMethodThatRunsBeforeTheRanksGetsNoContext() {
+        TestExecutionSummary summary = run(Early.class, "nothing");
+
+        assertThat(summary.getFailures()).hasSize(1);
+        assertThat(summary.getFailures().get(0).getException())
+                .hasMessageContainingAll("ownContext(io.hvd.HvdContext)", "runs once, before or after the ranks");
     }
 
     @Test

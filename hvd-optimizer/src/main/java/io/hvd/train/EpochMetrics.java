@@ -39,22 +39,27 @@ public final class EpochMetrics {
         return copy;
     }
 
-    /** What was added since a {@link #copy} of this epoch was made. */
+    /**
+     * What was added since a {@link #copy} of this epoch was made, with all the names of the epoch: a metric that has got no samples
+     * since then, as from a batch of repetitions, is not one that was forgotten.
+     */
     public EpochMetrics since(EpochMetrics earlier) {
         EpochMetrics since = new EpochMetrics();
         sums.forEach((name, now) -> {
             Sum before = earlier.sums.getOrDefault(name, new Sum(0, 0));
-            if (now.samples > before.samples) {
-                since.add(name, now.sum - before.sum, now.samples - before.samples);
-            }
+            since.add(name, now.sum - before.sum, now.samples - before.samples);
         });
         return since;
     }
 
-    /** This rank's own means, by name, without the other ranks. */
+    /** This rank's own means, by name, without the other ranks; none of a metric without samples. */
     public SortedMap<String, Double> means() {
         SortedMap<String, Double> means = new TreeMap<>();
-        sums.forEach((name, one) -> means.put(name, one.sum / one.samples));
+        sums.forEach((name, one) -> {
+            if (one.samples > 0) {
+                means.put(name, one.sum / one.samples);
+            }
+        });
         return means;
     }
 

@@ -158,6 +158,7 @@ public final class Logging implements Callback {
         if (training.ranks().rank() != 0) {
             return;
         }
+        endLine(); // ranks that join may have made the last batches
         int done = training.epoch() + 1;
         Map<String, Double> means = training.results().entrySet().stream()
                 .collect(Collectors.toMap(

@@ -220,7 +220,7 @@ public interface Schedule {
      */
     default Schedule inEpochsOf(int steps) {
         ScheduleCheck.length("inEpochsOf", "steps", steps);
-        return new NamedSchedule(this + ".inEpochsOf(" + steps + ")", epoch -> rate(epoch * steps));
+        return new NamedSchedule(this + ".inEpochsOf(" + steps + ")", epoch -> rate(ScheduleCheck.step(epoch * steps)));
     }
 
     /** Goes on with another schedule, for which this epoch is its beginning, 0: torch's SequentialLR. */

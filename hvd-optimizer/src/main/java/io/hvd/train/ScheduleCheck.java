@@ -11,6 +11,8 @@ import java.util.TreeSet;
 /** Refuses schedules that cannot be meant, and those that differ between the ranks. */
 final class ScheduleCheck {
     static final int PLACES = 1024;
+    /** A part of a step, larger than rounding makes it in a million steps. */
+    private static final double HAIR = 1e-6;
 
     private ScheduleCheck() {}
 
@@ -39,6 +41,12 @@ final class ScheduleCheck {
         double length = first * Math.pow(longer, begun);
         double part = (place - (length - first) / (longer - 1)) / length;
         return part < 0 ? 1 + part * longer : part >= 1 ? (part - 1) / longer : part; // the logarithm may be a hair off
+    }
+
+    /** A whole step, where fractions of epochs have put it a hair beside it: a rate that changes with a step changes with this one. */
+    static double step(double place) {
+        double whole = Math.rint(place);
+        return Math.abs(place - whole) < HAIR ? whole : place;
     }
 
     static double[] ascending(String call, double... places) {

@@ -182,12 +182,13 @@ public final class Training {
     }
 
     /**
-     * Leaves the epoch on all ranks after the same step, or behind the epoch's end if that was its last step. What has ended the loop in
-     * this step already is the reason.
+     * Leaves the epoch on all ranks after the same step, or behind the epoch's end if that was its last step. Backward passes that wait
+     * for their step get it first. What has ended the loop in this step already is the reason.
      */
     void leaveAfter(long mostSteps) {
         boolean endsEpoch = batch > 0 && batch == batches;
-        if (steps < mostSteps || leaving || endsEpoch && epoch + 1 == epochs) {
+        boolean waitsForAStep = !endsEpoch && isBetweenPasses();
+        if (steps < mostSteps || leaving || waitsForAStep || endsEpoch && epoch + 1 == epochs) {
             return;
         }
         String why = "the limit of " + mostSteps + " steps is reached";

@@ -90,7 +90,8 @@ public final class TrainingLoop {
      * Ends the training after so many steps. In the middle of an epoch no evaluation follows, and behind its last step its end does. An
      * {@code AutoResume} saves, and a later run with a larger limit goes on. Every rank sets the same limit.
      *
-     * @param steps over all epochs, with those of the runs that this one resumes
+     * @param steps batches over all epochs, with those of the runs that this one resumes; with several backward passes per step, those
+     *     that the last step lacks are made too
      */
     public TrainingLoop maxSteps(long steps) {
         if (steps < 1) {

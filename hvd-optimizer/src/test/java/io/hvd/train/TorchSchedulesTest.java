@@ -150,6 +150,20 @@ class TorchSchedulesTest {
         assertThat(steps.inEpochsOf(5)).hasToString(steps + ".inEpochsOf(5)");
     }
 
+    /** 8 + 5 / 7.0, times 7, is a hair below 61. */
+    @Test
+    void aRateThatFallsAtAStepFallsAtThatStepOfAnEpoch() {
+        for (int step = 1; step <= 1000; step++) {
+            Schedule inEpochs = Schedule.multiFactor(1, 0.1, step).inEpochsOf(7);
+            assertThat(inEpochs.rate(step / 7 + step % 7 / 7.0))
+                    .as("step %d", step)
+                    .isEqualTo(0.1);
+            assertThat(inEpochs.rate((step - 1) / 7 + (step - 1) % 7 / 7.0))
+                    .as("step %d", step - 1)
+                    .isEqualTo(1);
+        }
+    }
+
     @Test
     void whatCannotBeMeantIsRefused() {
         assertRefused(() -> Schedule.fixed(1).warmUpFrom(1.5, 2), "part is 1.5, expected a number from 0 to 1");

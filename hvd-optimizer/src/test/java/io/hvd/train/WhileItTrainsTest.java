@@ -86,6 +86,28 @@ class WhileItTrainsTest {
     }
 
     @Test
+    void theLineOfAnEpochBeginsAnewWhereRanksThatJoinHaveMadeItsLastBatches() {
+        ByteArrayOutputStream screen = new ByteArrayOutputStream();
+        Hvd.spawn(2, hvd -> {
+            PrintStream terminal = new PrintStream(screen, true, StandardCharsets.UTF_8);
+            AtomicLong seconds = new AtomicLong();
+            Logging logging =
+                    new Logging(terminal::println, terminal, () -> 1_000_000_000L * seconds.getAndIncrement());
+            List<Integer> mine = hvd.rank() == 0 ? FOUR.subList(0, 2) : FOUR;
+            return TrainingLoop.of(hvd, optimizer())
+                    .with(logging.everySteps(1))
+                    .join(JoinDivisor.ACTIVE)
+                    .run(
+                            1,
+                            mine,
+                            mine.size(),
+                            (batch, training) -> training.optimizer().step());
+        });
+        assertThat(screen.toString(StandardCharsets.UTF_8).lines().filter(line -> line.startsWith("epoch 1/1: ")))
+                .hasSize(1);
+    }
+
+    @Test
     void aTerminalIsNotWrittenToMoreThanFiveTimesASecond() {
         ByteArrayOutputStream screen = new ByteArrayOutputStream();
         Hvd.spawn(1, hvd -> {
@@ -170,6 +192,23 @@ class WhileItTrainsTest {
             TrainingLoop loop = TrainingLoop.of(hvd, optimizer()).maxSteps(6).join(JoinDivisor.ACTIVE);
             assertThatThrownBy(() -> run(hvd, loop)).hasMessageContainingAll("join(ACTIVE)", "maxSteps(6)");
             return null;
+        });
+    }
+
+    /** Two batches make a step; a limit of five would leave the fifth one's gradient behind. */
+    @Test
+    void aLimitOfStepsLetsBackwardPassesHaveTheirStepFirst() {
+        List<Training> ends = Hvd.spawn(
+                2,
+                hvd -> TrainingLoop.of(hvd, optimizer()).maxSteps(5).run(2, FOUR, FOUR.size(), (batch, training) -> {
+                    if (batch % 2 == 0) {
+                        training.optimizer().step();
+                    }
+                }));
+        assertThat(ends).allSatisfy(end -> {
+            assertThat(end.outcome().kind()).isEqualTo(Training.Outcome.Kind.STEP_LIMIT);
+            assertThat(end.steps()).isEqualTo(6);
+            assertThat(end.isBetweenPasses()).isFalse();
         });
     }
 

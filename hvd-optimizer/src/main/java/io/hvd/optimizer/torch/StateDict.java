@@ -64,7 +64,7 @@ public final class StateDict {
             TreeMap<String, org.bytedeco.pytorch.Tensor> members = members(module);
             Difference difference = Difference.of(members, state);
             if (strict && !difference.isNone()) {
-                throw difference.refusal();
+                throw difference.refusal(state.size());
             }
             members.forEach((name, member) -> {
                 if (state.containsKey(name)) {
@@ -111,12 +111,14 @@ public final class StateDict {
             return missing.isEmpty() && unexpected.isEmpty();
         }
 
-        private HvdException refusal() {
+        /** @param names of the state; only a prefix of all of them can be taken away */
+        private HvdException refusal(int names) {
             List<String> wrapped = unexpected.stream()
                     .map(name -> name.substring(0, name.indexOf('.') + 1))
                     .distinct()
                     .toList();
-            boolean isWrapped = wrapped.size() == 1
+            boolean isWrapped = unexpected.size() == names
+                    && wrapped.size() == 1
                     && !wrapped.get(0).isEmpty()
                     && unexpected.stream()
                             .map(name -> name.substring(wrapped.get(0).length()))

@@ -105,9 +105,11 @@ public final class LogScalars implements Callback {
     private void write(Training training) {
         long step = before + training.steps();
         EpochMetrics now = training.metrics().copy();
-        now.since(written)
-                .reduce(training.ranks())
-                .forEach((name, result) -> log.scalars().addScalar(STEPS + name, result.mean(), step));
+        now.since(written).reduce(training.ranks()).forEach((name, result) -> {
+            if (result.samples() > 0) {
+                log.scalars().addScalar(STEPS + name, result.mean(), step);
+            }
+        });
         written = now;
         log.scalars().addScalar(STEPS + "learning rate", training.optimizer().learningRate(), step);
         double norm = lastNorm(training.optimizer());

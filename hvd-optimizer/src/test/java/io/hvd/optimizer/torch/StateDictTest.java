@@ -125,6 +125,17 @@ class StateDictTest {
                 .hasMessageContainingAll("1 of the 8 names", "\"step\" the first");
     }
 
+    /** Taking the prefix away would be refused, because the other names have none. */
+    @Test
+    void aPrefixOfTheNamesThatAreTooManyIsNoPrefixOfTheState() {
+        Net net = new Net();
+        TreeMap<String, Tensor> state = StateDict.of(net);
+        state.put("head.bias", Tensor.of(1f));
+        state.put("head.weight", Tensor.of(1f));
+
+        refused(net, state, "[head.bias, head.weight] are not the module's", "load(module, state, false)");
+    }
+
     private static void refused(Module net, Map<String, Tensor> state, String... words) {
         assertThatThrownBy(() -> StateDict.load(net, state))
                 .isInstanceOfSatisfying(

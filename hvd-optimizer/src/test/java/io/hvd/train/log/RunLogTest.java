@@ -106,6 +106,28 @@ class RunLogTest {
         assertThat(card().exit().why()).isEqualTo("finished");
     }
 
+    /** Rank 1 has nothing but a repetition in its second batch, and both have one in the third. */
+    @Test
+    void aBatchOfWhichNoSampleCountsIsNoMissingMetric() throws Exception {
+        Hvd.spawn(2, hvd -> {
+            try (RunLog log = RunLog.open(hvd, folder, MINE)) {
+                var optimizer = DistributedOptimizer.wrap(
+                                new Sgd(new ArrayParameters().add("w", new float[] {0}, new float[1]), 0.5))
+                        .build();
+                return log.during(() -> TrainingLoop.of(hvd, optimizer)
+                        .with(new LogScalars(log, 8).everySteps(1))
+                        .run(1, List.of(1, 2, 3), 3, (batch, training) -> {
+                            optimizer.step();
+                            int counted = batch + hvd.rank() < 3 ? 1 : 0;
+                            training.metrics().add("loss", batch * counted, counted);
+                            training.metrics().add("batches", 1, 1);
+                        }));
+            }
+        });
+        assertThat(curve("steps/loss")).containsExactly("1,1.0", "2,2.0");
+        assertThat(curve("steps/batches")).containsExactly("1,1.0", "2,1.0", "3,1.0");
+    }
+
     private List<String> curve(String tag) throws IOException {
         try (var lines = Files.lines(folder.resolve("scalars.csv"))) {
             return lines.filter(line -> line.contains("," + tag + ","))
