@@ -249,10 +249,10 @@ public final class Hvd {
      *
      * <p>The other processes do not wait for it; those that need the folder use it after {@link #init()}.
      *
-     * @return -1 if the launcher's variable holds no number
+     * @return -1 if the launcher's variable holds no number of a rank
      */
     public static int rankFromLauncher() {
-        return HvdConfig.launcherRank(System.getenv()).orElse(0);
+        return Math.max(-1, HvdConfig.launcherRank(System.getenv()).orElse(0));
     }
 
     /**

@@ -101,7 +101,7 @@ public interface Schedule {
     /**
      * Goes up and down once, with torch's names for the settings.
      *
-     * @param steps how many steps the training has, at least 2
+     * @param steps how many steps the training has, at least 2, and 4 with the default share of growth
      * @param pctStart the part of the steps in which the rate rises, between 0 and 1
      * @param divFactor the highest rate over the first one
      * @param finalDivFactor the first rate over the last one
