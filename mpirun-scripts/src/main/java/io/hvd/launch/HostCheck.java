@@ -32,10 +32,10 @@ import java.util.stream.Collectors;
  */
 final class HostCheck {
 
-    /** How often a host that refuses is asked: a service that knows the users may be late once. */
     /** How ssh begins to say that a name leads to no address. */
     private static final String UNKNOWN_NAME = "Could not resolve hostname";
 
+    /** How often a host that refuses is asked: a service that knows the users may be late once. */
     private static final int ATTEMPTS_AT_A_REFUSAL = 5;
 
     /** What ssh says where waiting is no use: the user is not let in, or the host is not the one it was. */

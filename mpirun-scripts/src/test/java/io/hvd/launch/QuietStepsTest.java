@@ -47,6 +47,17 @@ final class QuietStepsTest {
                 .isEqualTo("setup: sh has failed with exit code 7; all of its output is in " + folder.resolve("log"));
     }
 
+    /** The pipe ends with the last process that writes into it; the step kills the script. */
+    @Test
+    void noSignsOfLifeOutliveAScriptThatIsKilled() {
+        String script = ". " + TOOLS + "; quiet_log=" + folder.resolve("log")
+                + "; beat=0.05; say building; quietly sh -c 'kill -KILL \\$PPID'";
+        Job job = bash("bash -c \"" + script + "\" 2>&1 | cat || true; echo the pipe has ended");
+
+        assertThat(job.lines("setup: ")).hasSize(1);
+        assertThat(job.output()).endsWith("the pipe has ended\n");
+    }
+
     @Test
     void whereNoLogCanBeWrittenTheStepRunsAllTheSame() {
         Job job = bash("quiet_log=/proc/none/log; begin_quiet_log; quietly echo fine && echo went on");
