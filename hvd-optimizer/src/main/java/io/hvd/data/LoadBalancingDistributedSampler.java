@@ -43,6 +43,9 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
     private final long seed;
     private final boolean dropLast;
 
+    /** Of the complexities, for each saved state; null before the first one. */
+    private String checksum;
+
     private int epoch;
     private boolean begun;
     /** What runs with other numbers of ranks have seen of the epoch, and then what this one has. */
@@ -252,12 +255,15 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
     }
 
     private String checksum() {
-        CRC32 sum = new CRC32();
-        ByteBuffer bytes = ByteBuffer.allocate(Long.BYTES);
-        for (long complexity : complexities) {
-            sum.update(bytes.clear().putLong(complexity).flip());
+        if (checksum == null) {
+            CRC32 sum = new CRC32();
+            ByteBuffer bytes = ByteBuffer.allocate(Long.BYTES);
+            for (long complexity : complexities) {
+                sum.update(bytes.clear().putLong(complexity).flip());
+            }
+            checksum = Long.toHexString(sum.getValue());
         }
-        return Long.toHexString(sum.getValue());
+        return checksum;
     }
 
     @Override
