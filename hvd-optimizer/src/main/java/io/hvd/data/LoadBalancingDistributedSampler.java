@@ -43,7 +43,7 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
     private final long seed;
     private final boolean dropLast;
 
-    /** Of the complexities, for each saved state; null before the first one. */
+    /** It tells these complexities from others in a saved state; null before the first one. */
     private String checksum;
 
     private int epoch;

@@ -183,10 +183,10 @@ public final class TrainingLoop {
             epoch += training.leaves() ? 0 : 1;
         }
         training.end(epoch);
+        tell("after the last batch", training, Callback::trainingEnds);
         if (ranks.rank() == 0) {
             LOG.notice("the training has ended: {}", training.outcome());
         }
-        tell("after the last batch", training, Callback::trainingEnds);
     }
 
     private void failed(Training training, Throwable why) {

@@ -108,6 +108,21 @@ class WhileItTrainsTest {
     }
 
     @Test
+    void whyALoopHasEndedInAnEpochBeginsALineOfTheTerminal() throws Exception {
+        String said = StandardError.during(() -> Hvd.spawn(
+                1,
+                hvd -> run(
+                        hvd,
+                        TrainingLoop.of(hvd, optimizer())
+                                .with(new Logging(line -> {}, System.err, System::nanoTime).everySteps(1))
+                                .maxSteps(2))));
+        assertThat(said.lines().filter(line -> line.contains("the training has ended")))
+                .singleElement()
+                .asString()
+                .doesNotContain("epoch 1/2 [");
+    }
+
+    @Test
     void aTerminalIsNotWrittenToMoreThanFiveTimesASecond() {
         ByteArrayOutputStream screen = new ByteArrayOutputStream();
         Hvd.spawn(1, hvd -> {
