@@ -26,6 +26,8 @@ public final class EpochMetrics {
     }
 
     private final SortedMap<String, Sum> sums = new TreeMap<>();
+    /** Whether the epoch is not over, so that a rank may have yet to add a metric. */
+    private boolean part;
 
     /** Adds samples of this rank. */
     public void add(String name, double sumOfValues, long samples) {
@@ -40,11 +42,12 @@ public final class EpochMetrics {
     }
 
     /**
-     * What was added since a {@link #copy} of this epoch was made, with all the names of the epoch: a metric that has got no samples
-     * since then, as from a batch of repetitions, is not one that was forgotten.
+     * What was added since a {@link #copy} of this epoch was made, for curves within it: {@link #reduce} takes each metric from the ranks
+     * that have it, because the others may add it later.
      */
     public EpochMetrics since(EpochMetrics earlier) {
         EpochMetrics since = new EpochMetrics();
+        since.part = true;
         sums.forEach((name, now) -> {
             Sum before = earlier.sums.getOrDefault(name, new Sum(0, 0));
             since.add(name, now.sum - before.sum, now.samples - before.samples);
@@ -77,7 +80,8 @@ public final class EpochMetrics {
      * The means over the ranks of a process set, the same to the last bit on all of them; each of them must call it. What was added
      * stays.
      *
-     * @throws HvdException on all ranks, if one that has samples lacks a metric that another one has
+     * @throws HvdException on all ranks, if one that has samples lacks a metric that another one has, unless this is {@link #since} a part
+     *     of an epoch
      */
     public SortedMap<String, MeanMetric.Result> reduce(ProcessSet ranks) {
         List<SortedMap<String, Sum>> all =
@@ -86,7 +90,9 @@ public final class EpochMetrics {
                         .toList();
         SortedMap<String, Sum> total = new TreeMap<>();
         all.forEach(rank -> rank.forEach((name, sum) -> total.merge(name, sum, Sum::plus)));
-        requireComplete(ranks, all, total);
+        if (!part) {
+            requireComplete(ranks, all, total);
+        }
         SortedMap<String, MeanMetric.Result> results = new TreeMap<>();
         total.forEach((name, sum) -> results.put(name, new MeanMetric.Result(sum.sum / sum.samples, sum.samples)));
         return results;

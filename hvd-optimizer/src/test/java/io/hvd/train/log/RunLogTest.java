@@ -128,6 +128,29 @@ class RunLogTest {
         assertThat(curve("steps/batches")).containsExactly("1,1.0", "2,1.0", "3,1.0");
     }
 
+    /** Rank r has the metric "seldom" in step 1 + r; at the end of the epoch both have it. */
+    @Test
+    void aMetricThatIsNotYetOnAllRanksHasItsCurve() throws Exception {
+        Hvd.spawn(2, hvd -> {
+            try (RunLog log = RunLog.open(hvd, folder, MINE)) {
+                var optimizer = DistributedOptimizer.wrap(
+                                new Sgd(new ArrayParameters().add("w", new float[] {0}, new float[1]), 0.5))
+                        .build();
+                return log.during(() -> TrainingLoop.of(hvd, optimizer)
+                        .with(new LogScalars(log, 8).everySteps(1))
+                        .run(1, List.of(1, 2, 3), 3, (batch, training) -> {
+                            optimizer.step();
+                            training.metrics().add("loss", batch, 1);
+                            if (batch == 1 + hvd.rank()) {
+                                training.metrics().add("seldom", batch, 1);
+                            }
+                        }));
+            }
+        });
+        assertThat(curve("steps/seldom")).containsExactly("1,1.0", "2,2.0");
+        assertThat(curve("seldom")).containsExactly("3,1.5");
+    }
+
     private List<String> curve(String tag) throws IOException {
         try (var lines = Files.lines(folder.resolve("scalars.csv"))) {
             return lines.filter(line -> line.contains("," + tag + ","))
