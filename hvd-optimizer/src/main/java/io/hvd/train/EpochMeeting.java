@@ -105,6 +105,13 @@ record EpochMeeting(ProcessSet ranks, Optimizer optimizer, JoinDivisor divisor, 
         }
     }
 
+    /** After a step, and before the first one of an epoch. All ranks come to the limit together, and to the step of passes under way. */
+    void leaveAfter(long mostSteps, Training training) {
+        if (training.steps() >= mostSteps && !training.leaves() && !waitsForAStep(training)) {
+            training.leaveAfter(mostSteps);
+        }
+    }
+
     /** With several backward passes per step, the ranks make those that are left, though not more than any step has taken so far. */
     private boolean waitsForAStep(Training training) {
         int[] open = {training.isBetweenPasses() ? 1 : 0};

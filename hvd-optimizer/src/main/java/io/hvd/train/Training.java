@@ -182,13 +182,12 @@ public final class Training {
     }
 
     /**
-     * Leaves the epoch on all ranks after the same step, or behind the epoch's end if that was its last step. Backward passes that wait
-     * for their step get it first. What has ended the loop in this step already is the reason.
+     * Leaves the epoch on all ranks after the same step, or behind the epoch's end if that was its last step. What has ended the loop in
+     * this step already is the reason.
      */
     void leaveAfter(long mostSteps) {
         boolean endsEpoch = batch > 0 && batch == batches;
-        boolean waitsForAStep = !endsEpoch && isBetweenPasses();
-        if (steps < mostSteps || leaving || waitsForAStep || endsEpoch && epoch + 1 == epochs) {
+        if (endsEpoch && epoch + 1 == epochs) {
             return;
         }
         String why = "the limit of " + mostSteps + " steps is reached";
@@ -245,7 +244,7 @@ public final class Training {
     }
 
     /**
-     * How a loop has ended, the same on all ranks.
+     * How a loop has ended. All but the reason is the same on all ranks: one that has not called {@link #stop} knows which ranks have.
      *
      * @param steps batches that are done, over all epochs
      * @param epochs those that are done
@@ -279,7 +278,7 @@ public final class Training {
             }
         }
 
-        /** One line, such as {@code cancelled after step 12 by rank 1: the user has closed the window (2 epochs, 12 steps)}. */
+        /** One line, such as {@code cancelled after step 12 by rank 1: the window was closed (epochs: 2, steps: 12)}. */
         @Override
         public String toString() {
             String why = reason.isEmpty() || reason.startsWith(kind.words) ? reason : ": " + reason;

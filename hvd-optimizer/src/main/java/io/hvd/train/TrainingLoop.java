@@ -219,7 +219,7 @@ public final class TrainingLoop {
 
     private <B> void runEpoch(Training training, EpochMeeting meeting, int given, Iterable<B> data, Step<B> step) {
         tell("at the beginning", training, Callback::epochBegins);
-        training.leaveAfter(mostSteps); // a run that resumes at its limit makes no step
+        meeting.leaveAfter(mostSteps, training); // a run that resumes at its limit makes no step
         if (!training.leaves()) {
             meeting.cancelTogether(training);
         }
@@ -234,7 +234,7 @@ public final class TrainingLoop {
             }
             B batch = next(training, rest);
             meeting.vote().resume();
-            runBatch(training, batch, step);
+            runBatch(training, meeting, batch, step);
             meeting.cancelAfterStep(training);
         }
         if (!training.leaves() && rest.hasNext()) {
@@ -258,12 +258,12 @@ public final class TrainingLoop {
         }
     }
 
-    private <B> void runBatch(Training training, B batch, Step<B> step) {
+    private <B> void runBatch(Training training, EpochMeeting meeting, B batch, Step<B> step) {
         tell("before a batch", training, Callback::batchBegins);
         call("the step", "in batch " + training.batch(), training, () -> step.run(batch, training));
         training.endBatch();
         tell("after a batch", training, Callback::batchEnds);
-        training.leaveAfter(mostSteps);
+        meeting.leaveAfter(mostSteps, training);
     }
 
     private void endEpoch(Training training, EpochMeeting meeting) {

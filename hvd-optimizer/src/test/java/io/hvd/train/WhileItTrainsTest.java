@@ -227,6 +227,22 @@ class WhileItTrainsTest {
         });
     }
 
+    /** An epoch of three batches ends between the passes of a step. */
+    @Test
+    void aLimitOfStepsLetsPassesOfTwoEpochsHaveTheirStepFirst() {
+        List<Training> ends = Hvd.spawn(
+                2,
+                hvd -> TrainingLoop.of(hvd, optimizer()).maxSteps(3).run(2, List.of(1, 2, 3), 3, (batch, training) -> {
+                    if (training.steps() % 2 == 1) {
+                        training.optimizer().step();
+                    }
+                }));
+        assertThat(ends).allSatisfy(end -> {
+            assertThat(end.outcome().kind()).isEqualTo(Training.Outcome.Kind.STEP_LIMIT);
+            assertThat(end.steps()).isEqualTo(4);
+        });
+    }
+
     /** Each of 3 ranks gets 3 of the 7 samples. */
     @Test
     void aPaddingMaskInALoopCountsEverySampleOnceInEachEpoch() {
