@@ -18,7 +18,7 @@ final class ArrayWeights {
     ArrayWeights(Module model) {
         var named = model.named_parameters();
         for (long i = 0; i < named.size(); i++) {
-            Tensor tensor = named.get(i).value();
+            Tensor tensor = new Tensor(named.get(i).value()); // the dictionary's own ends with it
             float[] values = new float[Math.toIntExact(tensor.numel())];
             tensor.detach().cpu().contiguous().data_ptr_float().get(values);
             Weight weight = new Weight(tensor, values, new float[values.length]);

@@ -17,6 +17,8 @@ import java.util.Iterator;
 import java.util.List;
 import org.apache.commons.cli.DefaultParser;
 import org.apache.commons.cli.ParseException;
+import org.bytedeco.javacpp.Pointer;
+import org.bytedeco.pytorch.LinearImpl;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -146,5 +148,25 @@ class MnistCallbacksTest {
                 .endsWith(" data=drawn");
         assertThat(Checkpoint.read(file).metadata()).containsEntry("epochs", "5");
         assertThat(Checkpoint.read(file).tensors()).containsKeys("model.conv1.weight", "optimizer");
+    }
+
+    /** The dictionary of named_parameters() owns what it returns; with it gone, the copies must still be tensors. */
+    @Test
+    void weightsInArraysOutliveTheDictionaryThatNamedThem() {
+        var model = new LinearImpl(3, 2);
+        var weights = new ArrayWeights(model);
+        float[] bias = floats(model);
+        System.gc();
+        Pointer.deallocateReferences();
+
+        weights.toModel();
+
+        assertThat(floats(model)).isEqualTo(bias);
+    }
+
+    private static float[] floats(LinearImpl model) {
+        float[] values = new float[2];
+        model.bias().detach().data_ptr_float().get(values);
+        return values;
     }
 }
