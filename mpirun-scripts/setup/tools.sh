@@ -53,7 +53,7 @@ quietly() {
 show_signs_of_life() {
     local began=$SECONDS line
     while sleep "$beat" </dev/null >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do # $$ is the script, which a signal may have ended
-        line=$(tail -n 1 "$quiet_log" | tr -cd '[:print:]' | sed -E 's:(Download[a-z]+) .*/:\1 :')
+        line=$(tail -n 1 "$quiet_log" | tr -cd '[:print:]' | sed -E 's:(Download[a-z]+) [^(]*/([^/ ]+):\1 \2:')
         line="$said_by: ${said%% (*}, $((SECONDS - began)) s: $line"
         if [[ -t 2 ]]; then printf '\r\033[K%.79s' "$line"; else printf '%.120s\n' "$line"; fi >&2
     done

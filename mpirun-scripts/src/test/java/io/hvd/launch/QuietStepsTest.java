@@ -24,12 +24,13 @@ final class QuietStepsTest {
     void aLongStepShowsItsNameItsSecondsAndWhatItPrintedLast() {
         Path shown = folder.resolve("shown");
         Job job = bash(
-                "beat=0.05; say 'fetching (much)'; quietly sh -c 'echo \"Downloading from x: https://y/z/torch.jar\";"
+                "beat=0.05; say 'fetching (much)'; quietly sh -c 'echo \"Downloading from x: https://y/z/torch.jar (1.2 MB at 3 MB/s)\";"
                         + " until grep -q torch.jar " + shown + "; do :; done' 2>>" + shown + "; cat " + shown);
 
         assertThat(job.exitCode()).as(job.output()).isZero();
         assertThat(job.lines("setup: ").get(0)).matches("setup: \\[\\d+ s] fetching \\(much\\)");
-        assertThat(job.lines("setup: ").get(1)).matches("setup: fetching, \\d+ s: Downloading torch.jar");
+        assertThat(job.lines("setup: ").get(1))
+                .matches("setup: fetching, \\d+ s: Downloading torch.jar \\(1.2 MB at 3 MB/s\\)");
         assertThat(folder.resolve("log")).content().contains("https://y/z/torch.jar");
     }
 

@@ -98,6 +98,15 @@ final class HvdTopTest {
         assertThat(rows.get(2).waitedForBy()).containsExactly(0, 1);
     }
 
+    /** A page is up to a second old, so an age would be that of the page. */
+    @Test
+    void aCallThatNobodyWaitsForHasNoAge() {
+        List<RankActivity> doings =
+                doings(rank(0, 'R', 100, call("w", 200, -1), ""), rank(1, 'R', 100, call("w", 200, -1), ""));
+
+        assertThat(doings).extracting(RankActivity::text).containsOnly("in allreduce w");
+    }
+
     /** Its page is older than the calls of the others, and says that it was about to wait too. */
     @Test
     void aStoppedRankIsSaidToBeStoppedAndTheOthersWaitForIt() {

@@ -118,6 +118,7 @@ class DemosTest {
         int ranks = 3;
         String output = run(ranks, "uneven-data");
 
+        assertThat(output).as("the ranks have numbers of their own").doesNotContain("WARN");
         Map<String, String> result = result(output);
         assertThat(result)
                 .containsEntry("steps_join", "5,5,3")

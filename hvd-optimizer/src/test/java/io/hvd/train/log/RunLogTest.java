@@ -14,6 +14,7 @@ import io.hvd.optimizer.ArrayParameters;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.Sgd;
 import io.hvd.train.EarlyStop;
+import io.hvd.train.EpochMetrics;
 import io.hvd.train.Goal;
 import io.hvd.train.Training;
 import io.hvd.train.TrainingLoop;
@@ -79,6 +80,9 @@ class RunLogTest {
         assertThat(card.versions()).containsKeys("Java", "hvd", "back end");
         assertThat(card.parameters()).containsEntry("lr", "0.5").containsEntry("api-token", "***");
         assertThat(Files.readString(folder.resolve("scalars.csv"))).contains("share of exchange/rank 1", ",6,loss,3.0");
+        assertThat(Files.readAllLines(folder.resolve("scalars.csv")).stream().skip(1))
+                .as("seconds that a spreadsheet reads")
+                .allMatch(line -> line.matches("\\d{10}(\\.\\d+)?,.*"));
     }
 
     /** The gradient of rank r in step s is s and then 10 r more; both ranks have 1, 2 and 3 steps twice. */
@@ -109,20 +113,10 @@ class RunLogTest {
     /** Rank 1 has nothing but a repetition in its second batch, and both have one in the third. */
     @Test
     void aBatchOfWhichNoSampleCountsIsNoMissingMetric() throws Exception {
-        Hvd.spawn(2, hvd -> {
-            try (RunLog log = RunLog.open(hvd, folder, MINE)) {
-                var optimizer = DistributedOptimizer.wrap(
-                                new Sgd(new ArrayParameters().add("w", new float[] {0}, new float[1]), 0.5))
-                        .build();
-                return log.during(() -> TrainingLoop.of(hvd, optimizer)
-                        .with(new LogScalars(log, 8).everySteps(1))
-                        .run(1, List.of(1, 2, 3), 3, (batch, training) -> {
-                            optimizer.step();
-                            int counted = batch + hvd.rank() < 3 ? 1 : 0;
-                            training.metrics().add("loss", batch * counted, counted);
-                            training.metrics().add("batches", 1, 1);
-                        }));
-            }
+        threeSteps((hvd, batch, metrics) -> {
+            int counted = batch + hvd.rank() < 3 ? 1 : 0;
+            metrics.add("loss", batch * counted, counted);
+            metrics.add("batches", 1, 1);
         });
         assertThat(curve("steps/loss")).containsExactly("1,1.0", "2,2.0");
         assertThat(curve("steps/batches")).containsExactly("1,1.0", "2,1.0", "3,1.0");
@@ -131,6 +125,33 @@ class RunLogTest {
     /** Rank r has the metric "seldom" in step 1 + r; at the end of the epoch both have it. */
     @Test
     void aMetricThatIsNotYetOnAllRanksHasItsCurve() throws Exception {
+        threeSteps((hvd, batch, metrics) -> {
+            metrics.add("loss", batch, 1);
+            if (batch == 1 + hvd.rank()) {
+                metrics.add("seldom", batch, 1);
+            }
+        });
+        assertThat(curve("steps/seldom")).containsExactly("1,1.0", "2,2.0");
+        assertThat(curve("seldom")).containsExactly("3,1.5");
+    }
+
+    @Test
+    void whatTheLauncherTellsItsRanksIsNoSettingOfTheRun() {
+        Map<String, String> environment =
+                Map.of("HVD_FAILURE_DIR", "/tmp/x", "HVD_DECLARED_JOB", "2 1 -np 2", "HOROVOD_CYCLE_TIME", "5");
+
+        List<RunCard.SettingRow> rows =
+                Hvd.spawn(1, hvd -> RunFacts.settings(hvd, environment)).get(0);
+
+        assertThat(rows).extracting(RunCard.SettingRow::name).containsExactly("HOROVOD_CYCLE_TIME");
+    }
+
+    private interface Metering {
+        void add(HvdContext hvd, int batch, EpochMetrics metrics);
+    }
+
+    /** Two ranks, with curves by step. */
+    private void threeSteps(Metering metering) {
         Hvd.spawn(2, hvd -> {
             try (RunLog log = RunLog.open(hvd, folder, MINE)) {
                 var optimizer = DistributedOptimizer.wrap(
@@ -140,15 +161,10 @@ class RunLogTest {
                         .with(new LogScalars(log, 8).everySteps(1))
                         .run(1, List.of(1, 2, 3), 3, (batch, training) -> {
                             optimizer.step();
-                            training.metrics().add("loss", batch, 1);
-                            if (batch == 1 + hvd.rank()) {
-                                training.metrics().add("seldom", batch, 1);
-                            }
+                            metering.add(hvd, batch, training.metrics());
                         }));
             }
         });
-        assertThat(curve("steps/seldom")).containsExactly("1,1.0", "2,2.0");
-        assertThat(curve("seldom")).containsExactly("3,1.5");
     }
 
     private List<String> curve(String tag) throws IOException {
