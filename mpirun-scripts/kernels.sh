@@ -23,7 +23,7 @@ trap 'rm -rf "$work"' EXIT
 
 main() {
     # Multiplying and adding in one step, or flushing subnormals, would give other bits than the CPU does.
-    [[ ${2:-segments} != segments ]] || translate "$core/cuda" segments "${1:-$core/resources/io/hvd/backend/cuda}" "numbers.cuh segments.cu" \
+    [[ ${2:-segments} != segments ]] || translate "$core/cuda" segments "${1:-$core/resources/io/hvd/cuda}" "numbers.cuh segments.cu" \
         -ftz=false -fmad=false
     [[ ${2:-mlp} != mlp ]] || translate "$examples/cuda" mlp "${1:-$examples/resources/io/hvd/examples/cuda}" "mlp.cu"
 }

@@ -1,4 +1,4 @@
-// What io.hvd.tensor.HalfFloat and io.hvd.tensor.Converter do to single elements, on bit patterns and with the same
+// What io.hvd.tensor.HalfFloat and io.hvd.kernel.Converter do to single elements, on bit patterns and with the same
 // results. The GPU's compiler and the host's both take this file: what a test finds on the host holds for the GPU, as
 // long as both multiply and convert as IEEE 754 says (no flushing of subnormals, no fused multiply-add).
 //

@@ -1,4 +1,4 @@
-// Many runs of elements copied, scaled and converted in one launch: what io.hvd.tensor.Converter does on the CPU, for
+// Many runs of elements copied, scaled and converted in one launch: what io.hvd.kernel.Converter does on the CPU, for
 // all tensors of a fused batch at once. mpirun-scripts/kernels.sh compiles this file to the PTX that the jar carries.
 //
 //   table          segment 0      segment 1   segment 2            one row each
@@ -16,7 +16,7 @@
 
 static const int THREADS = 256;
 
-/** As io.hvd.backend.cuda.SegmentTable writes it. */
+/** As io.hvd.cuda.SegmentTable writes it. */
 struct Segment {
     uint64_t from;
     uint64_t to;

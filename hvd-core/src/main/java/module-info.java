@@ -19,23 +19,23 @@ module io.hvd.core {
     uses io.hvd.spi.StartupHook;
 
     provides io.hvd.spi.GpuDriver with
-            io.hvd.backend.nccl.CudaGpuDriver;
+            io.hvd.transport.nccl.CudaGpuDriver;
 
     exports io.hvd;
     exports io.hvd.error;
     exports io.hvd.junit;
     exports io.hvd.tensor;
     exports io.hvd.tensor.cuda;
-    exports io.hvd.backend.cuda to
+    exports io.hvd.cuda to
             io.hvd.examples,
             io.hvd.optimizer;
-    exports io.hvd.backend.mpi to
+    exports io.hvd.transport.mpi to
             io.hvd.benchmarks,
             io.hvd.launch;
-    exports io.hvd.backend.nccl to
+    exports io.hvd.transport.nccl to
             io.hvd.examples,
             io.hvd.launch;
-    exports io.hvd.backend.shm to
+    exports io.hvd.host.shm to
             io.hvd.benchmarks,
             io.hvd.launch;
     exports io.hvd.buffer to
@@ -49,6 +49,10 @@ module io.hvd.core {
             io.hvd.benchmarks,
             io.hvd.examples,
             io.hvd.launch,
+            io.hvd.optimizer;
+    exports io.hvd.kernel to
+            io.hvd.benchmarks,
+            io.hvd.examples,
             io.hvd.optimizer;
     exports io.hvd.log to
             io.hvd.optimizer;

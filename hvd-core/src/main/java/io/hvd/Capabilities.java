@@ -1,8 +1,8 @@
 package io.hvd;
 
-import io.hvd.backend.mpi.MpiProvider;
-import io.hvd.backend.nccl.NcclProvider;
 import io.hvd.config.HvdConfig;
+import io.hvd.transport.mpi.MpiProvider;
+import io.hvd.transport.nccl.NcclProvider;
 
 /**
  * What hvd can use here, under the names that Horovod gives it; looked for at run time, because nothing

@@ -22,6 +22,7 @@ import org.junit.jupiter.api.Test;
 class FloorsTest {
     private static final String TENSOR = "io.hvd.tensor";
     private static final String ERROR = "io.hvd.error";
+    private static final String KERNEL = "io.hvd.kernel";
     private static final String NET = "io.hvd.net";
     private static final String CONFIG = "io.hvd.config";
     private static final String FILE = "io.hvd.file";
@@ -31,12 +32,16 @@ class FloorsTest {
     private static final String MONITOR = "io.hvd.monitor";
     private static final String TIMELINE = "io.hvd.timeline";
     private static final String ENGINE = "io.hvd.engine";
-    private static final String MEMORY = "io.hvd.backend.memory";
-    private static final String LOCAL = "io.hvd.backend.local";
-    private static final String HYBRID = "io.hvd.backend.hybrid";
-    private static final String MPI = "io.hvd.backend.mpi";
-    private static final String CUDA = "io.hvd.backend.cuda";
-    private static final String NCCL = "io.hvd.backend.nccl";
+    private static final String COLLECTIVE = "io.hvd.collective";
+    private static final String CONTROL = "io.hvd.control";
+    private static final String MEMORY = "io.hvd.host.memory";
+    private static final String SHM = "io.hvd.host.shm";
+    private static final String LOCAL = "io.hvd.host.local";
+    private static final String HYBRID = "io.hvd.host.hybrid";
+    private static final String MPI = "io.hvd.transport.mpi";
+    private static final String OPEN_MPI = "io.hvd.transport.mpi.openmpi";
+    private static final String CUDA = "io.hvd.cuda";
+    private static final String NCCL = "io.hvd.transport.nccl";
     private static final String JOB = "io.hvd.job";
     private static final String FACADE = "io.hvd";
     /** hvd's log alone knows SLF4J. */
@@ -52,6 +57,8 @@ class FloorsTest {
             // the record of memory outside the heap, for everybody who makes some
             floor(BUFFER, ERROR),
             floor(TENSOR, BUFFER, ERROR),
+            // conversions and sums, for everybody who moves elements
+            floor(KERNEL, TENSOR, BUFFER, ERROR),
             // control messages, and the connections on which they travel
             floor(NET, ERROR),
             // tensors over memory of CUDA's, for programs that bring it
@@ -60,7 +67,7 @@ class FloorsTest {
             // files that are there as a whole or not at all, JSON for them, and texts that people write
             floor(FILE, LOG),
             // floor 1
-            floor(SPI, TENSOR, ERROR, CONFIG),
+            floor(SPI, KERNEL, TENSOR, ERROR, CONFIG),
             // what has happened on this rank: written by the engine, read by those who explain it
             floor(TRACE, JFR),
             // floor 2: the engine knows no back end, a back end neither the engine nor another back end
@@ -79,18 +86,23 @@ class FloorsTest {
                     "javax.management.openmbean"),
             // collectives in memory that ranks share, and what the packages above bring: the memory, and how they see
             // each other
-            floor(MEMORY, SPI, BUFFER, TENSOR, ERROR, CONFIG),
-            floor(LOCAL, MEMORY, BUFFER, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
+            // algorithms over bytes, for every transport; and control messages over sockets
+            floor(COLLECTIVE, SPI, KERNEL, BUFFER, TENSOR, ERROR, CONFIG),
+            floor(CONTROL, NET, SPI, ERROR, CONFIG, LOG),
+            floor(MEMORY, KERNEL, SPI, BUFFER, TENSOR, ERROR, CONFIG),
+            floor(LOCAL, KERNEL, MEMORY, BUFFER, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
             // threads inside a process, over a back end between processes that it knows by the SPI alone
-            floor(HYBRID, LOCAL, BUFFER, MEMORY, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
-            floor("io.hvd.backend.shm.*", MEMORY, BUFFER, SPI, TENSOR, ERROR, CONFIG, FILE, LOG),
-            floor(MPI, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
-            floor(MPI + ".bindings", MPI, BUFFER, NET, SPI, TENSOR, ERROR, CONFIG, LOG, "mpi.*"),
+            floor(HYBRID, KERNEL, COLLECTIVE, LOCAL, BUFFER, MEMORY, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
+            floor("io.hvd.host.shm.*", MEMORY, BUFFER, SPI, TENSOR, ERROR, CONFIG, FILE, LOG),
+            floor(OPEN_MPI, SPI, ERROR, CONFIG, LOG),
+            floor(MPI, COLLECTIVE, KERNEL, BUFFER, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
+            floor(MPI + ".bindings", MPI, COLLECTIVE, CONTROL, KERNEL, BUFFER, NET, SPI, TENSOR, ERROR, CONFIG, LOG, "mpi.*"),
             // kernels and copies on the GPU, for the back ends that have tensors there
-            floor(CUDA, TENSOR, BUFFER, ERROR, FILE, "jcuda.*", "org.bytedeco.javacpp.*"),
+            floor(CUDA, KERNEL, TENSOR, BUFFER, ERROR, FILE, "jcuda.*", "org.bytedeco.javacpp.*"),
             // NCCL takes its control plane from another back end, through the SPI
             floor(
                     NCCL + ".*",
+                    KERNEL,
                     BUFFER,
                     CUDA,
                     NET,
@@ -116,7 +128,7 @@ class FloorsTest {
                     HYBRID,
                     MPI,
                     NCCL,
-                    "io.hvd.backend.shm",
+                    "io.hvd.host.shm",
                     NET,
                     SPI,
                     TENSOR,
@@ -151,7 +163,7 @@ class FloorsTest {
                     FACADE,
                     MPI,
                     NCCL,
-                    "io.hvd.backend.shm",
+                    "io.hvd.host.shm",
                     NET,
                     SPI,
                     TENSOR,
@@ -304,7 +316,7 @@ class FloorsTest {
                     "io.hvd.optimizer.torch",
                     FACADE,
                     MPI,
-                    "io.hvd.backend.shm",
+                    "io.hvd.host.shm",
                     NET,
                     SPI,
                     TENSOR,
@@ -464,10 +476,10 @@ class FloorsTest {
                         "Engine.java",
                         List.of(
                                 "package io.hvd.engine;",
-                                "import io.hvd.backend.local.LocalProvider;",
+                                "import io.hvd.host.local.LocalProvider;",
                                 "import io.hvd.spi.Backend;",
                                 "import java.util.List;")))
-                .containsExactly("Engine.java:2: io.hvd.engine must not use io.hvd.backend.local");
+                .containsExactly("Engine.java:2: io.hvd.engine must not use io.hvd.host.local");
     }
 
     @Test
@@ -486,15 +498,15 @@ class FloorsTest {
     void staticAndWildcardImportsCountToo() {
         assertThat(violations("A.java", List.of("package io.hvd.data;", "import static io.hvd.Hvd.rank;")))
                 .containsExactly("A.java:2: io.hvd.data must not use io.hvd");
-        assertThat(violations("A.java", List.of("package io.hvd.backend.mpi;", "import mpi.*;")))
-                .containsExactly("A.java:2: io.hvd.backend.mpi must not use mpi");
+        assertThat(violations("A.java", List.of("package io.hvd.transport.mpi;", "import mpi.*;")))
+                .containsExactly("A.java:2: io.hvd.transport.mpi must not use mpi");
     }
 
     @Test
     void librariesStayInTheirPackages() {
-        assertThat(violations("A.java", List.of("package io.hvd.backend.mpi.bindings;", "import mpi.MPI;")))
+        assertThat(violations("A.java", List.of("package io.hvd.transport.mpi.bindings;", "import mpi.MPI;")))
                 .isEmpty();
-        for (String other : List.of("io.hvd", "io.hvd.engine", "io.hvd.backend.nccl", "io.hvd.optimizer.torch")) {
+        for (String other : List.of("io.hvd", "io.hvd.engine", "io.hvd.transport.nccl", "io.hvd.optimizer.torch")) {
             assertThat(violations("A.java", List.of("package " + other + ";", "import mpi.MPI;")))
                     .hasSize(1);
         }
@@ -502,7 +514,7 @@ class FloorsTest {
             assertThat(violations("A.java", List.of("package " + other + ";", "import org.bytedeco.pytorch.Tensor;")))
                     .hasSize(1);
         }
-        for (String other : List.of("io.hvd", "io.hvd.optimizer.torch", "io.hvd.backend.mpi")) {
+        for (String other : List.of("io.hvd", "io.hvd.optimizer.torch", "io.hvd.transport.mpi")) {
             assertThat(violations(
                             "A.java",
                             List.of(

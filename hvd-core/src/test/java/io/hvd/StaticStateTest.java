@@ -20,20 +20,20 @@ class StaticStateTest {
             "io.hvd.Hvd.process", "the context of the rank that this process is",
             "io.hvd.buffer.BufferLedger.PROCESS",
                     "memory outside the heap belongs to the process, also where Tensor makes it",
-            "io.hvd.backend.mpi.MpiProvider.PROCESS", "MPI starts and ends once in a process",
-            "io.hvd.backend.nccl.CudaPresence.process", "a library that has failed to load fails again",
-            "io.hvd.backend.nccl.NcclPresence.presence", "a library that has failed to load fails again",
-            "io.hvd.backend.nccl.RankGpu.CLEANER", "one thread gives back the memory of all tensors",
-            "io.hvd.tensor.HalfRuns.BITS", "each thread's memory for a conversion, worth nothing after it",
-            "io.hvd.tensor.HalfRuns.kernels", "which library converts depends on what the process has loaded");
+            "io.hvd.transport.mpi.MpiProvider.PROCESS", "MPI starts and ends once in a process",
+            "io.hvd.transport.nccl.CudaPresence.process", "a library that has failed to load fails again",
+            "io.hvd.transport.nccl.NcclPresence.presence", "a library that has failed to load fails again",
+            "io.hvd.transport.nccl.RankGpu.CLEANER", "one thread gives back the memory of all tensors",
+            "io.hvd.kernel.HalfRuns.BITS", "each thread's memory for a conversion, worth nothing after it",
+            "io.hvd.kernel.HalfRuns.kernels", "which library converts depends on what the process has loaded");
 
     /** Arrays that nobody writes into after they were made. */
     private static final Map<String, String> CONSTANT_ARRAYS = Map.ofEntries(
-            Map.entry("io.hvd.backend.cuda.DriverLibrary.FIRST_FUNCTION", "a name, as C has it"),
-            Map.entry("io.hvd.backend.mpi.bindings.OperatorCheck.COUNTS", "sizes to try"),
-            Map.entry("io.hvd.backend.mpi.bindings.OperatorCheck.EXTREME_FLOATS", "values to try"),
+            Map.entry("io.hvd.cuda.DriverLibrary.FIRST_FUNCTION", "a name, as C has it"),
+            Map.entry("io.hvd.transport.mpi.OperatorCheck.COUNTS", "sizes to try"),
+            Map.entry("io.hvd.transport.mpi.OperatorCheck.EXTREME_FLOATS", "values to try"),
             Map.entry("io.hvd.engine.StepStudy.LOOKS", "steps after which it looks"),
-            Map.entry("io.hvd.tensor.HalfRuns$Table.FLOATS", "the float of each float16"),
+            Map.entry("io.hvd.kernel.HalfRuns$Table.FLOATS", "the float of each float16"),
             Map.entry("io.hvd.timeline.TimelineFile.END", "the last bytes of a file"));
 
     /** A class with a variable and with constants, to see that the test tells them apart. */

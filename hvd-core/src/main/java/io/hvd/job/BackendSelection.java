@@ -1,14 +1,14 @@
 package io.hvd.job;
 
-import io.hvd.backend.local.LocalProvider;
-import io.hvd.backend.mpi.MpiProvider;
-import io.hvd.backend.nccl.NcclProvider;
-import io.hvd.backend.shm.SharedProvider;
 import io.hvd.config.HvdConfig;
 import io.hvd.config.HvdConfig.BackendChoice;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.host.local.LocalProvider;
+import io.hvd.host.shm.SharedProvider;
 import io.hvd.spi.BackendProvider;
+import io.hvd.transport.mpi.MpiProvider;
+import io.hvd.transport.nccl.NcclProvider;
 import java.util.List;
 
 /** Chooses the back end of this process by the settings and by the launcher that started it. */

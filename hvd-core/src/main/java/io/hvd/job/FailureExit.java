@@ -1,5 +1,6 @@
 package io.hvd.job;
 
+import io.hvd.transport.mpi.openmpi.LauncherLimit;
 import java.util.List;
 import java.util.Optional;
 

@@ -1,14 +1,14 @@
 package io.hvd.job;
 
-import io.hvd.backend.hybrid.HybridProvider;
-import io.hvd.backend.mpi.MpiProvider;
 import io.hvd.config.HvdConfig;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.host.hybrid.HybridProvider;
 import io.hvd.monitor.HangReport;
 import io.hvd.monitor.Peers;
 import io.hvd.spi.BackendProvider;
 import io.hvd.spi.Topology;
+import io.hvd.transport.mpi.MpiProvider;
 import java.util.ArrayList;
 import java.util.List;
 

@@ -1,9 +1,9 @@
 package io.hvd.job;
 
-import io.hvd.backend.local.LocalProvider;
 import io.hvd.config.HvdConfig;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.host.local.LocalProvider;
 import io.hvd.monitor.HangReport;
 import io.hvd.monitor.Peers;
 import io.hvd.spi.BackendProvider;

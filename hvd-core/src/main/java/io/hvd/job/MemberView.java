@@ -1,6 +1,8 @@
 package io.hvd.job;
 
-import io.hvd.backend.mpi.MpiProvider;
+import io.hvd.transport.mpi.MpiProvider;
+import io.hvd.transport.mpi.openmpi.LauncherLimit;
+import io.hvd.transport.mpi.openmpi.MpiLauncher;
 import java.util.List;
 import java.util.Optional;
 

@@ -17,6 +17,7 @@ import io.hvd.timeline.Timeline;
 import io.hvd.trace.Call;
 import io.hvd.trace.CallSite;
 import io.hvd.trace.FlightRecorder;
+import io.hvd.transport.mpi.openmpi.MpiFinalization;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;

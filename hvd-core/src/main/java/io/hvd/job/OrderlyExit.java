@@ -1,7 +1,8 @@
 package io.hvd.job;
 
-import io.hvd.backend.mpi.MpiProvider;
 import io.hvd.spi.Topology;
+import io.hvd.transport.mpi.MpiProvider;
+import io.hvd.transport.mpi.openmpi.LauncherLimit;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;

@@ -1,6 +1,6 @@
 package io.hvd.spi;
 
-import io.hvd.tensor.ReduceKernel;
+import io.hvd.kernel.ReduceKernel;
 import java.util.List;
 import java.util.function.BooleanSupplier;
 

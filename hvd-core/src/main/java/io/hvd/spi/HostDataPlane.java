@@ -1,6 +1,6 @@
 package io.hvd.spi;
 
-import io.hvd.tensor.Converter;
+import io.hvd.kernel.Converter;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.Shape;

@@ -1,8 +1,8 @@
 package io.hvd.spi;
 
+import io.hvd.kernel.Scale;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
-import io.hvd.tensor.Scale;
 
 /**
  * What an allreduce does to the elements: it multiplies them by {@code prescale}, converts them to {@code wire},

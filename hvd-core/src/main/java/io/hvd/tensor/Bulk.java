@@ -12,11 +12,11 @@ import java.nio.ShortBuffer;
  * Moves runs of elements between a direct buffer and a Java array, as fast as memory allows. The buffer is seen through a
  * {@link #view} of its elements, which is worth keeping.
  */
-final class Bulk {
+public final class Bulk {
     private Bulk() {}
 
     /** All bytes of a buffer as elements of a type, in the buffer's own byte order; whatever its position and limit are. */
-    static Buffer view(ByteBuffer buffer, DType type) {
+    public static Buffer view(ByteBuffer buffer, DType type) {
         // A duplicate does not inherit the byte order.
         ByteBuffer all = buffer.duplicate().clear().order(buffer.order());
         return switch (type) {
@@ -30,7 +30,7 @@ final class Bulk {
     }
 
     /** @param index the place of the first element in the view */
-    static void get(Buffer view, DType type, int index, Object array, int offset, int count) {
+    public static void get(Buffer view, DType type, int index, Object array, int offset, int count) {
         switch (type) {
             case FLOAT32 -> ((FloatBuffer) view).get(index, (float[]) array, offset, count);
             case FLOAT64 -> ((DoubleBuffer) view).get(index, (double[]) array, offset, count);
@@ -42,7 +42,7 @@ final class Bulk {
     }
 
     /** @param index the place of the first element in the view */
-    static void put(Buffer view, DType type, int index, Object array, int offset, int count) {
+    public static void put(Buffer view, DType type, int index, Object array, int offset, int count) {
         switch (type) {
             case FLOAT32 -> ((FloatBuffer) view).put(index, (float[]) array, offset, count);
             case FLOAT64 -> ((DoubleBuffer) view).put(index, (double[]) array, offset, count);
@@ -58,7 +58,7 @@ final class Bulk {
      *
      * @throws IllegalArgumentException if none begins there
      */
-    static int index(DType type, int byteIndex) {
+    public static int index(DType type, int byteIndex) {
         if (byteIndex % type.bytes() != 0) {
             throw new IllegalArgumentException("no " + type + " element begins at byte " + byteIndex);
         }

@@ -36,7 +36,7 @@ public record HeapMemory(Object array, int offset, int length) implements HostMe
     }
 
     /** Index in {@link #array} of element {@code from}, with the range checked. */
-    int at(long from, int count) {
+    public int at(long from, int count) {
         return offset + (int) Objects.checkFromIndexSize(from, (long) count, (long) length);
     }
 

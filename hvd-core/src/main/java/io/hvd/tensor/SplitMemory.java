@@ -70,7 +70,7 @@ public final class SplitMemory implements HostMemory {
     }
 
     /** Cuts a range of elements at the borders of the parts. */
-    void forEachRun(DType type, long from, int count, Run body) {
+    public void forEachRun(DType type, long from, int count, Run body) {
         long at = Math.multiplyExact(from, (long) type.bytes());
         Objects.checkFromIndexSize(at, (long) count * type.bytes(), bytes());
         int done = 0;
@@ -88,7 +88,7 @@ public final class SplitMemory implements HostMemory {
      * Receives elements that lie in one part: the first of them begins at byte {@code at} of the part, and is the
      * {@code done}-th of all.
      */
-    interface Run {
+    public interface Run {
         void visit(ByteBuffer part, int at, int done, int run);
     }
 }

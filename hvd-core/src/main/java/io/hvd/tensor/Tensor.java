@@ -15,6 +15,8 @@ public final class Tensor {
     /** Length of an array that every JVM can allocate; the language would allow a few elements more. */
     private static final int LONGEST_ARRAY = Integer.MAX_VALUE - 8;
 
+    private static final int COPIED_AT_ONCE = 2048;
+
     private final DType dtype;
     private final Shape shape;
     private final Memory memory;
@@ -252,10 +254,6 @@ public final class Tensor {
             return floats;
         }
         Object raw = toArray();
-        if (dtype.isHalf()) {
-            HalfRuns.fromHalf(dtype, (short[]) raw, floats, floats.length);
-            return floats;
-        }
         for (int i = 0; i < floats.length; i++) {
             floats[i] = asFloat(raw, i);
         }
@@ -266,6 +264,8 @@ public final class Tensor {
         return switch (dtype) {
             case UINT8 -> ((byte[]) raw)[i] & 0xff;
             case UINT16 -> ((short[]) raw)[i] & 0xffff;
+            case FLOAT16 -> HalfFloat.fromFloat16(((short[]) raw)[i]);
+            case BFLOAT16 -> HalfFloat.fromBfloat16(((short[]) raw)[i]);
             default -> ((Number) Array.get(raw, i)).floatValue();
         };
     }
@@ -307,7 +307,13 @@ public final class Tensor {
         if (source.dtype != dtype || source.elements() != elements()) {
             throw new IllegalArgumentException("cannot copy " + source + " into " + this);
         }
-        new Converter().copy(source, 0, this, 0, elements());
+        int most = (int) Math.min(COPIED_AT_ONCE, elements());
+        Object block = Array.newInstance(dtype.arrayType().getComponentType(), most);
+        for (long done = 0; done < elements(); done += most) {
+            int run = (int) Math.min(most, elements() - done);
+            source.hostMemory().read(dtype, done, block, run);
+            hostMemory().write(dtype, done, block, run);
+        }
     }
 
     @Override

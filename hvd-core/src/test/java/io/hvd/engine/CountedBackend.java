@@ -1,12 +1,12 @@
 package io.hvd.engine;
 
+import io.hvd.kernel.ReduceKernel;
 import io.hvd.spi.Backend;
 import io.hvd.spi.ControlChannel;
 import io.hvd.spi.DataPlane;
 import io.hvd.spi.Progress;
 import io.hvd.spi.Topology;
 import io.hvd.spi.Transfers;
-import io.hvd.tensor.ReduceKernel;
 import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;

@@ -2,9 +2,9 @@ package io.hvd.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.hvd.backend.local.LocalProvider;
 import io.hvd.config.HvdConfig;
 import io.hvd.error.ShutdownException;
+import io.hvd.host.local.LocalProvider;
 import io.hvd.spi.Backend;
 import io.hvd.spi.DataPlane;
 import io.hvd.tensor.Tensor;

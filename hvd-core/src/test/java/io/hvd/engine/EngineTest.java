@@ -3,10 +3,10 @@ package io.hvd.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.hvd.backend.local.LocalProvider;
 import io.hvd.config.HvdConfig;
 import io.hvd.error.RankMismatchException;
 import io.hvd.error.ShutdownException;
+import io.hvd.host.local.LocalProvider;
 import io.hvd.spi.Backend;
 import io.hvd.spi.OpKind;
 import io.hvd.spi.Reduction;

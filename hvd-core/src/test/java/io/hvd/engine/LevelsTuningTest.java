@@ -2,12 +2,12 @@ package io.hvd.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.hvd.backend.local.LocalProvider;
-import io.hvd.backend.shm.SharedProvider;
 import io.hvd.config.AutotuneSettings;
 import io.hvd.config.EngineSettings;
 import io.hvd.config.HvdConfig;
 import io.hvd.config.Setting;
+import io.hvd.host.local.LocalProvider;
+import io.hvd.host.shm.SharedProvider;
 import io.hvd.spi.Backend;
 import io.hvd.spi.OpKind;
 import io.hvd.spi.Reduction;

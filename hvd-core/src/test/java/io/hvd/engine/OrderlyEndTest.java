@@ -2,8 +2,8 @@ package io.hvd.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.hvd.backend.local.LocalProvider;
 import io.hvd.config.HvdConfig;
+import io.hvd.host.local.LocalProvider;
 import io.hvd.spi.Backend;
 import io.hvd.trace.FlightRecorder;
 import java.util.ArrayList;

@@ -2,6 +2,10 @@ package io.hvd.tensor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.kernel.Converter;
+import io.hvd.kernel.FlatView;
+import io.hvd.kernel.Reducer;
+import io.hvd.kernel.Scale;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;

@@ -8,14 +8,14 @@ import java.util.List;
 import java.util.function.IntToDoubleFunction;
 
 /** Arrays, tensors and stages for the tests of this package. */
-final class Samples {
+public final class Samples {
     /** Around the borders of the blocks of 2,048 elements that the kernels work in. */
-    static final int[] SIZES = {0, 1, 7, 2047, 2048, 2049, 5001};
+    public static final int[] SIZES = {0, 1, 7, 2047, 2048, 2049, 5001};
 
     private Samples() {}
 
     /** Where a tensor's elements lie; the offsets are odd, so that a forgotten one shows. */
-    enum Place {
+    public enum Place {
         HEAP,
         PART_OF_AN_ARRAY,
         DIRECT,
@@ -23,7 +23,7 @@ final class Samples {
         SPLIT
     }
 
-    static Object array(DType type, int count, IntToDoubleFunction value) {
+    public static Object array(DType type, int count, IntToDoubleFunction value) {
         Object array = Array.newInstance(type.arrayType().getComponentType(), count);
         for (int i = 0; i < count; i++) {
             set(type, array, i, value.applyAsDouble(i));
@@ -46,11 +46,11 @@ final class Samples {
     }
 
     /** What is left of a value once it is an element of the type. */
-    static double as(DType type, double value) {
+    public static double as(DType type, double value) {
         return get(type, array(type, 1, i -> value), 0);
     }
 
-    static double get(DType type, Object array, int i) {
+    public static double get(DType type, Object array, int i) {
         return switch (type) {
             case FLOAT16 -> HalfFloat.fromFloat16(((short[]) array)[i]);
             case BFLOAT16 -> HalfFloat.fromBfloat16(((short[]) array)[i]);
@@ -61,7 +61,7 @@ final class Samples {
     }
 
     /** A tensor that holds a copy of the array. */
-    static Tensor tensor(Place place, DType type, Object values) {
+    public static Tensor tensor(Place place, DType type, Object values) {
         int count = Array.getLength(values);
         Shape shape = Shape.of(count);
         Tensor tensor =
@@ -94,19 +94,19 @@ final class Samples {
         return parts;
     }
 
-    static ByteBuffer direct(int bytes) {
+    public static ByteBuffer direct(int bytes) {
         return ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
     }
 
     /** A stage that holds the array's elements from a byte on. */
-    static ByteBuffer stage(DType type, Object values, int at) {
+    public static ByteBuffer stage(DType type, Object values, int at) {
         int count = Array.getLength(values);
         ByteBuffer stage = direct(at + (count + 4) * type.bytes());
         Bulk.put(Bulk.view(stage, type), type, Bulk.index(type, at), values, 0, count);
         return stage;
     }
 
-    static Object read(ByteBuffer stage, DType type, int at, int count) {
+    public static Object read(ByteBuffer stage, DType type, int at, int count) {
         Object array = Array.newInstance(type.arrayType().getComponentType(), count);
         Bulk.get(Bulk.view(stage, type), type, Bulk.index(type, at), array, 0, count);
         return array;

@@ -1,10 +1,10 @@
 package io.hvd.testing;
 
+import io.hvd.kernel.Converter;
+import io.hvd.kernel.Reducer;
 import io.hvd.spi.Activities;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.Reduction;
-import io.hvd.tensor.Converter;
-import io.hvd.tensor.Reducer;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;

@@ -3,8 +3,8 @@ package io.hvd.timeline;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.gson.JsonObject;
-import io.hvd.backend.local.LocalProvider;
 import io.hvd.config.HvdConfig;
+import io.hvd.host.local.LocalProvider;
 import io.hvd.spi.Backend;
 import io.hvd.spi.ControlChannel;
 import io.hvd.trace.Call;

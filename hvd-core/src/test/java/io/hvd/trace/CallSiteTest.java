@@ -54,7 +54,7 @@ class CallSiteTest {
     @Test
     void aPackageThatIsNewIsOursWithoutAWord() {
         assertThat(isOurs("io.hvd.fresh")).isTrue();
-        assertThat(isOurs("io.hvd.backend.fresh.deeper")).isTrue();
+        assertThat(isOurs("io.hvd.transport.fresh.deeper")).isTrue();
     }
 
     @ParameterizedTest
@@ -72,7 +72,7 @@ class CallSiteTest {
     @ValueSource(
             strings = {"mpi", "jcuda.runtime", "org.bytedeco.pytorch", "java.util", "jdk.internal.misc", "sun.nio.ch"})
     void whatAllStandOnIsNobodysLine(String name) {
-        StackTraceElement[] library = {frame(name, "wait"), frame("io.hvd.backend.mpi.bindings", "allreduce")};
+        StackTraceElement[] library = {frame(name, "wait"), frame("io.hvd.transport.mpi.bindings", "allreduce")};
         StackTraceElement[] program = {frame(name, "wait"), frame("com.example", "own")};
 
         assertThat(CallSite.of(library)).isEmpty();

@@ -1,10 +1,10 @@
 package io.hvd.optimizer;
 
-import io.hvd.backend.cuda.CudaDevice;
-import io.hvd.backend.cuda.CudaEvent;
-import io.hvd.backend.cuda.CudaStream;
-import io.hvd.backend.cuda.PinnedStage;
 import io.hvd.buffer.BufferLedger.Owner;
+import io.hvd.cuda.CudaDevice;
+import io.hvd.cuda.CudaEvent;
+import io.hvd.cuda.CudaStream;
+import io.hvd.cuda.PinnedStage;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.DeviceMemory;
 import java.util.List;

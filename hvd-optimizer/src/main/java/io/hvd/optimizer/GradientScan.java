@@ -2,9 +2,9 @@ package io.hvd.optimizer;
 
 import io.hvd.buffer.BufferLedger;
 import io.hvd.buffer.BufferLedger.Owner;
-import io.hvd.tensor.Converter;
+import io.hvd.kernel.Converter;
+import io.hvd.kernel.Scale;
 import io.hvd.tensor.DType;
-import io.hvd.tensor.Scale;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 

@@ -3,7 +3,7 @@ package io.hvd.train;
 import io.hvd.buffer.BufferLedger;
 import io.hvd.buffer.BufferLedger.Owner;
 import io.hvd.file.WholeFile;
-import io.hvd.tensor.Converter;
+import io.hvd.kernel.Converter;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Tensor;
 import java.io.IOException;

@@ -1,6 +1,6 @@
 package io.hvd.train;
 
-import io.hvd.tensor.Converter;
+import io.hvd.kernel.Converter;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;

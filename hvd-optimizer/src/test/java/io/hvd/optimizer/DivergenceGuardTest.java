@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.hvd.Hvd;
-import io.hvd.backend.cuda.SimulatedGpu;
+import io.hvd.cuda.SimulatedGpu;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.DType;

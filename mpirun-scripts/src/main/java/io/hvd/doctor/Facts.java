@@ -1,6 +1,6 @@
 package io.hvd.doctor;
 
-import io.hvd.backend.nccl.GpuReport;
+import io.hvd.transport.nccl.GpuReport;
 import java.util.List;
 import java.util.Map;
 

@@ -1,9 +1,9 @@
 package io.hvd.doctor;
 
-import io.hvd.backend.nccl.GpuReport;
-import io.hvd.backend.nccl.GpuReport.Row;
 import io.hvd.config.HvdProgram;
 import io.hvd.doctor.HostInventory.Host;
+import io.hvd.transport.nccl.GpuReport;
+import io.hvd.transport.nccl.GpuReport.Row;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;

@@ -1,7 +1,5 @@
 package io.hvd.doctor;
 
-import io.hvd.backend.mpi.MpiProvider;
-import io.hvd.backend.nccl.GpuReport;
 import io.hvd.config.HvdConfig;
 import io.hvd.config.RankFacts;
 import io.hvd.doctor.Facts.Mpi;
@@ -11,6 +9,8 @@ import io.hvd.launch.Machine;
 import io.hvd.launch.MachineSurvey;
 import io.hvd.launch.MpiInstall;
 import io.hvd.launch.UsageException;
+import io.hvd.transport.mpi.MpiProvider;
+import io.hvd.transport.nccl.GpuReport;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;

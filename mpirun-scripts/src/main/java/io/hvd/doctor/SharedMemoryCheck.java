@@ -1,8 +1,8 @@
 package io.hvd.doctor;
 
-import io.hvd.backend.shm.SegmentSize;
 import io.hvd.doctor.Facts.Folder;
 import io.hvd.doctor.HostInventory.Host;
+import io.hvd.host.shm.SegmentSize;
 import java.util.ArrayList;
 import java.util.List;
 

@@ -1,9 +1,9 @@
 package io.hvd.launch;
 
-import io.hvd.backend.mpi.MpiProvider;
-import io.hvd.backend.nccl.GpuReport;
 import io.hvd.config.HvdConfig;
 import io.hvd.error.HvdException;
+import io.hvd.transport.mpi.MpiProvider;
+import io.hvd.transport.nccl.GpuReport;
 import java.util.Locale;
 import java.util.Map;
 

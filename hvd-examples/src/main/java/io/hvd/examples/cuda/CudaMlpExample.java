@@ -2,7 +2,7 @@ package io.hvd.examples.cuda;
 
 import io.hvd.HvdContext;
 import io.hvd.RankBody;
-import io.hvd.backend.cuda.CudaDevice;
+import io.hvd.cuda.CudaDevice;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.examples.Example;

@@ -1,6 +1,6 @@
 package io.hvd.examples.cuda;
 
-import static io.hvd.backend.cuda.DriverCode.check;
+import static io.hvd.cuda.DriverCode.check;
 
 import jcuda.driver.CUcontext;
 import jcuda.driver.CUdevice;

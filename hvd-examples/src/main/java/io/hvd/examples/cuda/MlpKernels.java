@@ -1,6 +1,6 @@
 package io.hvd.examples.cuda;
 
-import static io.hvd.backend.cuda.DriverCode.check;
+import static io.hvd.cuda.DriverCode.check;
 
 import io.hvd.examples.gpu.DeviceArray;
 import io.hvd.examples.gpu.UserStream;

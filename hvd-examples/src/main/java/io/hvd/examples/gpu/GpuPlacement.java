@@ -1,6 +1,6 @@
 package io.hvd.examples.gpu;
 
-import static io.hvd.backend.cuda.DriverCode.check;
+import static io.hvd.cuda.DriverCode.check;
 
 import io.hvd.HvdContext;
 import io.hvd.examples.gpu.CheckLine.Outcome;

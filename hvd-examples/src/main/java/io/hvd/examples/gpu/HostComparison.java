@@ -2,7 +2,7 @@ package io.hvd.examples.gpu;
 
 import io.hvd.HvdContext;
 import io.hvd.examples.gpu.CheckLine.Outcome;
-import io.hvd.tensor.Converter;
+import io.hvd.kernel.Converter;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.HalfFloat;
 import io.hvd.tensor.Shape;

@@ -1,8 +1,8 @@
 package io.hvd.examples.gpu;
 
-import io.hvd.tensor.Converter;
+import io.hvd.kernel.Converter;
+import io.hvd.kernel.Scale;
 import io.hvd.tensor.DType;
-import io.hvd.tensor.Scale;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;

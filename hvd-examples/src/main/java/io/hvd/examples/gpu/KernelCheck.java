@@ -1,13 +1,13 @@
 package io.hvd.examples.gpu;
 
 import io.hvd.HvdContext;
-import io.hvd.backend.cuda.Conversion;
-import io.hvd.backend.cuda.CudaDevice;
-import io.hvd.backend.cuda.CudaStream;
-import io.hvd.backend.cuda.DeviceStage;
-import io.hvd.backend.cuda.PinnedStage;
-import io.hvd.backend.cuda.Segment;
-import io.hvd.backend.cuda.SegmentKernels;
+import io.hvd.cuda.Conversion;
+import io.hvd.cuda.CudaDevice;
+import io.hvd.cuda.CudaStream;
+import io.hvd.cuda.DeviceStage;
+import io.hvd.cuda.PinnedStage;
+import io.hvd.cuda.Segment;
+import io.hvd.cuda.SegmentKernels;
 import io.hvd.examples.gpu.CheckLine.Outcome;
 import io.hvd.tensor.DType;
 import java.nio.ByteBuffer;

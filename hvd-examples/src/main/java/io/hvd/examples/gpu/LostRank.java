@@ -2,9 +2,9 @@ package io.hvd.examples.gpu;
 
 import io.hvd.HvdContext;
 import io.hvd.ObjectCodec;
-import io.hvd.backend.nccl.ShrinkTrial;
-import io.hvd.backend.nccl.ShrinkTrial.Result;
 import io.hvd.examples.gpu.CheckLine.Outcome;
+import io.hvd.transport.nccl.ShrinkTrial;
+import io.hvd.transport.nccl.ShrinkTrial.Result;
 import java.util.HexFormat;
 import java.util.Locale;
 import java.util.Optional;

@@ -1,8 +1,8 @@
 package io.hvd.examples.gpu;
 
-import static io.hvd.backend.cuda.DriverCode.check;
+import static io.hvd.cuda.DriverCode.check;
 
-import io.hvd.backend.cuda.DriverCode;
+import io.hvd.cuda.DriverCode;
 import jcuda.driver.CUevent;
 import jcuda.driver.CUevent_flags;
 import jcuda.driver.CUresult;

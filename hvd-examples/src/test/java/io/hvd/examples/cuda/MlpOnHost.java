@@ -34,7 +34,7 @@ public final class MlpOnHost {
     private MlpOnHost() {}
 
     public static void main(String[] args) {
-        io.hvd.backend.cuda.CudaDevice.open(0).close();
+        io.hvd.cuda.CudaDevice.open(0).close();
         try (Gpu gpu = new Gpu(0)) {
             MlpOnHost checks = new MlpOnHost();
             checks.products();

@@ -2,9 +2,9 @@ package io.hvd.examples.gpu;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.hvd.backend.nccl.AllWorkOnHost;
 import io.hvd.testing.HostCuda;
 import io.hvd.testing.Job;
+import io.hvd.transport.nccl.AllWorkOnHost;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;

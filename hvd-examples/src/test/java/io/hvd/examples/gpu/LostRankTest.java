@@ -2,8 +2,8 @@ package io.hvd.examples.gpu;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.hvd.backend.nccl.ShrinkTrial.Result;
 import io.hvd.examples.gpu.CheckLine.Outcome;
+import io.hvd.transport.nccl.ShrinkTrial.Result;
 import org.junit.jupiter.api.Test;
 
 class LostRankTest {

@@ -1,10 +1,10 @@
 package io.hvd.data.cuda;
 
-import io.hvd.backend.cuda.CudaDevice;
-import io.hvd.backend.cuda.CudaEvent;
-import io.hvd.backend.cuda.CudaStream;
-import io.hvd.backend.cuda.DeviceStage;
 import io.hvd.buffer.BufferLedger.Owner;
+import io.hvd.cuda.CudaDevice;
+import io.hvd.cuda.CudaEvent;
+import io.hvd.cuda.CudaStream;
+import io.hvd.cuda.DeviceStage;
 import io.hvd.tensor.Device;
 import java.util.ArrayDeque;
 import java.util.Deque;

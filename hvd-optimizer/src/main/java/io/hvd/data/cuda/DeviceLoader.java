@@ -1,6 +1,6 @@
 package io.hvd.data.cuda;
 
-import io.hvd.backend.cuda.CudaDevice;
+import io.hvd.cuda.CudaDevice;
 import io.hvd.data.DataLoader;
 import io.hvd.data.Dataset;
 import io.hvd.data.Epoch;

@@ -1,8 +1,8 @@
 package io.hvd.data.cuda;
 
-import io.hvd.backend.cuda.CudaDevice;
-import io.hvd.backend.cuda.PinnedStage;
 import io.hvd.buffer.BufferLedger.Owner;
+import io.hvd.cuda.CudaDevice;
+import io.hvd.cuda.PinnedStage;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;

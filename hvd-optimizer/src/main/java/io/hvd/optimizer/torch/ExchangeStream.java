@@ -1,7 +1,7 @@
 package io.hvd.optimizer.torch;
 
-import io.hvd.backend.cuda.CudaDevice;
-import io.hvd.backend.cuda.CudaStream;
+import io.hvd.cuda.CudaDevice;
+import io.hvd.cuda.CudaStream;
 
 /**
  * The stream on which gradients of one GPU are averaged, beside the one on which LibTorch computes. hvd has later work

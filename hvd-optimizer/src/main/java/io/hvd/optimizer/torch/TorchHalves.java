@@ -2,7 +2,7 @@ package io.hvd.optimizer.torch;
 
 import static org.bytedeco.pytorch.global.torch.zeros;
 
-import io.hvd.tensor.HalfKernel;
+import io.hvd.kernel.HalfKernel;
 import java.nio.FloatBuffer;
 import java.nio.ShortBuffer;
 import org.bytedeco.javacpp.FloatPointer;

@@ -1,7 +1,7 @@
 package io.hvd.optimizer.torch;
 
 import io.hvd.ProcessSet;
-import io.hvd.backend.cuda.CudaDevice;
+import io.hvd.cuda.CudaDevice;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.GradientArithmetic;

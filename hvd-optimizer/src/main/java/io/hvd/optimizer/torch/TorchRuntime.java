@@ -1,9 +1,9 @@
 package io.hvd.optimizer.torch;
 
 import io.hvd.Hvd;
-import io.hvd.backend.cuda.MissingLibrary;
 import io.hvd.config.HvdConfig;
 import io.hvd.config.Processors;
+import io.hvd.cuda.MissingLibrary;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.file.RegularFile;

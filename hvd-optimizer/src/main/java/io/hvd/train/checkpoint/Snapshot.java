@@ -2,7 +2,7 @@ package io.hvd.train.checkpoint;
 
 import io.hvd.buffer.BufferLedger;
 import io.hvd.buffer.BufferLedger.Owner;
-import io.hvd.tensor.Converter;
+import io.hvd.kernel.Converter;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;

@@ -3,7 +3,7 @@ package io.hvd.data.cuda;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.hvd.backend.cuda.SimulatedGpu;
+import io.hvd.cuda.SimulatedGpu;
 import io.hvd.data.DataLoaderException;
 import io.hvd.data.Dataset;
 import io.hvd.data.DistributedSampler;

@@ -2,7 +2,7 @@ package io.hvd.optimizer.torch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.hvd.backend.cuda.SimulatedGpu;
+import io.hvd.cuda.SimulatedGpu;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;

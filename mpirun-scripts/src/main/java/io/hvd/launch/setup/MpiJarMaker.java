@@ -1,6 +1,6 @@
 package io.hvd.launch.setup;
 
-import io.hvd.backend.mpi.OpenMpi;
+import io.hvd.transport.mpi.OpenMpi;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;

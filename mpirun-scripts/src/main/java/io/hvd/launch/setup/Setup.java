@@ -1,13 +1,13 @@
 package io.hvd.launch.setup;
 
-import io.hvd.backend.mpi.MpiProvider;
-import io.hvd.backend.mpi.OpenMpi;
 import io.hvd.config.HvdConfig;
 import io.hvd.error.HvdException;
 import io.hvd.file.WholeFile;
 import io.hvd.launch.MachineSurvey;
 import io.hvd.launch.MpiInstall;
 import io.hvd.launch.UsageException;
+import io.hvd.transport.mpi.MpiProvider;
+import io.hvd.transport.mpi.OpenMpi;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Files;

@@ -1,8 +1,8 @@
 package io.hvd.benchmarks.kernels;
 
+import io.hvd.kernel.Reducer;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
-import io.hvd.tensor.Reducer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.List;

@@ -2,11 +2,11 @@ package io.hvd.benchmarks.rank;
 
 import io.hvd.benchmarks.Samples;
 import io.hvd.config.Setting;
+import io.hvd.kernel.Reducer;
 import io.hvd.spi.Backend;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
-import io.hvd.tensor.Reducer;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;

@@ -1,14 +1,14 @@
 package io.hvd.benchmarks.rank;
 
-import io.hvd.backend.mpi.MpiProvider;
-import io.hvd.backend.shm.SharedProvider;
 import io.hvd.config.HvdConfig;
+import io.hvd.host.shm.SharedProvider;
 import io.hvd.spi.Backend;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
+import io.hvd.transport.mpi.MpiProvider;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;

@@ -1,0 +1,124 @@
+package io.hvd.control;
+
+import io.hvd.control.BarrierWord.What;
+import io.hvd.spi.ControlChannel;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.BitSet;
+
+/**
+ * The barrier at the end of a job: the ranks meet when a context is closed, and before MPI_Finalize. Until then a rank
+ * may work on alone for any length of time. Afterwards no rank has to wait for another one, so a limit harms no healthy
+ * job.
+ *
+ * <p>The ranks meet over sockets of their own and not over MPI, so that a fault in MPI cannot hold them up.
+ */
+public final class FinalBarrier implements ControlChannel.Inbox, AutoCloseable {
+    private final SocketControl star;
+    private final int rank;
+    /**
+     * On rank 0 the last meeting that each rank has come to, by rank, counted from one. Elsewhere one element: the last
+     * meeting that rank 0 has called complete, or incomplete.
+     */
+    private final int[] reached;
+
+    private final BitSet lost = new BitSet();
+    private boolean complete = true;
+    private int meeting;
+
+    /** @param star the connections between rank 0 and the others, used for nothing else */
+    public FinalBarrier(SocketControl star, int rank, int size) {
+        this.star = star;
+        this.rank = rank;
+        this.reached = new int[rank == 0 ? size : 1];
+    }
+
+    /**
+     * Waits until every rank has called this as often as this one, or until one of them is gone. On the communication
+     * thread.
+     *
+     * @return whether all ranks have called it
+     */
+    public boolean meet() {
+        meeting++;
+        if (rank == 0) {
+            reached[0] = meeting;
+            receiveUntilAllHaveCome(Long.MAX_VALUE);
+            answer();
+        } else {
+            tell(0, What.HERE);
+            receiveUntilAllHaveCome(Long.MAX_VALUE);
+        }
+        return complete;
+    }
+
+    private void answer() {
+        for (int other = 1; other < reached.length; other++) {
+            tell(other, complete ? What.ALL_HERE : What.NOT_ALL);
+        }
+        while (!star.isFlushed()) {
+            star.receive(Long.MAX_VALUE, this);
+        }
+    }
+
+    /**
+     * Tells other ranks that may be waiting in {@link #meet} how this rank's process ends. Rank 0, which passes these
+     * messages on, stays until all ranks have come, one has gone, or its time is over. Any thread may call it when the
+     * communication thread no longer uses the barrier.
+     *
+     * @param well whether the process ends with exit code zero
+     */
+    public void leave(boolean well, Duration limit) {
+        meeting++;
+        if (rank > 0) {
+            tell(0, well ? What.HERE : What.NOT_ALL);
+            return;
+        }
+        reached[0] = meeting;
+        complete &= well;
+        receiveUntilAllHaveCome(limit.toNanos());
+        complete &= haveAllCome();
+        answer();
+    }
+
+    private void receiveUntilAllHaveCome(long limitNanos) {
+        long begun = System.nanoTime();
+        long left = limitNanos;
+        while (!haveAllCome() && complete && left > 0) {
+            star.receive(left, this);
+            left = limitNanos == Long.MAX_VALUE ? limitNanos : limitNanos - (System.nanoTime() - begun);
+        }
+    }
+
+    /** Whether all ranks have come; some of them may be gone by now. */
+    private boolean haveAllCome() {
+        boolean all = true;
+        for (int other = 0; other < reached.length; other++) {
+            boolean missing = reached[other] < meeting;
+            all &= !missing;
+            complete &= !(missing && lost.get(other));
+        }
+        return all;
+    }
+
+    private void tell(int to, What word) {
+        star.send(to, new BarrierWord(meeting, word).encode());
+    }
+
+    @Override
+    public void message(int from, ByteBuffer message) {
+        BarrierWord word = BarrierWord.decode(message);
+        reached[from] = word.meeting();
+        complete &= word.what() != What.NOT_ALL;
+    }
+
+    @Override
+    public void lost(int other, String why) {
+        lost.set(other);
+    }
+
+    @Override
+    public void close() {
+        star.close();
+    }
+}

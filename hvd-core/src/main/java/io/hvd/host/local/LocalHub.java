@@ -1,0 +1,183 @@
+package io.hvd.host.local;
+
+import io.hvd.buffer.BufferLedger;
+import io.hvd.buffer.BufferLedger.Owner;
+import io.hvd.error.ShutdownException;
+import io.hvd.host.memory.Layout;
+import io.hvd.host.memory.MemoryGroup;
+import io.hvd.host.memory.Segment;
+import io.hvd.tensor.Tensor;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+
+/**
+ * The state that the ranks of one JVM, or some of them, share: their mailboxes, one meeting point and the memory through
+ * which their data goes.
+ */
+public final class LocalHub {
+    /** The largest stage, small enough that the stages of a few ranks stay in cache together. */
+    private static final int MOST_STAGE_BYTES = 256 << 10;
+
+    private static final int LINE = 64;
+
+    private final List<Mailbox> mailboxes;
+    private final Rendezvous rendezvous;
+    private final List<byte[]> exchanged;
+    private final List<Crossing> crossings;
+    private final Layout layout;
+    /** How often each rank has taken its view of a memory, and the memories that some ranks have not taken yet. */
+    private final int[] taken;
+
+    private final Map<Integer, Memory> memories = new HashMap<>();
+    private final Map<List<Integer>, LocalHub> sets = new HashMap<>();
+    private final Map<Integer, List<Mailbox>> further = new HashMap<>();
+    private volatile String lost;
+
+    /** @param stageBytes the most bytes of a rank's data that are under way at a time; large numbers are cut down */
+    public LocalHub(int size, int stageBytes) {
+        this.mailboxes = Stream.generate(Mailbox::new).limit(size).toList();
+        this.rendezvous = new Rendezvous(size);
+        this.exchanged = new ArrayList<>(Collections.nCopies(size, null));
+        this.crossings =
+                Stream.generate(Crossing::new).limit((long) size * size).toList();
+        this.layout = new Layout(size, stageBytes(size, stageBytes));
+        this.taken = new int[size];
+        // Where there is not enough memory, the program learns of it before any rank waits for another.
+        memories.put(0, new Memory(allocate()));
+    }
+
+    /** At least an element for each rank, in whole lines. */
+    private static int stageBytes(int size, int wanted) {
+        int enough = Math.max(size * Long.BYTES, Math.min(MOST_STAGE_BYTES, wanted));
+        return (enough + LINE - 1) / LINE * LINE;
+    }
+
+    public int size() {
+        return mailboxes.size();
+    }
+
+    /** The length of each rank's stage, and of the result, in bytes. */
+    public int stageBytes() {
+        return layout.stageBytes();
+    }
+
+    /** The engine's mailboxes, by rank. */
+    public List<Mailbox> mailboxes() {
+        return mailboxes;
+    }
+
+    /** The mailboxes of another control channel, the same for all ranks; the first of these channels has number 0. */
+    public synchronized List<Mailbox> furtherMailboxes(int number) {
+        return further.computeIfAbsent(
+                number, any -> Stream.generate(Mailbox::new).limit(size()).toList());
+    }
+
+    /** The barrier at which all ranks wait for each other. */
+    public Rendezvous rendezvous() {
+        return rendezvous;
+    }
+
+    /** What the ranks tell each other at the start, by rank. */
+    public List<byte[]> exchanged() {
+        return exchanged;
+    }
+
+    /** The direct way of a tensor from one rank to another. */
+    Crossing crossing(int from, int to) {
+        return crossings.get(from * size() + to);
+    }
+
+    /**
+     * A rank's view of new memory that all ranks share. Every rank calls this as often as the others, and the ranks' n-th
+     * calls return views of the same memory.
+     */
+    public synchronized Segment memory(int place) {
+        int number = taken[place]++;
+        Memory memory = memories.computeIfAbsent(number, any -> new Memory(allocate()));
+        if (++memory.takers == size()) {
+            memories.remove(number);
+        }
+        return new Segment(layout, place, memory.bytes.duplicate());
+    }
+
+    private ByteBuffer allocate() {
+        return BufferLedger.PROCESS
+                .direct(Owner.THREADS, layout.bytes() + LINE)
+                .alignedSlice(LINE)
+                .slice(0, layout.bytes());
+    }
+
+    /** The hub of some of the ranks, the same object for all of them. */
+    public synchronized LocalHub set(List<Integer> members) {
+        LocalHub hub = sets.computeIfAbsent(members, some -> new LocalHub(some.size(), stageBytes()));
+        if (lost != null) {
+            hub.breakUp(lost);
+        }
+        return hub;
+    }
+
+    /** The ranks as a group with a memory. */
+    public MemoryGroup group() {
+        return new Threads();
+    }
+
+    /** A rank has gone: no rank may wait for it any longer. */
+    public void lose(int rank, String why) {
+        // In this order the cause is in every mailbox before the released threads can report theirs.
+        mailboxes.forEach(mailbox -> mailbox.lost(rank, why));
+        loseFurther(rank, why);
+        breakUp("rank " + rank + " is gone: " + why);
+    }
+
+    private synchronized void loseFurther(int rank, String why) {
+        further.values().forEach(channel -> channel.forEach(mailbox -> mailbox.lost(rank, why)));
+    }
+
+    private synchronized void breakUp(String why) {
+        // The first loss is the cause of the others.
+        if (lost == null) {
+            lost = why;
+        }
+        rendezvous.breakUp(why);
+        crossings.forEach(crossing -> crossing.meeting.breakUp(why));
+        sets.values().forEach(hub -> hub.breakUp(why));
+    }
+
+    /** The ranks of this hub. When one has gone, no operation of all of them can end. */
+    private final class Threads implements MemoryGroup {
+        @Override
+        public boolean hasEnded(int place) {
+            return lost != null;
+        }
+
+        @Override
+        public ShutdownException without(int place) {
+            return new ShutdownException(lost);
+        }
+
+        @Override
+        public void close() {
+            // A rank that leaves is not missed: it leaves after its last operation.
+        }
+    }
+
+    private static final class Memory {
+        final ByteBuffer bytes;
+        int takers;
+
+        Memory(ByteBuffer bytes) {
+            this.bytes = bytes;
+        }
+    }
+
+    /** One direction between two ranks. */
+    static final class Crossing {
+        final Rendezvous meeting = new Rendezvous(2);
+        Tensor tensor;
+    }
+}

@@ -1,0 +1,83 @@
+package io.hvd.host.local;
+
+import io.hvd.config.HvdConfig;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.net.HostAddress;
+import io.hvd.spi.Backend;
+import io.hvd.spi.BackendProvider;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.Executor;
+import java.util.stream.IntStream;
+
+/**
+ * Makes back ends for ranks that are threads of this JVM, or for the one rank of a program that was started without
+ * mpirun.
+ */
+public final class LocalProvider implements BackendProvider {
+    private final LocalHub hub;
+    private final int rank;
+
+    private LocalProvider(LocalHub hub, int rank) {
+        this.hub = hub;
+        this.rank = rank;
+    }
+
+    /** Providers for ranks 0 to {@code size - 1}, which find each other in memory. */
+    public static List<LocalProvider> ofThreads(int size, int stageBytes) {
+        LocalHub hub = new LocalHub(size, stageBytes);
+        return IntStream.range(0, size)
+                .mapToObj(rank -> new LocalProvider(hub, rank))
+                .toList();
+    }
+
+    /** This rank will come to no meeting any more, so that no other one need wait for it. Any thread may call it. */
+    public void giveUp(String why) {
+        hub.lose(rank, why);
+    }
+
+    @Override
+    public String name() {
+        return "local";
+    }
+
+    @Override
+    public Executor communicationThread() {
+        return task -> {
+            Thread thread = new Thread(task, "hvd-engine-" + rank);
+            thread.setDaemon(true);
+            thread.start();
+        };
+    }
+
+    @Override
+    public Backend open(HvdConfig config, List<Integer> ranks) {
+        for (int asked : ranks) {
+            if (asked < 0 || asked >= hub.size()) {
+                throw new HvdException(
+                        ErrorId.BAD_ARGUMENT,
+                        "init for ranks " + ranks + ": rank " + asked + " is not in [0, " + (hub.size() - 1)
+                                + "]; without a launcher such as horovodrun a job has one rank");
+            }
+        }
+        return new LocalBackend(hub, rank, HostAddress.localName());
+    }
+
+    /** Nothing ends after a back end that has to be waited for. */
+    @Override
+    public boolean meet() {
+        return true;
+    }
+
+    /** The threads of a JVM end together, whoever ends the process: nobody waits for the others. */
+    @Override
+    public boolean leave(boolean well, boolean waits, Duration limit) {
+        return false;
+    }
+
+    @Override
+    public void finish() {
+        // Nothing outlives a back end.
+    }
+}

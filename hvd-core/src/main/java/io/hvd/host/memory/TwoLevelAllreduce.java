@@ -1,0 +1,162 @@
+package io.hvd.host.memory;
+
+import io.hvd.host.memory.Layout.Counter;
+import io.hvd.kernel.Converter;
+import io.hvd.kernel.Reducer;
+import io.hvd.spi.Collectives.Completion;
+import io.hvd.spi.Reduction;
+import io.hvd.tensor.Tensor;
+import java.nio.ByteBuffer;
+import java.util.List;
+
+/**
+ * Allreduce over several groups. Every rank combines its slice of a chunk in its group's memory, and the carriers
+ * combine the group's result with those of the other groups, before the ranks copy it. While one chunk is under way
+ * between the groups, the ranks unpack the chunk before it, and pack, combine and send the next one, so that the
+ * network always has work.
+ *
+ * <p>A chunk occupies the memory from its packing until it is unpacked, and there is room for two.
+ */
+final class TwoLevelAllreduce implements SegmentAllreduce {
+    /** Up to this size one rank adds and carries the whole chunk: more messages would cost more. */
+    private static final int FEW_BYTES = 8192;
+    /** The size of the first of several chunks, which goes alone and carries the question whether all ranks agree. */
+    private static final int FIRST_BYTES = 16 << 10;
+
+    private final Rounds rounds;
+    private final Segment segment;
+    private final OuterExchange outer;
+    private final Converter converter = Converter.ofPlaces();
+    private final Reducer reducer;
+
+    TwoLevelAllreduce(Rounds rounds, Reducer reducer, OuterExchange outer) {
+        this.rounds = rounds;
+        this.reducer = reducer;
+        this.segment = rounds.segment();
+        this.outer = outer;
+    }
+
+    @Override
+    public boolean run(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
+        SegmentPass pass = new SegmentPass(rounds, converter, reducer, inputs, outputs, how, FEW_BYTES);
+        int first = first(pass.elements(), how);
+        pass.packForOthers(0, first);
+        if (!agreed(pass, first, how)) {
+            return false;
+        }
+        pass.unpack(rounds.current(), 0, first);
+        runRest(pass, first, how, pass::unpack);
+        return true;
+    }
+
+    /**
+     * Reduces, and gives this rank a range of the result.
+     *
+     * @param output has as many elements as the range; null if the range has none
+     */
+    void reduceTo(Tensor input, Tensor output, long first, long elements, Reduction how) {
+        List<Tensor> inputs = List.of(input);
+        SegmentPass pass = new SegmentPass(rounds, converter, reducer, inputs, inputs, how, FEW_BYTES);
+        runRest(pass, 0, how, (round, from, count) -> {
+            long begin = Math.max(from, first);
+            long end = Math.min(from + count, first + elements);
+            if (begin < end) {
+                int at = Math.toIntExact((begin - from) * how.wire().bytes());
+                int here = (int) (end - begin);
+                converter.unpack(pass.result(round, count), at, how.wire(), output, begin - first, here, how.scale());
+            }
+        });
+    }
+
+    /** Takes a chunk of the result. */
+    private interface Sink {
+        void take(long round, long from, int count);
+    }
+
+    private int first(long elements, Reduction how) {
+        int chunk = segment.stageBytes() / how.wire().bytes();
+        return (int)
+                (elements <= chunk
+                        ? elements
+                        : Math.min(chunk, FIRST_BYTES / how.wire().bytes()));
+    }
+
+    /** Asks whether all ranks agree; until this is known, no output is written. */
+    private boolean agreed(SegmentPass pass, int count, Reduction how) {
+        long here = rounds.current();
+        rounds.await(Counter.PACKED, here);
+        if (segment.isVetoed(here)) {
+            tellOthersOfVeto(count, how);
+            return false;
+        }
+        combineHere(pass, here, 0, count);
+        if (!outer.allreduceUnlessVetoed(carried(here, count, how), how)) {
+            rounds.veto(here);
+        }
+        rounds.reduced(here);
+        rounds.await(Counter.REDUCED, here);
+        return !segment.isVetoed(here);
+    }
+
+    /** Combines this rank's slice of a chunk, and waits for the other slices that it carries. */
+    private void combineHere(SegmentPass pass, long here, long from, int count) {
+        pass.combineOwn(here, from, count);
+        outer.awaitParts(here);
+    }
+
+    @Override
+    public void veto(long elements, Reduction how) {
+        rounds.next();
+        rounds.veto(rounds.current());
+        rounds.packed();
+        rounds.await(Counter.PACKED, rounds.current());
+        tellOthersOfVeto(first(elements, how), how);
+    }
+
+    private void tellOthersOfVeto(int count, Reduction how) {
+        long here = rounds.current();
+        outer.veto(carried(here, count, how), how);
+        // A rank of this group may have received a veto from another group, and waits to tell it to this rank.
+        rounds.reduced(here);
+    }
+
+    /** The part of a chunk's result that this rank carries to the other groups. */
+    private ByteBuffer carried(long round, int count, Reduction how) {
+        ByteBuffer result = segment.place(round, count * how.wire().bytes()).result();
+        return outer.carried(count, how.wire(), FEW_BYTES).of(result, how.wire());
+    }
+
+    /** A chunk that is under way between the groups. */
+    private record UnderWay(long round, long from, int count, Completion crossing) {}
+
+    private void runRest(SegmentPass pass, long start, Reduction how, Sink sink) {
+        long from = start;
+        UnderWay before = null;
+        for (int count = pass.chunk(from); count > 0; count = pass.chunk(from)) {
+            pass.packForOthers(from, count);
+            UnderWay now = begin(pass, from, count, how);
+            if (before != null) {
+                finish(before, sink);
+            }
+            before = now;
+            from += count;
+        }
+        if (before != null) {
+            finish(before, sink);
+        }
+    }
+
+    private UnderWay begin(SegmentPass pass, long from, int count, Reduction how) {
+        long here = rounds.current();
+        rounds.await(Counter.PACKED, here);
+        combineHere(pass, here, from, count);
+        return new UnderWay(here, from, count, outer.beginAllreduce(carried(here, count, how), how));
+    }
+
+    private void finish(UnderWay chunk, Sink sink) {
+        outer.await(chunk.crossing());
+        rounds.reduced(chunk.round());
+        rounds.await(Counter.REDUCED, chunk.round());
+        sink.take(chunk.round(), chunk.from(), chunk.count());
+    }
+}

@@ -1,0 +1,179 @@
+package io.hvd.host.shm;
+
+import io.hvd.host.memory.Layout;
+import io.hvd.host.memory.MemoryGroup;
+import io.hvd.host.memory.Segment;
+import io.hvd.spi.Collectives;
+import io.hvd.spi.Topology;
+import io.hvd.tensor.Tensor;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Sets up the segment that the ranks of a host share: the first of them makes the file, all of them map it, and its
+ * name is deleted. From then on each rank holds a lock, by which the others see that it lives. A rank that fails tells
+ * the ranks of all hosts, and all of them try a smaller segment or do without one. Used on the communication thread.
+ */
+final class SegmentSetup {
+    /** The most bytes of a rank's message about its part. */
+    private static final int WORDS = 512;
+
+    private static final byte DONE = 1;
+    private static final byte FAILED = 2;
+
+    private final Path folder;
+    private final Collectives beneath;
+    private final List<Integer> members;
+    private final List<Integer> inside;
+    private final int rank;
+    private final String host;
+
+    /**
+     * @param folder a folder in memory, such as /dev/shm
+     * @param beneath the collectives of all members without shared memory
+     * @param members all ranks that set up segments together
+     * @param inside the members of this host, as many as on every other host
+     * @param topology tells this rank's number and host
+     */
+    SegmentSetup(Path folder, Collectives beneath, List<Integer> members, List<Integer> inside, Topology topology) {
+        this.folder = folder;
+        this.beneath = beneath;
+        this.members = members;
+        this.inside = inside;
+        this.rank = topology.rank();
+        this.host = topology.host();
+    }
+
+    /** This rank's view of a segment. */
+    record Share(Segment segment, MemoryGroup group) {}
+
+    /**
+     * This rank's share of a segment, if there is one, and why a larger segment or any at all failed (empty if the first
+     * attempt succeeded). Whether there is a segment, and the note, are the same on all ranks.
+     */
+    record Result(Optional<Share> share, String note) {}
+
+    /**
+     * Sets up a segment; all ranks call it together.
+     *
+     * @param wantedBytes size of a stage that the first member wants; it may become smaller
+     * @param leastBytes the smallest size of a stage that is worth it
+     */
+    Result found(int wantedBytes, int leastBytes) {
+        String note = "";
+        // The ranks of a host may be bound to different numbers of cores, so the first one's size counts.
+        int stageBytes =
+                Integer.parseInt(tell(() -> Integer.toString(wantedBytes)).get(0));
+        for (int bytes = stageBytes; bytes >= leastBytes; bytes /= 2) {
+            Attempt attempt = attempt(new Layout(inside.size(), bytes));
+            if (attempt.failure().isEmpty()) {
+                return new Result(Optional.of(attempt.share()), note);
+            }
+            note = attempt.failure();
+        }
+        return new Result(Optional.empty(), note);
+    }
+
+    /** @param failure the failure of any rank; empty if there was none */
+    private record Attempt(Share share, String failure) {}
+
+    private Attempt attempt(Layout layout) {
+        Path[] file = new Path[1];
+        try {
+            List<String> made = tell(() -> {
+                file[0] = inside.get(0) == rank ? SegmentFile.create(folder, layout.bytes()) : null;
+                return file[0] == null ? "" : file[0].toString();
+            });
+            String failure = failure(made);
+            if (!failure.isEmpty()) {
+                return new Attempt(null, failure);
+            }
+            Share[] share = new Share[1];
+            List<String> mapped = tell(() -> {
+                share[0] = take(Path.of(made.get(members.indexOf(inside.get(0)))), layout);
+                return "";
+            });
+            failure = failure(mapped);
+            if (!failure.isEmpty() && share[0] != null) {
+                share[0].group().close();
+            }
+            return new Attempt(share[0], failure);
+        } finally {
+            delete(file[0]);
+        }
+    }
+
+    private Share take(Path file, Layout layout) throws IOException {
+        int place = inside.indexOf(rank);
+        FileChannel open = SegmentFile.open(file, layout.bytes());
+        try {
+            Segment segment = new Segment(layout, place, SegmentFile.map(open));
+            return new Share(segment, new LockedGroup(inside, host, LifeLocks.hold(open, place)));
+        } catch (IOException | RuntimeException | OutOfMemoryError e) {
+            open.close();
+            throw e;
+        }
+    }
+
+    private interface Part {
+        String play() throws IOException;
+    }
+
+    /** The ranks' messages, by rank; those that begin with {@link #FAILED} are complaints. */
+    private List<String> tell(Part mine) {
+        byte[] words = new byte[WORDS];
+        byte[] text;
+        try {
+            words[0] = DONE;
+            text = mine.play().getBytes(StandardCharsets.UTF_8);
+        } catch (IOException | RuntimeException | OutOfMemoryError e) {
+            words[0] = FAILED;
+            text = e.toString().getBytes(StandardCharsets.UTF_8);
+        }
+        System.arraycopy(text, 0, words, 1, Math.min(text.length, WORDS - 1));
+        return exchanged(words);
+    }
+
+    private List<String> exchanged(byte[] words) {
+        Tensor all = Tensor.ofBytes(new byte[WORDS * members.size()]);
+        long[] lengths = new long[members.size()];
+        Arrays.fill(lengths, WORDS);
+        beneath.allgather(Tensor.ofBytes(words), all, lengths);
+        byte[] bytes = (byte[]) all.toArray();
+        List<String> told = new ArrayList<>();
+        for (int i = 0; i < members.size(); i++) {
+            String text = new String(bytes, i * WORDS + 1, WORDS - 1, StandardCharsets.UTF_8).trim();
+            told.add(bytes[i * WORDS] == FAILED ? (char) FAILED + text : text);
+        }
+        return told;
+    }
+
+    private String failure(List<String> told) {
+        List<String> failures = new ArrayList<>();
+        for (int i = 0; i < told.size(); i++) {
+            String words = told.get(i);
+            if (!words.isEmpty() && words.charAt(0) == FAILED) {
+                failures.add("rank " + members.get(i) + ": " + words.substring(1));
+            }
+        }
+        return String.join("; ", failures);
+    }
+
+    /** Deletes the file's name, also that of a segment in use. */
+    private static void delete(Path file) {
+        try {
+            if (file != null) {
+                Files.deleteIfExists(file);
+            }
+        } catch (IOException e) {
+            throw new java.io.UncheckedIOException("a segment in shared memory could not be deleted: " + file, e);
+        }
+    }
+}

@@ -1,0 +1,37 @@
+package io.hvd.kernel;
+
+import io.hvd.tensor.DType;
+import java.nio.ByteBuffer;
+
+/**
+ * Adds and multiplies elements in direct buffers faster than the JIT, which uses the processor's vector units on arrays
+ * only. Every result has the same bits as Java's own arithmetic, except those of a NaN. One thread at a time uses it.
+ */
+public interface ReduceKernel {
+    /** The absence of a kernel. */
+    ReduceKernel NONE = new ReduceKernel() {
+        @Override
+        public boolean takes(DType type) {
+            return false;
+        }
+
+        @Override
+        public void add(DType type, ByteBuffer operand, ByteBuffer sum, int count) {
+            throw new UnsupportedOperationException("no kernel adds " + type);
+        }
+
+        @Override
+        public void multiply(DType type, double factor, ByteBuffer product, int count) {
+            throw new UnsupportedOperationException("no kernel multiplies " + type);
+        }
+    };
+
+    /** Whether the kernel adds and multiplies elements of this type. */
+    boolean takes(DType type);
+
+    /** Adds the first {@code count} elements of {@code operand} to those of {@code sum}. */
+    void add(DType type, ByteBuffer operand, ByteBuffer sum, int count);
+
+    /** Multiplies the first {@code count} elements, float32 by the float that is nearest to the factor. */
+    void multiply(DType type, double factor, ByteBuffer product, int count);
+}

@@ -1,0 +1,61 @@
+package io.hvd.transport.mpi.bindings;
+
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.spi.Transfers;
+import io.hvd.transport.mpi.MpiProgress;
+import java.nio.ByteBuffer;
+import mpi.Intracomm;
+import mpi.MPI;
+import mpi.MPIException;
+import mpi.Request;
+
+/** Transfers over a communicator that is used for nothing else. */
+final class MpiTransfers implements Transfers {
+    private final Intracomm comm;
+    private final MpiProgress progress;
+
+    MpiTransfers(Intracomm comm, MpiProgress progress) {
+        this.comm = comm;
+        this.progress = progress;
+    }
+
+    @Override
+    public Transfer send(ByteBuffer bytes, int to, int tag) {
+        // The bindings take an address from the buffer and know nothing of its position.
+        ByteBuffer part = bytes.slice();
+        return started("MPI_Isend", () -> comm.iSend(part, part.remaining(), MPI.BYTE, to, tag));
+    }
+
+    @Override
+    public Transfer receive(ByteBuffer bytes, int from, int tag) {
+        ByteBuffer part = bytes.slice();
+        return started("MPI_Irecv", () -> comm.iRecv(part, part.remaining(), MPI.BYTE, from, tag));
+    }
+
+    private interface Start {
+        Request run() throws MPIException;
+    }
+
+    private Transfer started(String name, Start start) {
+        try {
+            progress.sent();
+            Request request = start.run();
+            return () -> isDone(name, request);
+        } catch (MPIException e) {
+            throw failed(name, e);
+        }
+    }
+
+    private static boolean isDone(String name, Request request) {
+        try {
+            return request.test();
+        } catch (MPIException e) {
+            throw failed(name, e);
+        }
+    }
+
+    private static HvdException failed(String name, MPIException cause) {
+        return new HvdException(ErrorId.BACK_END, name + " failed: " + cause.getMessage(), cause);
+    }
+}

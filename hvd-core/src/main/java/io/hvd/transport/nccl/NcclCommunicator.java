@@ -1,0 +1,156 @@
+package io.hvd.transport.nccl;
+
+import io.hvd.tensor.DType;
+import io.hvd.tensor.ReduceOp;
+import java.util.function.IntConsumer;
+
+/**
+ * NCCL's communicator of a process set, whose calls are queued on one stream. Only the communication thread uses it,
+ * except for {@link #abort}.
+ */
+final class NcclCommunicator {
+    private final NcclCalls nccl;
+    private final long stream;
+    private final int size;
+    private final int rank;
+    private final long handle;
+    private volatile boolean gone;
+
+    /**
+     * Makes the communicator; all ranks of the set do so together.
+     *
+     * @param rank this rank's number within the set
+     */
+    NcclCommunicator(NcclCalls nccl, byte[] uniqueId, int size, int rank, long stream) {
+        this(nccl, size, rank, stream, nccl.join(uniqueId, size, rank));
+    }
+
+    private NcclCommunicator(NcclCalls nccl, int size, int rank, long stream, long handle) {
+        this.nccl = nccl;
+        this.stream = stream;
+        this.size = size;
+        this.rank = rank;
+        this.handle = handle;
+    }
+
+    /**
+     * Ends the work of this communicator, which other ranks may be waiting in for one that is lost, and makes one
+     * without its last rank. All ranks but the last call this. This communicator can then only be given up.
+     */
+    NcclCommunicator withoutLast() {
+        int last = size - 1;
+        return new NcclCommunicator(nccl, last, rank, stream, nccl.shrinkAfterAbort(handle, new int[] {last}));
+    }
+
+    int size() {
+        return size;
+    }
+
+    int rank() {
+        return rank;
+    }
+
+    /** Runs the calls of the body as one group. */
+    void grouped(Runnable body) {
+        nccl.groupStart();
+        try {
+            body.run();
+        } catch (RuntimeException | Error e) {
+            closeGroup(e);
+            throw e;
+        }
+        nccl.groupEnd();
+    }
+
+    /**
+     * Closes the group after a failure, because an open group delays every later call of this thread, even an abort.
+     */
+    private void closeGroup(Throwable cause) {
+        try {
+            nccl.groupEnd();
+        } catch (RuntimeException e) {
+            cause.addSuppressed(e);
+        }
+    }
+
+    /** Runs the body with NCCL's number for a plain operator. */
+    void with(ReduceOp op, IntConsumer body) {
+        body.accept(nccl.operator(op));
+    }
+
+    /** Runs the body with NCCL's number for a sum of values that are multiplied by a factor first. */
+    void withScaledSum(double factor, DType type, IntConsumer body) {
+        if (factor == 1.0 / size) {
+            body.accept(nccl.average());
+            return;
+        }
+        int operator = nccl.createScaledSum(factor, type, handle);
+        body.accept(operator);
+        nccl.destroyOperator(operator, handle);
+    }
+
+    void allReduce(long from, long to, long count, DType type, int operator) {
+        nccl.allReduce(from, to, count, type, operator, handle, stream);
+    }
+
+    void reduce(long from, long to, long count, DType type, int operator, int root) {
+        nccl.reduce(from, to, count, type, operator, root, handle, stream);
+    }
+
+    void reduceScatter(long from, long to, long count, DType type, int operator) {
+        nccl.reduceScatter(from, to, count, type, operator, handle, stream);
+    }
+
+    void broadcast(long from, long to, long bytes, int root) {
+        nccl.broadcast(from, to, bytes, root, handle, stream);
+    }
+
+    void allGather(long from, long to, long bytes) {
+        nccl.allGather(from, to, bytes, handle, stream);
+    }
+
+    void send(long from, long bytes, int to) {
+        nccl.send(from, bytes, to, handle, stream);
+    }
+
+    void receive(long to, long bytes, int from) {
+        nccl.receive(to, bytes, from, handle, stream);
+    }
+
+    /** Throws if NCCL has noticed an error; does nothing after the end of the communicator. */
+    synchronized void requireSound() {
+        if (!gone) {
+            nccl.requireSound(handle);
+        }
+    }
+
+    /** Leaves the communicator in order; every rank calls it. */
+    synchronized void close() {
+        if (!gone) {
+            gone = true;
+            nccl.leave(handle);
+        }
+    }
+
+    /**
+     * Leaves the communicator without the other ranks. NCCL's abort waits for all work that is queued on the device,
+     * and that may include hanging work of other communicators. Every abort therefore has a thread of its own, and hvd
+     * does not wait for it.
+     */
+    synchronized void abort() {
+        if (!gone) {
+            gone = true;
+            Thread aborting = new Thread(() -> nccl.abort(handle), "hvd-nccl-abort");
+            aborting.setDaemon(true);
+            aborting.start();
+        }
+    }
+
+    /** Leaves the communicator without the other ranks, and waits until that is done. */
+    synchronized void abortHere() {
+        if (!gone) {
+            gone = true;
+            nccl.abort(handle);
+        }
+    }
+}
