@@ -96,7 +96,20 @@ class FloorsTest {
             floor("io.hvd.host.shm.*", MEMORY, BUFFER, SPI, TENSOR, ERROR, CONFIG, FILE, LOG),
             floor(OPEN_MPI, SPI, ERROR, CONFIG, LOG),
             floor(MPI, COLLECTIVE, KERNEL, BUFFER, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
-            floor(MPI + ".bindings", MPI, COLLECTIVE, CONTROL, KERNEL, BUFFER, NET, SPI, TENSOR, ERROR, CONFIG, LOG, "mpi.*"),
+            floor(
+                    MPI + ".bindings",
+                    MPI,
+                    COLLECTIVE,
+                    CONTROL,
+                    KERNEL,
+                    BUFFER,
+                    NET,
+                    SPI,
+                    TENSOR,
+                    ERROR,
+                    CONFIG,
+                    LOG,
+                    "mpi.*"),
             // kernels and copies on the GPU, for the back ends that have tensors there
             floor(CUDA, KERNEL, TENSOR, BUFFER, ERROR, FILE, "jcuda.*", "org.bytedeco.javacpp.*"),
             // NCCL takes its control plane from another back end, through the SPI

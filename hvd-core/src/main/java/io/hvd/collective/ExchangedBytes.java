@@ -136,7 +136,9 @@ final class ExchangedBytes implements ByteCollectives {
     }
 
     private List<Transfer> received(ByteBuffer data, int from) {
-        return Messages.cut(data).stream().map(part -> position.receive(part, from)).toList();
+        return Messages.cut(data).stream()
+                .map(part -> position.receive(part, from))
+                .toList();
     }
 
     private void await(String activity, List<Transfer> transfers) {

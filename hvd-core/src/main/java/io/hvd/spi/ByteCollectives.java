@@ -57,8 +57,7 @@ public interface ByteCollectives {
     void alltoall(ByteBuffer out, ByteBuffer in, int bytesOfEach);
 
     /** Gives every rank a piece, {@code outLengths} bytes at {@code outStarts}, and receives one from every rank. */
-    void alltoall(
-            ByteBuffer out, int[] outLengths, int[] outStarts, ByteBuffer in, int[] inLengths, int[] inStarts);
+    void alltoall(ByteBuffer out, int[] outLengths, int[] outStarts, ByteBuffer in, int[] inLengths, int[] inStarts);
 
     /** Sends bytes to a rank that calls {@link #receive} for as many. */
     void send(ByteBuffer data, int bytes, int to);

@@ -10,7 +10,6 @@ import io.hvd.tensor.HalfFloat;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
-import io.hvd.transport.mpi.Operators;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;

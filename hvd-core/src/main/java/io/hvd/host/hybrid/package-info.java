@@ -4,4 +4,3 @@
  * makes every call to it.
  */
 package io.hvd.host.hybrid;
-

@@ -6,4 +6,3 @@
  * between the groups.
  */
 package io.hvd.host.memory;
-

@@ -4,4 +4,3 @@
  * beneath carries each host's data.
  */
 package io.hvd.host.shm;
-

@@ -136,7 +136,9 @@ public final class MpiProvider implements BackendProvider {
         Path jar = MpiJar.matching(mpi, config);
         try {
             return (MpiSession) Class.forName(
-                            "io.hvd.transport.mpi.bindings.BoundSession", true, new MpiClassLoader(jar, mpi.jniLibrary()))
+                            "io.hvd.transport.mpi.bindings.BoundSession",
+                            true,
+                            new MpiClassLoader(jar, mpi.jniLibrary()))
                     .getConstructor(HvdConfig.class)
                     .newInstance(config);
         } catch (ReflectiveOperationException | LinkageError e) {

@@ -2,7 +2,6 @@ package io.hvd.transport.mpi;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.testing.Exchange;
@@ -12,7 +11,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -102,10 +100,8 @@ class OperatorsTest {
                 assertThat(operators.take(type, op.arithmeticOn(type))).isTrue();
             }
         }
-        assertThat(operators.take(DType.INT32, ReduceOp.MIN))
-                .isTrue();
-        assertThat(operators.take(DType.FLOAT32, ReduceOp.MIN))
-                .isFalse();
+        assertThat(operators.take(DType.INT32, ReduceOp.MIN)).isTrue();
+        assertThat(operators.take(DType.FLOAT32, ReduceOp.MIN)).isFalse();
     }
 
     /** Whatever the operator makes of them on this machine, that of another may saturate. */

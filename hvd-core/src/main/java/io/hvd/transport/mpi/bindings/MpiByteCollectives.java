@@ -57,23 +57,17 @@ final class MpiByteCollectives implements ByteCollectives {
 
     @Override
     public void allgather(ByteBuffer mine, ByteBuffer all, int[] lengths, int[] starts) {
-        call(
-                "MPI_ALLGATHER",
-                () -> comm.allGatherv(mine, lengths[rank], MPI.BYTE, all, lengths, starts, MPI.BYTE));
+        call("MPI_ALLGATHER", () -> comm.allGatherv(mine, lengths[rank], MPI.BYTE, all, lengths, starts, MPI.BYTE));
     }
 
     @Override
     public void gather(ByteBuffer mine, ByteBuffer all, int[] lengths, int[] starts, int root) {
-        call(
-                "MPI_GATHER",
-                () -> comm.gatherv(mine, lengths[rank], MPI.BYTE, all, lengths, starts, MPI.BYTE, root));
+        call("MPI_GATHER", () -> comm.gatherv(mine, lengths[rank], MPI.BYTE, all, lengths, starts, MPI.BYTE, root));
     }
 
     @Override
     public void scatter(ByteBuffer all, int[] lengths, int[] starts, ByteBuffer mine, int root) {
-        call(
-                "MPI_SCATTER",
-                () -> comm.scatterv(all, lengths, starts, MPI.BYTE, mine, lengths[rank], MPI.BYTE, root));
+        call("MPI_SCATTER", () -> comm.scatterv(all, lengths, starts, MPI.BYTE, mine, lengths[rank], MPI.BYTE, root));
     }
 
     @Override
