@@ -12,7 +12,6 @@ import static org.bytedeco.cuda.global.nccl.ncclCommAbort;
 import static org.bytedeco.cuda.global.nccl.ncclCommDestroy;
 import static org.bytedeco.cuda.global.nccl.ncclCommGetAsyncError;
 import static org.bytedeco.cuda.global.nccl.ncclCommInitRank;
-import static org.bytedeco.cuda.global.nccl.ncclCommShrink;
 import static org.bytedeco.cuda.global.nccl.ncclGetErrorString;
 import static org.bytedeco.cuda.global.nccl.ncclGetUniqueId;
 import static org.bytedeco.cuda.global.nccl.ncclGetVersion;
@@ -161,18 +160,6 @@ final class InstalledNccl implements NcclCalls {
     @Override
     public void abort(long communicator) {
         check("ncclCommAbort", ncclCommAbort(communicator(communicator)));
-    }
-
-    @Override
-    public long shrinkAfterAbort(long communicator, int[] lost) {
-        withoutShrink().ifPresent(why -> {
-            throw new HvdException(ErrorId.UNSUPPORTED, why);
-        });
-        ncclComm smaller = new ncclComm();
-        check(
-                "ncclCommShrink",
-                ncclCommShrink(communicator(communicator), lost, lost.length, smaller, null, nccl.NCCL_SHRINK_ABORT));
-        return smaller.address();
     }
 
     @Override

@@ -2,21 +2,17 @@ package io.hvd.transport.nccl;
 
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
-import java.util.Optional;
 
 /**
  * The functions of NCCL, and of CUDA through JavaCPP, that the back end needs. Handles and device addresses are plain
  * numbers. A call that fails throws {@link io.hvd.error.HvdException}.
  *
- * <p>NCCL 2.18 has all of these functions but {@link #shrinkAfterAbort}. That matters because symbols are bound at the
- * first call, and a symbol that the installed library lacks would end the JVM.
+ * <p>NCCL 2.18 has all of these functions. That matters because symbols are bound at the first call, and a symbol that
+ * the installed library lacks would end the JVM.
  */
 interface NcclCalls {
     /** The oldest CUDA version of a driver with {@link #recordAfterAllWork}. */
     int OLDEST_DRIVER_FOR_ALL_WORK = 12050;
-
-    /** The first version of NCCL with {@code ncclCommShrink}. */
-    int FIRST_WITH_SHRINK = 22700;
 
     /** NCCL's version as NCCL writes it, such as {@code 2.18.5}. */
     String version();
@@ -43,22 +39,6 @@ interface NcclCalls {
 
     /** Gives up a communicator and its work on the device, without the other ranks. Any thread may call it. */
     void abort(long communicator);
-
-    /**
-     * Ends this rank's work on a communicator, and makes a smaller one without the ranks that are lost. All other ranks
-     * call this, and number themselves anew in the old order. The old communicator can only be aborted after that.
-     *
-     * @param lost ranks of the communicator
-     */
-    long shrinkAfterAbort(long communicator, int[] lost);
-
-    /** Says that this version of NCCL lacks {@link #shrinkAfterAbort}, which must not be called then; empty if it has it. */
-    default Optional<String> withoutShrink() {
-        return versionCode() >= FIRST_WITH_SHRINK
-                ? Optional.empty()
-                : Optional.of("NCCL " + version() + " has no ncclCommShrink, " + NcclCodes.version(FIRST_WITH_SHRINK)
-                        + " and newer versions have it");
-    }
 
     /** Throws if an error has happened on the device or the network since the communicator was made. */
     void requireSound(long communicator);

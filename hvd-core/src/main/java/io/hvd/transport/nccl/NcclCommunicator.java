@@ -22,24 +22,11 @@ final class NcclCommunicator {
      * @param rank this rank's number within the set
      */
     NcclCommunicator(NcclCalls nccl, byte[] uniqueId, int size, int rank, long stream) {
-        this(nccl, size, rank, stream, nccl.join(uniqueId, size, rank));
-    }
-
-    private NcclCommunicator(NcclCalls nccl, int size, int rank, long stream, long handle) {
         this.nccl = nccl;
         this.stream = stream;
         this.size = size;
         this.rank = rank;
-        this.handle = handle;
-    }
-
-    /**
-     * Ends the work of this communicator, which other ranks may be waiting in for one that is lost, and makes one
-     * without its last rank. All ranks but the last call this. This communicator can then only be given up.
-     */
-    NcclCommunicator withoutLast() {
-        int last = size - 1;
-        return new NcclCommunicator(nccl, last, rank, stream, nccl.shrinkAfterAbort(handle, new int[] {last}));
+        this.handle = nccl.join(uniqueId, size, rank);
     }
 
     int size() {
@@ -143,14 +130,6 @@ final class NcclCommunicator {
             Thread aborting = new Thread(() -> nccl.abort(handle), "hvd-nccl-abort");
             aborting.setDaemon(true);
             aborting.start();
-        }
-    }
-
-    /** Leaves the communicator without the other ranks, and waits until that is done. */
-    synchronized void abortHere() {
-        if (!gone) {
-            gone = true;
-            nccl.abort(handle);
         }
     }
 }

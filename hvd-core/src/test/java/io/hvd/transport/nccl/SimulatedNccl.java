@@ -11,7 +11,6 @@ import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -56,8 +55,6 @@ class SimulatedNccl implements NcclCalls {
     static final class Fabric {
         private final AtomicLong ids = new AtomicLong();
         private final Map<Long, Team> teams = new ConcurrentHashMap<>();
-        /** The ids of what communicators were shrunk to, by their own. */
-        private final Map<Long, Long> smaller = new ConcurrentHashMap<>();
     }
 
     private static final class Team {
@@ -65,9 +62,6 @@ class SimulatedNccl implements NcclCalls {
         private final List<ByteBuffer> posted;
         private final Map<Long, BlockingQueue<byte[]>> mail = new ConcurrentHashMap<>();
         private final Set<Integer> aborted = new HashSet<>();
-        /** Ranks whose work was ended by a shrink; only their abort may follow. */
-        private final Set<Integer> shrunk = new HashSet<>();
-
         private int there;
         private long round;
 
@@ -86,9 +80,6 @@ class SimulatedNccl implements NcclCalls {
             notifyAll();
             long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_SECONDS);
             while (round == mine) {
-                if (shrunk.contains(rank)) {
-                    throw new Ended();
-                }
                 if (aborted.contains(rank)) {
                     throw new IllegalStateException("the simulated communicator was aborted");
                 }
@@ -115,17 +106,6 @@ class SimulatedNccl implements NcclCalls {
             }
         }
 
-        synchronized void shrink(int rank) {
-            shrunk.add(rank);
-            notifyAll();
-        }
-
-        synchronized void requireWhole(int rank) {
-            if (shrunk.contains(rank)) {
-                throw new IllegalStateException("a communicator after a shrink can only be aborted");
-            }
-        }
-
         synchronized void abort(int rank) {
             aborted.add(rank);
             notifyAll();
@@ -134,11 +114,6 @@ class SimulatedNccl implements NcclCalls {
         BlockingQueue<byte[]> mail(int from, int to) {
             return mail.computeIfAbsent(((long) from << 32) | to, key -> new LinkedBlockingQueue<>());
         }
-    }
-
-    /** Ends a kernel that a shrink has aborted; what it was to write is undefined. */
-    private static final class Ended extends RuntimeException {
-        private static final long serialVersionUID = 1;
     }
 
     private record Member(Team team, int size, int rank, SimulatedGpu gpu) {}
@@ -200,23 +175,6 @@ class SimulatedNccl implements NcclCalls {
         member.gpu().awaitAll();
     }
 
-    @Override
-    public long shrinkAfterAbort(long communicator, int[] lost) {
-        Member member = members.get(communicator);
-        if (Arrays.stream(lost).anyMatch(rank -> rank == member.rank())) {
-            throw new IllegalStateException("rank " + member.rank() + " shrinks itself away");
-        }
-        member.team().shrink(member.rank());
-        member.gpu().awaitAll();
-        long id = fabric.smaller.computeIfAbsent(communicator, key -> fabric.ids.incrementAndGet());
-        int rank = member.rank()
-                - (int) Arrays.stream(lost).filter(gone -> gone < member.rank()).count();
-        Team team = fabric.teams.computeIfAbsent(id, key -> new Team(member.size() - lost.length));
-        team.meet(rank);
-        members.put(id, new Member(team, member.size() - lost.length, rank, member.gpu()));
-        return id;
-    }
-
     /** Blocks until some rank is in a kernel of this rank's only communicator and waits there for others. */
     void awaitArrival() {
         members.values().iterator().next().team().awaitArrival();
@@ -246,21 +204,13 @@ class SimulatedNccl implements NcclCalls {
 
     private void queue(long communicator, long stream, boolean first, Runnable kernel) {
         Member member = members.get(communicator);
-        member.team().requireWhole(member.rank());
-        Runnable work = () -> {
-            try {
-                kernel.run();
-            } catch (Ended e) {
-                // The stream goes on.
-            }
-        };
         if (group == null) {
-            member.gpu().enqueue(stream, work);
+            member.gpu().enqueue(stream, kernel);
         } else {
             groupGpu = member.gpu();
             groupStream = stream;
             // Sends must not wait for receives that come after them in the group.
-            group.add(first ? 0 : group.size(), work);
+            group.add(first ? 0 : group.size(), kernel);
         }
     }
 
