@@ -42,6 +42,7 @@ class FloorsTest {
     private static final String OPEN_MPI = "io.hvd.transport.mpi.openmpi";
     private static final String CUDA = "io.hvd.cuda";
     private static final String NCCL = "io.hvd.transport.nccl";
+    private static final String NCCL_REPORT = NCCL + ".report";
     private static final String JOB = "io.hvd.job";
     private static final String FACADE = "io.hvd";
     /** hvd's log alone knows SLF4J. */
@@ -111,23 +112,22 @@ class FloorsTest {
                     LOG,
                     "mpi.*"),
             // kernels and copies on the GPU, for the back ends that have tensors there
-            floor(CUDA, KERNEL, TENSOR, BUFFER, ERROR, FILE, "jcuda.*", "org.bytedeco.javacpp.*"),
-            // NCCL takes its control plane from another back end, through the SPI
+            floor(CUDA, KERNEL, SPI, TENSOR, BUFFER, ERROR, FILE, "jcuda.*", "org.bytedeco.javacpp.*"),
+            // NCCL as it is installed
+            floor(NCCL + ".library", CUDA, SPI, TENSOR, ERROR, "org.bytedeco.cuda.*", "org.bytedeco.javacpp.*"),
+            // what is there for tensors on GPUs, and what is missing
             floor(
-                    NCCL + ".*",
-                    KERNEL,
-                    BUFFER,
+                    NCCL_REPORT,
+                    NCCL + ".library",
                     CUDA,
-                    NET,
                     SPI,
-                    TENSOR,
                     ERROR,
-                    CONFIG,
                     FILE,
-                    LOG,
                     "jcuda.*",
                     "org.bytedeco.cuda.*",
                     "org.bytedeco.javacpp.*"),
+            // NCCL takes its control plane from another back end, through the SPI; no binding is imported here
+            floor(NCCL, NCCL + ".library", CUDA, KERNEL, BUFFER, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
             // floor 3
             // a job's inner life
             floor(
@@ -163,7 +163,7 @@ class FloorsTest {
                     "io.hvd.launch.*",
                     FACADE,
                     MPI,
-                    NCCL,
+                    NCCL_REPORT,
                     NET,
                     ERROR,
                     CONFIG,
@@ -175,7 +175,7 @@ class FloorsTest {
                     "io.hvd.launch",
                     FACADE,
                     MPI,
-                    NCCL,
+                    NCCL_REPORT,
                     "io.hvd.host.shm",
                     NET,
                     SPI,
@@ -315,7 +315,7 @@ class FloorsTest {
                     "javax.imageio.*",
                     // gpu-check looks at the kernels themselves, and shows the table of versions
                     CUDA,
-                    NCCL,
+                    NCCL_REPORT,
                     // the examples are users' programs: one on CUDA brings memory of its own
                     "jcuda.*"),
             // time floors of their own, beside what others have

@@ -1,6 +1,6 @@
 package io.hvd.doctor;
 
-import io.hvd.transport.nccl.GpuReport;
+import io.hvd.transport.nccl.report.GpuReport;
 import java.util.List;
 import java.util.Map;
 

@@ -2,8 +2,8 @@ package io.hvd.doctor;
 
 import io.hvd.config.HvdProgram;
 import io.hvd.doctor.HostInventory.Host;
-import io.hvd.transport.nccl.GpuReport;
-import io.hvd.transport.nccl.GpuReport.Row;
+import io.hvd.transport.nccl.report.GpuReport;
+import io.hvd.transport.nccl.report.GpuReport.Row;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;

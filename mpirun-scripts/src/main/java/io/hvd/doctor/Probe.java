@@ -10,7 +10,7 @@ import io.hvd.launch.MachineSurvey;
 import io.hvd.launch.MpiInstall;
 import io.hvd.launch.UsageException;
 import io.hvd.transport.mpi.MpiProvider;
-import io.hvd.transport.nccl.GpuReport;
+import io.hvd.transport.nccl.report.GpuReport;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;

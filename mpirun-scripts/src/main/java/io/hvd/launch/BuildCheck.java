@@ -3,7 +3,7 @@ package io.hvd.launch;
 import io.hvd.config.HvdConfig;
 import io.hvd.error.HvdException;
 import io.hvd.transport.mpi.MpiProvider;
-import io.hvd.transport.nccl.GpuReport;
+import io.hvd.transport.nccl.report.GpuReport;
 import java.util.Locale;
 import java.util.Map;
 

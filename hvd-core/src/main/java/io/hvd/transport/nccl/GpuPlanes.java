@@ -8,6 +8,8 @@ import io.hvd.spi.DataPlane;
 import io.hvd.spi.NodeGroups;
 import io.hvd.spi.PointToPoint;
 import io.hvd.tensor.Tensor;
+import io.hvd.transport.nccl.library.NcclCalls;
+import io.hvd.transport.nccl.library.NcclCommunicator;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

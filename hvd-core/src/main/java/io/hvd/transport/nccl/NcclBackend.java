@@ -8,6 +8,7 @@ import io.hvd.spi.DataPlane;
 import io.hvd.spi.Progress;
 import io.hvd.spi.Topology;
 import io.hvd.spi.Transfers;
+import io.hvd.transport.nccl.library.NcclCalls;
 import java.util.List;
 import java.util.Set;
 import java.util.function.BooleanSupplier;

@@ -7,6 +7,8 @@ import io.hvd.spi.Collectives;
 import io.hvd.spi.Pieces;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.Tensor;
+import io.hvd.transport.nccl.library.NcclCodes;
+import io.hvd.transport.nccl.library.NcclCommunicator;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.LinkedHashSet;

@@ -14,6 +14,8 @@ import io.hvd.tensor.Device;
 import io.hvd.tensor.DeviceMemory;
 import io.hvd.tensor.Tensor;
 import io.hvd.testing.OnNodes;
+import io.hvd.transport.nccl.library.NcclPresence;
+import io.hvd.transport.nccl.library.SimulatedNccl;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;

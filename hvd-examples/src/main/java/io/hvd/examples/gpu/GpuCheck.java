@@ -9,7 +9,7 @@ import io.hvd.error.HvdException;
 import io.hvd.examples.Example;
 import io.hvd.examples.QuickRun;
 import io.hvd.examples.gpu.CheckLine.Outcome;
-import io.hvd.transport.nccl.GpuReport;
+import io.hvd.transport.nccl.report.GpuReport;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;

@@ -1,10 +1,12 @@
-package io.hvd.transport.nccl;
+package io.hvd.transport.nccl.report;
 
+import io.hvd.cuda.CudaVersions;
 import io.hvd.cuda.SegmentKernels;
 import io.hvd.file.JsonObject;
 import io.hvd.spi.GpuDriver.Gpu;
-import io.hvd.transport.nccl.GpuFacts.Card;
-import io.hvd.transport.nccl.GpuFacts.Library;
+import io.hvd.transport.nccl.library.NcclCodes;
+import io.hvd.transport.nccl.report.GpuFacts.Card;
+import io.hvd.transport.nccl.report.GpuFacts.Library;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;

@@ -1,4 +1,4 @@
-package io.hvd.transport.nccl;
+package io.hvd.cuda;
 
 import io.hvd.spi.GpuDriver;
 import java.util.List;

@@ -1,6 +1,8 @@
-package io.hvd.transport.nccl;
+package io.hvd.transport.nccl.report;
 
+import io.hvd.cuda.CudaPresence;
 import io.hvd.spi.GpuDriver.Gpu;
+import io.hvd.transport.nccl.library.NcclPresence;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

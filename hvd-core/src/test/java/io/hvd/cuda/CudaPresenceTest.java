@@ -1,4 +1,4 @@
-package io.hvd.transport.nccl;
+package io.hvd.cuda;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,12 +1,13 @@
-package io.hvd.transport.nccl;
+package io.hvd.transport.nccl.report;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+import io.hvd.cuda.CudaVersions;
 import io.hvd.spi.GpuDriver.Gpu;
-import io.hvd.transport.nccl.GpuFacts.Card;
-import io.hvd.transport.nccl.GpuFacts.Library;
+import io.hvd.transport.nccl.report.GpuFacts.Card;
+import io.hvd.transport.nccl.report.GpuFacts.Library;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.file.Files;

@@ -1,4 +1,4 @@
-package io.hvd.transport.nccl;
+package io.hvd.transport.nccl.library;
 
 import io.hvd.cuda.SimulatedGpu;
 import io.hvd.kernel.Converter;
@@ -25,7 +25,7 @@ import java.util.concurrent.atomic.AtomicLong;
  * NCCL between {@link SimulatedGpu}s, one object per rank. Like the real one it queues on streams, runs
  * groups as one and meets the other ranks on the device. It proves nothing about NCCL.
  */
-class SimulatedNccl implements NcclCalls {
+public class SimulatedNccl implements NcclCalls {
     private static final int AVERAGE = 100;
     private static final int SCALED = 1000;
     private static final long LIMIT_SECONDS = 20;
@@ -40,19 +40,19 @@ class SimulatedNccl implements NcclCalls {
     private SimulatedGpu groupGpu;
     private long groupStream;
 
-    SimulatedNccl(SimulatedGpu gpu, Fabric fabric) {
+    public SimulatedNccl(SimulatedGpu gpu, Fabric fabric) {
         this(Map.of(0, gpu), fabric);
         this.selected = gpu;
     }
 
     /** @param gpus of the rank, by index */
-    SimulatedNccl(Map<Integer, SimulatedGpu> gpus, Fabric fabric) {
+    public SimulatedNccl(Map<Integer, SimulatedGpu> gpus, Fabric fabric) {
         this.gpus = gpus;
         this.fabric = fabric;
     }
 
     /** What connects the ranks. */
-    static final class Fabric {
+    public static final class Fabric {
         private final AtomicLong ids = new AtomicLong();
         private final Map<Long, Team> teams = new ConcurrentHashMap<>();
     }
@@ -87,7 +87,7 @@ class SimulatedNccl implements NcclCalls {
             }
         }
 
-        synchronized void awaitArrival() {
+        public synchronized void awaitArrival() {
             long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_SECONDS);
             while (there == 0) {
                 awaitUntil(end);
@@ -118,7 +118,7 @@ class SimulatedNccl implements NcclCalls {
 
     private record Member(Team team, int size, int rank, SimulatedGpu gpu) {}
 
-    SimulatedNccl ofVersion(int code) {
+    public SimulatedNccl ofVersion(int code) {
         version = code;
         return this;
     }
@@ -176,7 +176,7 @@ class SimulatedNccl implements NcclCalls {
     }
 
     /** Blocks until some rank is in a kernel of this rank's only communicator and waits there for others. */
-    void awaitArrival() {
+    public void awaitArrival() {
         members.values().iterator().next().team().awaitArrival();
     }
 

@@ -1,4 +1,4 @@
-package io.hvd.transport.nccl;
+package io.hvd.cuda;
 
 import static io.hvd.cuda.DriverCode.check;
 import static jcuda.driver.JCudaDriver.cuCtxSetCurrent;
@@ -9,8 +9,6 @@ import static jcuda.driver.JCudaDriver.cuDeviceGetPCIBusId;
 import static jcuda.driver.JCudaDriver.cuDevicePrimaryCtxRetain;
 import static jcuda.driver.JCudaDriver.cuInit;
 
-import io.hvd.cuda.DriverCode;
-import io.hvd.cuda.JCudaLibraries;
 import io.hvd.spi.GpuDriver.Gpu;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;

@@ -1,5 +1,6 @@
-package io.hvd.transport.nccl;
+package io.hvd.transport.nccl.library;
 
+import io.hvd.cuda.CudaPresence;
 import io.hvd.error.HvdException;
 import io.hvd.spi.GpuDriver.Gpu;
 import java.io.IOException;
@@ -16,12 +17,12 @@ import java.util.List;
  * @param variables what NCCL itself is told about ranks that have the same GPU
  * @param process identifies this process among those of its machine
  */
-record NcclPresence(NcclCalls calls, List<Gpu> gpus, String missing, NcclVariables variables, String process) {
+public record NcclPresence(NcclCalls calls, List<Gpu> gpus, String missing, NcclVariables variables, String process) {
     private static final Path PID_NAMESPACE = Path.of("/proc/self/ns/pid");
     private static NcclPresence presence;
 
     /** The presence in this process, in which none of NCCL's variables is set. */
-    NcclPresence(NcclCalls calls, List<Gpu> gpus, String missing) {
+    public NcclPresence(NcclCalls calls, List<Gpu> gpus, String missing) {
         this(
                 calls,
                 gpus,
@@ -35,7 +36,7 @@ record NcclPresence(NcclCalls calls, List<Gpu> gpus, String missing, NcclVariabl
      *
      * @param namespace the link that names it; the number stands alone where it cannot be read
      */
-    static String process(long pid, Path namespace) {
+    public static String process(long pid, Path namespace) {
         try {
             return pid + " in " + Files.readSymbolicLink(namespace);
         } catch (IOException | SecurityException | UnsupportedOperationException e) {
@@ -43,15 +44,15 @@ record NcclPresence(NcclCalls calls, List<Gpu> gpus, String missing, NcclVariabl
         }
     }
 
-    NcclPresence with(NcclVariables set) {
+    public NcclPresence with(NcclVariables set) {
         return new NcclPresence(calls, gpus, missing, set, process);
     }
 
-    NcclPresence withProcess(String id) {
+    public NcclPresence withProcess(String id) {
         return new NcclPresence(calls, gpus, missing, variables, id);
     }
 
-    static synchronized NcclPresence ofThisProcess() {
+    public static synchronized NcclPresence ofThisProcess() {
         if (presence == null) {
             presence = look(CudaPresence.ofThisProcess()).with(NcclVariables.of(System.getenv()));
         }

@@ -1,6 +1,5 @@
-package io.hvd.transport.nccl;
+package io.hvd.cuda;
 
-import io.hvd.cuda.MissingLibrary;
 import io.hvd.spi.GpuDriver.Gpu;
 import java.io.File;
 import java.nio.file.Files;
@@ -14,7 +13,7 @@ import java.util.List;
  * @param gpus the GPUs in the order of CUDA_VISIBLE_DEVICES
  * @param missing why there are none; empty if there are some
  */
-record CudaPresence(List<Gpu> gpus, String missing) {
+public record CudaPresence(List<Gpu> gpus, String missing) {
     /** The device file of NVIDIA's driver on Linux, and the one under the Windows Subsystem for Linux. */
     private static final List<Path> DRIVER = List.of(Path.of("/dev/nvidiactl"), Path.of("/dev/dxg"));
 
@@ -22,7 +21,7 @@ record CudaPresence(List<Gpu> gpus, String missing) {
 
     private static CudaPresence process;
 
-    static synchronized CudaPresence ofThisProcess() {
+    public static synchronized CudaPresence ofThisProcess() {
         if (process == null) {
             process = look(DRIVER, System.getenv("LD_LIBRARY_PATH"));
         }
@@ -76,7 +75,7 @@ record CudaPresence(List<Gpu> gpus, String missing) {
         return new CudaPresence(List.of(), why);
     }
 
-    static String firstLine(Throwable error) {
+    public static String firstLine(Throwable error) {
         return MissingLibrary.named(error);
     }
 }

@@ -1,4 +1,4 @@
-package io.hvd.transport.nccl;
+package io.hvd.transport.nccl.library;
 
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
@@ -10,7 +10,7 @@ import io.hvd.tensor.ReduceOp;
  * <p>NCCL 2.18 has all of these functions. That matters because symbols are bound at the first call, and a symbol that
  * the installed library lacks would end the JVM.
  */
-interface NcclCalls {
+public interface NcclCalls {
     /** The oldest CUDA version of a driver with {@link #recordAfterAllWork}. */
     int OLDEST_DRIVER_FOR_ALL_WORK = 12050;
 

@@ -1,11 +1,11 @@
-package io.hvd.transport.nccl;
+package io.hvd.transport.nccl.report;
 
 import static io.hvd.cuda.DriverCode.check;
 
 import io.hvd.cuda.JCudaLibraries;
 import io.hvd.spi.GpuDriver.Gpu;
-import io.hvd.transport.nccl.GpuFacts.Card;
-import io.hvd.transport.nccl.GpuFacts.Library;
+import io.hvd.transport.nccl.report.GpuFacts.Card;
+import io.hvd.transport.nccl.report.GpuFacts.Library;
 import jcuda.driver.CUdevice;
 import jcuda.driver.CUdevice_attribute;
 import jcuda.driver.JCudaDriver;

@@ -1,4 +1,4 @@
-package io.hvd.transport.nccl;
+package io.hvd.transport.nccl.library;
 
 import io.hvd.cuda.CudaDevice;
 import io.hvd.cuda.CudaEvent;

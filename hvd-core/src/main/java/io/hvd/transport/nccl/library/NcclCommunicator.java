@@ -1,4 +1,4 @@
-package io.hvd.transport.nccl;
+package io.hvd.transport.nccl.library;
 
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
@@ -8,7 +8,7 @@ import java.util.function.IntConsumer;
  * NCCL's communicator of a process set, whose calls are queued on one stream. Only the communication thread uses it,
  * except for {@link #abort}.
  */
-final class NcclCommunicator {
+public final class NcclCommunicator {
     private final NcclCalls nccl;
     private final long stream;
     private final int size;
@@ -21,7 +21,7 @@ final class NcclCommunicator {
      *
      * @param rank this rank's number within the set
      */
-    NcclCommunicator(NcclCalls nccl, byte[] uniqueId, int size, int rank, long stream) {
+    public NcclCommunicator(NcclCalls nccl, byte[] uniqueId, int size, int rank, long stream) {
         this.nccl = nccl;
         this.stream = stream;
         this.size = size;
@@ -29,16 +29,16 @@ final class NcclCommunicator {
         this.handle = nccl.join(uniqueId, size, rank);
     }
 
-    int size() {
+    public int size() {
         return size;
     }
 
-    int rank() {
+    public int rank() {
         return rank;
     }
 
     /** Runs the calls of the body as one group. */
-    void grouped(Runnable body) {
+    public void grouped(Runnable body) {
         nccl.groupStart();
         try {
             body.run();
@@ -61,12 +61,12 @@ final class NcclCommunicator {
     }
 
     /** Runs the body with NCCL's number for a plain operator. */
-    void with(ReduceOp op, IntConsumer body) {
+    public void with(ReduceOp op, IntConsumer body) {
         body.accept(nccl.operator(op));
     }
 
     /** Runs the body with NCCL's number for a sum of values that are multiplied by a factor first. */
-    void withScaledSum(double factor, DType type, IntConsumer body) {
+    public void withScaledSum(double factor, DType type, IntConsumer body) {
         if (factor == 1.0 / size) {
             body.accept(nccl.average());
             return;
@@ -76,43 +76,43 @@ final class NcclCommunicator {
         nccl.destroyOperator(operator, handle);
     }
 
-    void allReduce(long from, long to, long count, DType type, int operator) {
+    public void allReduce(long from, long to, long count, DType type, int operator) {
         nccl.allReduce(from, to, count, type, operator, handle, stream);
     }
 
-    void reduce(long from, long to, long count, DType type, int operator, int root) {
+    public void reduce(long from, long to, long count, DType type, int operator, int root) {
         nccl.reduce(from, to, count, type, operator, root, handle, stream);
     }
 
-    void reduceScatter(long from, long to, long count, DType type, int operator) {
+    public void reduceScatter(long from, long to, long count, DType type, int operator) {
         nccl.reduceScatter(from, to, count, type, operator, handle, stream);
     }
 
-    void broadcast(long from, long to, long bytes, int root) {
+    public void broadcast(long from, long to, long bytes, int root) {
         nccl.broadcast(from, to, bytes, root, handle, stream);
     }
 
-    void allGather(long from, long to, long bytes) {
+    public void allGather(long from, long to, long bytes) {
         nccl.allGather(from, to, bytes, handle, stream);
     }
 
-    void send(long from, long bytes, int to) {
+    public void send(long from, long bytes, int to) {
         nccl.send(from, bytes, to, handle, stream);
     }
 
-    void receive(long to, long bytes, int from) {
+    public void receive(long to, long bytes, int from) {
         nccl.receive(to, bytes, from, handle, stream);
     }
 
     /** Throws if NCCL has noticed an error; does nothing after the end of the communicator. */
-    synchronized void requireSound() {
+    public synchronized void requireSound() {
         if (!gone) {
             nccl.requireSound(handle);
         }
     }
 
     /** Leaves the communicator in order; every rank calls it. */
-    synchronized void close() {
+    public synchronized void close() {
         if (!gone) {
             gone = true;
             nccl.leave(handle);
@@ -124,7 +124,7 @@ final class NcclCommunicator {
      * and that may include hanging work of other communicators. Every abort therefore has a thread of its own, and hvd
      * does not wait for it.
      */
-    synchronized void abort() {
+    public synchronized void abort() {
         if (!gone) {
             gone = true;
             Thread aborting = new Thread(() -> nccl.abort(handle), "hvd-nccl-abort");

@@ -1,4 +1,4 @@
-package io.hvd.transport.nccl;
+package io.hvd.transport.nccl.library;
 
 import io.hvd.tensor.DType;
 import io.hvd.tensor.HalfFloat;
@@ -8,11 +8,11 @@ import java.nio.ByteOrder;
 import org.bytedeco.cuda.global.nccl;
 
 /** NCCL's numbers for hvd's types and operations. They are constants, so this class loads no class of JavaCPP. */
-final class NcclCodes {
+public final class NcclCodes {
     private NcclCodes() {}
 
     /** True for the types that NCCL can reduce; it can move all types. */
-    static boolean reduces(DType type) {
+    public static boolean reduces(DType type) {
         return type != DType.INT16 && type != DType.UINT16;
     }
 
@@ -55,7 +55,7 @@ final class NcclCodes {
     }
 
     /** Writes a version as text: {@code 21805} is 2.18.5. */
-    static String version(int code) {
+    public static String version(int code) {
         return code / 10_000 + "." + code / 100 % 100 + "." + code % 100;
     }
 

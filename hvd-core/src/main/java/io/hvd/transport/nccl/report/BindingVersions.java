@@ -1,4 +1,4 @@
-package io.hvd.transport.nccl;
+package io.hvd.transport.nccl.report;
 
 import java.io.IOException;
 import java.io.InputStream;

@@ -1,4 +1,4 @@
-package io.hvd.transport.nccl;
+package io.hvd.cuda;
 
 /** What a process of its own, with a driver of the test's choice, finds: the first time and the second. */
 public final class VisibleGpus {

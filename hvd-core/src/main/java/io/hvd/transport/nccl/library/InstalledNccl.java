@@ -1,4 +1,4 @@
-package io.hvd.transport.nccl;
+package io.hvd.transport.nccl.library;
 
 import static org.bytedeco.cuda.global.cudart.cuCtxRecordEvent;
 import static org.bytedeco.cuda.global.cudart.cudaDriverGetVersion;
@@ -24,6 +24,7 @@ import static org.bytedeco.cuda.global.nccl.ncclReduce;
 import static org.bytedeco.cuda.global.nccl.ncclReduceScatter;
 import static org.bytedeco.cuda.global.nccl.ncclSend;
 
+import io.hvd.cuda.CudaVersions;
 import io.hvd.cuda.DriverCode;
 import io.hvd.cuda.LibraryCache;
 import io.hvd.error.ErrorId;

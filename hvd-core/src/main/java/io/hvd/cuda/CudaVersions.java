@@ -1,4 +1,4 @@
-package io.hvd.transport.nccl;
+package io.hvd.cuda;
 
 import java.util.Optional;
 
@@ -9,12 +9,12 @@ import java.util.Optional;
  * @param driver the CUDA version that the driver is made for, such as 12040; 0 if the runtime finds no driver
  * @param runtime the version of the runtime, such as 13000
  */
-record CudaVersions(int driver, int runtime) {
+public record CudaVersions(int driver, int runtime) {
     /** The first NVIDIA drivers made for a major version of CUDA; JavaCPP's presets are made for 13. */
     private static final String FIRST_FOR_13 = "580";
 
     /** The reason why the runtime cannot be used; empty if it can. */
-    Optional<String> obstacle() {
+    public Optional<String> obstacle() {
         if (driver / 1000 >= runtime / 1000) {
             return Optional.empty();
         }
@@ -25,7 +25,7 @@ record CudaVersions(int driver, int runtime) {
     }
 
     /** Writes a version as text: {@code 12040} is 12.4. */
-    static String text(int code) {
+    public static String text(int code) {
         return code / 1000 + "." + code % 1000 / 10;
     }
 }

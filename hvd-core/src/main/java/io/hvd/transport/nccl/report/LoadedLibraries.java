@@ -1,8 +1,8 @@
-package io.hvd.transport.nccl;
+package io.hvd.transport.nccl.report;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
-import io.hvd.transport.nccl.GpuFacts.Library;
+import io.hvd.transport.nccl.report.GpuFacts.Library;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
