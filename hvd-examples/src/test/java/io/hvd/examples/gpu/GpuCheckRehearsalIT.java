@@ -25,7 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 class GpuCheckRehearsalIT {
     private static final Path SCRIPT = Path.of("..", "mpirun-scripts", "gpu-check.sh");
     private static final HostCuda.Kernels MLP = new HostCuda.Kernels(
-            Path.of("src/main/cuda/mlp.cu"), Path.of("src/main/resources/io/hvd/examples/cuda/mlp.ptx"));
+            Path.of("src/main/cuda/mlp.cu"), Path.of("src/made/io/hvd/examples/cuda/mlp.ptx"));
 
     @TempDir
     Path folder;
