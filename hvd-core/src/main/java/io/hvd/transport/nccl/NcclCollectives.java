@@ -24,9 +24,7 @@ final class NcclCollectives implements Collectives {
     private final RankGpu gpu;
     private final NcclCommunicator nccl;
     private final NcclReductions reductions;
-    /** The allreduce in two levels; null if allreduces use one communicator of all ranks. */
-    private final HierarchicalAllreduce hierarchy;
-
+    private final DeviceAllreduce allreduce;
     private final LaunchMeeting meeting;
     private final boolean asynchronous;
     private final DeviceTimes times;
@@ -48,13 +46,13 @@ final class NcclCollectives implements Collectives {
         this.gpu = gpu;
         this.nccl = nccl;
         this.reductions = new NcclReductions(gpu, nccl);
-        this.hierarchy = hierarchy;
+        this.allreduce = hierarchy == null ? new DeviceAllreduce.Flat(reductions) : hierarchy;
         this.meeting = meeting;
         this.asynchronous = asynchronous;
         this.times = gpu.times();
     }
 
-    /** Whether NCCL reduces the type that travels, and a kernel of hvd's can scale the result. */
+    /** True if NCCL reduces the type that travels, and a kernel of hvd's can scale the result. */
     static boolean reduces(Reduction how) {
         return NcclCodes.reduces(how.wire()) && Conversion.multiplies(how.wire(), how.scale());
     }
@@ -62,9 +60,7 @@ final class NcclCollectives implements Collectives {
     @Override
     public void report(Activities to) {
         activities = to;
-        if (hierarchy != null) {
-            hierarchy.report(to);
-        }
+        allreduce.report(to);
     }
 
     @Override
@@ -90,14 +86,10 @@ final class NcclCollectives implements Collectives {
     }
 
     private void allreduce(List<Tensor> inputs, List<Tensor> outputs, Reduction how, boolean direct) {
-        if (hierarchy != null) {
-            queued("HIERARCHICAL_ALLREDUCE", tensors(inputs, outputs), () -> hierarchy.run(inputs, outputs, how));
-        } else {
-            queued(
-                    "NCCL_ALLREDUCE",
-                    tensors(inputs, outputs),
-                    () -> reductions.allreduce(inputs, outputs, how, direct));
-        }
+        queued(
+                allreduce.activity(),
+                tensors(inputs, outputs),
+                () -> allreduce.run(inputs, outputs, how, direct));
     }
 
     @Override
@@ -213,9 +205,7 @@ final class NcclCollectives implements Collectives {
 
     private void requireSound() {
         nccl.requireSound();
-        if (hierarchy != null) {
-            hierarchy.requireSound();
-        }
+        allreduce.requireSound();
     }
 
     /** Waits for the queued work first, because NCCL must not be closed while its work is under way. */
@@ -226,18 +216,14 @@ final class NcclCollectives implements Collectives {
         while (!end.isDone()) {
             LockSupport.parkNanos(LOOK_NANOS);
         }
-        if (hierarchy != null) {
-            hierarchy.close();
-        }
+        allreduce.close();
         nccl.close();
         meeting.close();
     }
 
     @Override
     public void abandon() {
-        if (hierarchy != null) {
-            hierarchy.abandon();
-        }
+        allreduce.abandon();
         nccl.abort();
     }
 

@@ -16,7 +16,7 @@ import java.util.function.IntConsumer;
 import java.util.stream.Stream;
 
 /**
- * What a reduction queues on the rank's stream. Large tensors that NCCL can reduce unchanged are reduced in place of
+ * Queues reductions on the rank's stream. Large tensors that NCCL can reduce unchanged are reduced in place of
  * their memory. Small tensors, and those to be scaled or compressed, are packed onto a stage by one kernel and unpacked
  * by another.
  */
@@ -35,7 +35,7 @@ final class NcclReductions {
     }
 
     /**
-     * Whether NCCL works on the tensors' own memory. All ranks come to the same answer, because they have the same
+     * True if NCCL works on the tensors' own memory. All ranks come to the same answer, because they have the same
      * sizes and types.
      */
     static boolean isDirect(List<Tensor> inputs, Reduction how) {

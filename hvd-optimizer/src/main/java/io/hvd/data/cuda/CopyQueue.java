@@ -36,12 +36,12 @@ final class CopyQueue implements AutoCloseable {
 
     private record Copy(PinnedBatches.Filled from, CudaEvent done) {}
 
-    /** What is queued on the user's stream by now is done before the next copy begins. */
+    /** Makes the next copy wait for the work that is queued on the user's stream by now. */
     void followUser() {
         stream.follow(user);
     }
 
-    /** What the user queues from now on starts when the copies are done that are queued now. */
+    /** Makes the work that the user queues from now on wait for the copies that are queued now. */
     void holdBackUser() {
         stream.holdBack(user);
     }

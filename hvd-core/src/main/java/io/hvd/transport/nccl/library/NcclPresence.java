@@ -48,10 +48,6 @@ public record NcclPresence(NcclCalls calls, List<Gpu> gpus, String missing, Nccl
         return new NcclPresence(calls, gpus, missing, set, process);
     }
 
-    public NcclPresence withProcess(String id) {
-        return new NcclPresence(calls, gpus, missing, variables, id);
-    }
-
     public static synchronized NcclPresence ofThisProcess() {
         if (presence == null) {
             presence = look(CudaPresence.ofThisProcess()).with(NcclVariables.of(System.getenv()));

@@ -16,7 +16,7 @@ public enum Algorithm {
     /** hvd's own ring of all ranks. */
     RING;
 
-    /** Whether a job of this shape can use the algorithm. */
+    /** True if a job of this shape can use the algorithm. */
     public boolean suits(JobShape shape) {
         return switch (this) {
             case SHARED_MEMORY -> shape.hosts() == 1;
