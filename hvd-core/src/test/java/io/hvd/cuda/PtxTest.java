@@ -60,7 +60,7 @@ class PtxTest {
     @Test
     void commentsDoNotCountAsCodeAndEverythingElseDoes(@TempDir Path other) throws Exception {
         String kernel = Files.readString(SOURCES.resolve("segments.cu"));
-        Files.writeString(other.resolve("segments.cu"), "// new\n/* and\n * new */" + kernel + "\n");
+        Files.writeString(other.resolve("segments.cu"), "// new\n/* and\n * new */\n" + kernel + "\n");
         String asItIs = CudaCode.digestLine(SOURCES, "segments.cu");
         assertThat(CudaCode.digestLine(other, "segments.cu")).isEqualTo(asItIs);
 
