@@ -35,10 +35,14 @@ final class ImageTraining {
     private final RunTotals totals = new RunTotals();
     private final RunRecord record;
 
-    /**
-     * @param horovods the wishes that only Horovod's MNIST example has
-     * @throws ParseException on all ranks, if the flags do not go with their number
-     */
+    /** @throws ParseException on all ranks, if the flags do not go with their number */
+    ImageTraining(
+            String example, HvdContext hvd, TrainingOptions options, ImageSets images, Supplier<ImageClassifier> net)
+            throws ParseException, IOException {
+        this(RunStart.of(example, hvd, options), options, images, net, HorovodMnistFlags.NONE);
+    }
+
+    /** @param horovods what Horovod's MNIST example asks for besides */
     ImageTraining(
             RunStart start,
             TrainingOptions options,
