@@ -1,6 +1,6 @@
 package io.hvd.benchmarks;
 
-import io.hvd.benchmarks.cost.AllreduceWay;
+import io.hvd.benchmarks.cost.Algorithm;
 import io.hvd.benchmarks.cost.Sample;
 import io.hvd.benchmarks.rank.ModelRank;
 import io.hvd.config.Setting;
@@ -24,12 +24,12 @@ final class AllreduceTimes {
     private static final Map<String, String> RING_ENVIRONMENT =
             Map.of(Setting.ALLREDUCE_ALGORITHM.variable(), ModelRank.RING, Setting.SHARED_MEMORY.variable(), "0");
 
-    private final BenchPlan plan;
+    private final Plan plan;
     private final ModelPlan wanted;
     private final Benchmark.Progress progress;
     private double gammaSecondsPerByte = Double.MAX_VALUE;
 
-    AllreduceTimes(BenchPlan plan, ModelPlan wanted, Benchmark.Progress progress) {
+    AllreduceTimes(Plan plan, ModelPlan wanted, Benchmark.Progress progress) {
         this.plan = plan;
         this.wanted = wanted;
         this.progress = progress;
@@ -58,7 +58,7 @@ final class AllreduceTimes {
         List<Sample> all = new ArrayList<>();
         for (ModelJob job : jobs) {
             List<Long> sizes = sizes(job);
-            Map<MpiSetting, Samples> runs = BenchLaunch.inTurn(
+            Map<MpiSetting, Samples> runs = Launch.inTurn(
                     "model, " + job,
                     List.of(MpiSetting.DEFAULT, OUR_RING),
                     plan.repeat(),
@@ -68,11 +68,11 @@ final class AllreduceTimes {
             if (usual == null) {
                 throw new IOException(job + " could not be measured; the reason stands above");
             }
-            AllreduceWay ours = job.shape().hosts() == 1 ? AllreduceWay.SHARED_MEMORY : AllreduceWay.TWO_LEVEL;
-            all.addAll(samples(job, AllreduceWay.MPI, usual, "mpi", sizes));
+            Algorithm ours = job.shape().hosts() == 1 ? Algorithm.SHARED_MEMORY : Algorithm.TWO_LEVEL;
+            all.addAll(samples(job, Algorithm.MPI, usual, "mpi", sizes));
             all.addAll(samples(job, ours, usual, "raw", sizes));
             Samples ring = runs.getOrDefault(OUR_RING, new Samples());
-            all.addAll(samples(job, AllreduceWay.RING, ring, "raw", sizes));
+            all.addAll(samples(job, Algorithm.RING, ring, "raw", sizes));
         }
         return all;
     }
@@ -93,7 +93,7 @@ final class AllreduceTimes {
         if (!setting.arguments().isEmpty()) {
             words.add("--mpi-args=" + String.join(" ", setting.arguments()));
         }
-        Samples samples = BenchLaunch.run(
+        Samples samples = Launch.run(
                 job.shape().ranks(),
                 words,
                 setting.equals(OUR_RING) ? RING_ENVIRONMENT : Map.of(),
@@ -106,7 +106,7 @@ final class AllreduceTimes {
         return samples;
     }
 
-    private List<Sample> samples(ModelJob job, AllreduceWay algorithm, Samples run, String series, List<Long> sizes) {
+    private List<Sample> samples(ModelJob job, Algorithm algorithm, Samples run, String series, List<Long> sizes) {
         return run.has(series)
                 ? sizes.stream()
                         .map(bytes ->

@@ -1,6 +1,6 @@
 package io.hvd.benchmarks;
 
-import io.hvd.benchmarks.cost.AllreduceWay;
+import io.hvd.benchmarks.cost.Algorithm;
 import io.hvd.benchmarks.cost.CalibrationHost;
 import io.hvd.benchmarks.cost.CostModel;
 import io.hvd.benchmarks.cost.Fit;
@@ -31,17 +31,17 @@ final class ModelBench implements Benchmark {
     }
 
     @Override
-    public BenchPlan usual() {
+    public Plan usual() {
         List<Long> sizes = new ArrayList<>();
         for (long bytes = 64; bytes <= 64L << 20; bytes *= 4) {
             sizes.add(bytes);
         }
-        return new BenchPlan(List.of(2, 4), sizes, 10, 3);
+        return new Plan(List.of(2, 4), sizes, 10, 3);
     }
 
     @Override
-    public BenchPlan quick() {
-        return new BenchPlan(List.of(2), List.of(64L, 1L << 10, 16L << 10, 128L << 10, 1L << 20, 8L << 20), 5, 1);
+    public Plan quick() {
+        return new Plan(List.of(2), List.of(64L, 1L << 10, 16L << 10, 128L << 10, 1L << 20, 8L << 20), 5, 1);
     }
 
     @Override
@@ -50,7 +50,7 @@ final class ModelBench implements Benchmark {
     }
 
     @Override
-    public void run(BenchPlan plan, Progress progress, Consumer<Result> results)
+    public void run(Plan plan, Progress progress, Consumer<Result> results)
             throws IOException, InterruptedException, ParseException {
         ModelPlan wanted = ModelPlan.of(plan);
         try {
@@ -60,15 +60,15 @@ final class ModelBench implements Benchmark {
         }
     }
 
-    private static List<Result> calibrate(BenchPlan plan, ModelPlan wanted, Progress progress)
+    private static List<Result> calibrate(Plan plan, ModelPlan wanted, Progress progress)
             throws IOException, InterruptedException {
         AllreduceTimes times = new AllreduceTimes(plan, wanted, progress);
         List<Sample> all = times.measure();
         List<Sample> samples = all.stream().filter(times::isOfCalibration).toList();
         CalibrationHost host = new CalibrationHost(
                 InetAddress.getLocalHost().getHostName() + " on " + LocalDate.now(ZoneId.systemDefault())
-                        + " with Open MPI " + BenchMachine.openMpi(),
-                BenchMachine.cores(),
+                        + " with Open MPI " + Machine.openMpi(),
+                Machine.cores(),
                 wanted.coresShared(),
                 times.gammaSecondsPerByte());
         CostModel model = Fit.of(host, samples);
@@ -78,7 +78,7 @@ final class ModelBench implements Benchmark {
         System.out.println("MODEL file=" + wanted.out() + " ways="
                 + String.join(
                         ",",
-                        model.curves().keySet().stream().map(AllreduceWay::word).toList()));
+                        model.curves().keySet().stream().map(Algorithm::word).toList()));
         System.out.println("CALIBRATION " + new ModelCheck(model, samples).summary());
         System.out.println("CHECK " + check.summary());
         return check.results();

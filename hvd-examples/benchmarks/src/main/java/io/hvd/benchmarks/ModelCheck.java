@@ -1,6 +1,6 @@
 package io.hvd.benchmarks;
 
-import io.hvd.benchmarks.cost.AllreduceWay;
+import io.hvd.benchmarks.cost.Algorithm;
 import io.hvd.benchmarks.cost.CostModel;
 import io.hvd.benchmarks.cost.JobShape;
 import io.hvd.benchmarks.cost.Sample;
@@ -73,8 +73,8 @@ record ModelCheck(CostModel model, List<Sample> samples) {
 
     private double loss(Collection<Sample> ways) {
         Sample any = ways.iterator().next();
-        List<AllreduceWay> among = ways.stream().map(Sample::algorithm).toList();
-        AllreduceWay chosen = model.fastest(among, any.shape(), any.bytes());
+        List<Algorithm> among = ways.stream().map(Sample::algorithm).toList();
+        Algorithm chosen = model.fastest(among, any.shape(), any.bytes());
         double best = ways.stream()
                 .min(Comparator.comparingDouble(Sample::seconds))
                 .orElseThrow()

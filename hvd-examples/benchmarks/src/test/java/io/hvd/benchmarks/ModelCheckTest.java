@@ -2,7 +2,7 @@ package io.hvd.benchmarks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.hvd.benchmarks.cost.AllreduceWay;
+import io.hvd.benchmarks.cost.Algorithm;
 import io.hvd.benchmarks.cost.CalibrationHost;
 import io.hvd.benchmarks.cost.CostModel;
 import io.hvd.benchmarks.cost.Fit;
@@ -20,8 +20,7 @@ class ModelCheckTest {
     @Test
     void eachMeasurementHasItsSignedError() {
         List<Result> results = new ModelCheck(
-                        MODEL,
-                        List.of(measured(AllreduceWay.MPI, 10_000, 8e-6), measured(AllreduceWay.MPI, 20_000, 25e-6)))
+                        MODEL, List.of(measured(Algorithm.MPI, 10_000, 8e-6), measured(Algorithm.MPI, 20_000, 25e-6)))
                 .results();
 
         assertThat(results.stream().map(result -> result.more().get("relative_error")))
@@ -32,10 +31,10 @@ class ModelCheckTest {
     @Test
     void aWrongChoiceCostsWhatTheRightOneWouldHaveSaved() {
         List<Sample> measured = List.of(
-                measured(AllreduceWay.MPI, 10_000, 10e-6),
-                measured(AllreduceWay.RING, 10_000, 55e-6),
-                measured(AllreduceWay.MPI, 1_000_000, 400e-6),
-                measured(AllreduceWay.RING, 1_000_000, 600e-6));
+                measured(Algorithm.MPI, 10_000, 10e-6),
+                measured(Algorithm.RING, 10_000, 55e-6),
+                measured(Algorithm.MPI, 1_000_000, 400e-6),
+                measured(Algorithm.RING, 1_000_000, 600e-6));
 
         assertThat(new ModelCheck(MODEL, measured).summary())
                 .contains("samples=4", "right_choices=1/2", "worst_choice_loss=0.500");
@@ -43,21 +42,21 @@ class ModelCheckTest {
 
     @Test
     void whatTheModelKnowsNothingOfIsLeftOut() {
-        Sample unknown = new Sample(AllreduceWay.MPI, new JobShape(2, 2), 10_000, 1);
+        Sample unknown = new Sample(Algorithm.MPI, new JobShape(2, 2), 10_000, 1);
 
         assertThat(new ModelCheck(MODEL, List.of(unknown)).results()).isEmpty();
         assertThat(new ModelCheck(MODEL, List.of(unknown)).summary()).isEqualTo("samples=0");
     }
 
-    private static Sample measured(AllreduceWay algorithm, long bytes, double seconds) {
+    private static Sample measured(Algorithm algorithm, long bytes, double seconds) {
         return new Sample(algorithm, TWO, bytes, seconds);
     }
 
     private static CostModel model() {
         List<Sample> samples = new ArrayList<>();
         for (long bytes : List.of(1_000L, 10_000L, 100_000L, 1_000_000L)) {
-            samples.add(measured(AllreduceWay.MPI, bytes, bytes * 1e-9));
-            samples.add(measured(AllreduceWay.RING, bytes, 50e-6 + bytes * 0.5e-9));
+            samples.add(measured(Algorithm.MPI, bytes, bytes * 1e-9));
+            samples.add(measured(Algorithm.RING, bytes, 50e-6 + bytes * 0.5e-9));
         }
         return Fit.of(new CalibrationHost("made-up", 4, false, 0), samples);
     }

@@ -7,16 +7,16 @@ import java.util.Map;
 import java.util.Optional;
 
 /** The cost of each algorithm on some machine and network, as far as it was measured there. */
-public record CostModel(CalibrationHost host, Map<AllreduceWay, CostCurve> curves) {
+public record CostModel(CalibrationHost host, Map<Algorithm, Curve> curves) {
     public CostModel {
         curves = curves.isEmpty() ? Map.of() : Collections.unmodifiableMap(new EnumMap<>(curves));
     }
 
     /** The fastest of the given algorithms; MPI's own if the time of none of them is known. */
-    public AllreduceWay fastest(List<AllreduceWay> among, JobShape shape, long bytes) {
-        AllreduceWay fastest = AllreduceWay.MPI;
+    public Algorithm fastest(List<Algorithm> among, JobShape shape, long bytes) {
+        Algorithm fastest = Algorithm.MPI;
         double least = Double.MAX_VALUE;
-        for (AllreduceWay each : curves.keySet()) {
+        for (Algorithm each : curves.keySet()) {
             double takes = among.contains(each) ? seconds(each, shape, bytes).orElse(least) : least;
             if (takes < least) {
                 fastest = each;
@@ -27,14 +27,14 @@ public record CostModel(CalibrationHost host, Map<AllreduceWay, CostCurve> curve
     }
 
     /** The time of a sum with an algorithm; empty if it uses links that were not measured. */
-    public Optional<Double> seconds(AllreduceWay algorithm, JobShape shape, long bytes) {
-        CostCurve curve = curves.get(algorithm);
+    public Optional<Double> seconds(Algorithm algorithm, JobShape shape, long bytes) {
+        Curve curve = curves.get(algorithm);
         if (curve == null || !curve.knows(shape)) {
             return Optional.empty();
         }
         double seconds = curve.seconds(shape, bytes, host);
-        return algorithm == AllreduceWay.TWO_LEVEL
-                ? Optional.ofNullable(curves.get(AllreduceWay.SHARED_MEMORY))
+        return algorithm == Algorithm.TWO_LEVEL
+                ? Optional.ofNullable(curves.get(Algorithm.SHARED_MEMORY))
                         .map(inside -> inside.seconds(shape, bytes, host) + seconds)
                 : Optional.of(seconds);
     }

@@ -31,15 +31,15 @@ public final class Fit {
     private static final int ROUNDS = 4;
 
     private final CalibrationHost host;
-    private final AllreduceWay algorithm;
+    private final Algorithm algorithm;
     /** The curve of the part inside the hosts, which is known already; null for algorithms without such a part. */
-    private final CostCurve inside;
+    private final Curve inside;
 
     private final List<Sample> samples;
     private final List<Long> sizes;
     private final Set<JobShape> shapes;
 
-    private Fit(CalibrationHost host, AllreduceWay algorithm, CostCurve inside, List<Sample> samples) {
+    private Fit(CalibrationHost host, Algorithm algorithm, Curve inside, List<Sample> samples) {
         this.host = host;
         this.algorithm = algorithm;
         this.inside = inside;
@@ -55,10 +55,10 @@ public final class Fit {
      * @throws HvdException if there are too few samples
      */
     public static CostModel of(CalibrationHost host, List<Sample> samples) {
-        Map<AllreduceWay, List<Sample>> byAlgorithm = samples.stream()
+        Map<Algorithm, List<Sample>> byAlgorithm = samples.stream()
                 .collect(Collectors.groupingBy(
-                        Sample::algorithm, () -> new EnumMap<>(AllreduceWay.class), Collectors.toList()));
-        Map<AllreduceWay, CostCurve> curves = new EnumMap<>(AllreduceWay.class);
+                        Sample::algorithm, () -> new EnumMap<>(Algorithm.class), Collectors.toList()));
+        Map<Algorithm, Curve> curves = new EnumMap<>(Algorithm.class);
         byAlgorithm.forEach((algorithm, some) ->
                 curves.put(algorithm, new Fit(host, algorithm, inside(algorithm, curves), some).curve()));
         return new CostModel(host, curves);
@@ -68,11 +68,11 @@ public final class Fit {
      * The curve inside the hosts for two levels. It comes from shared memory on one host, because measurements with two
      * hosts alone could not tell the time inside the hosts from the time between them.
      */
-    private static CostCurve inside(AllreduceWay algorithm, Map<AllreduceWay, CostCurve> fitted) {
-        if (algorithm != AllreduceWay.TWO_LEVEL) {
+    private static Curve inside(Algorithm algorithm, Map<Algorithm, Curve> fitted) {
+        if (algorithm != Algorithm.TWO_LEVEL) {
             return null;
         }
-        CostCurve shared = fitted.get(AllreduceWay.SHARED_MEMORY);
+        Curve shared = fitted.get(Algorithm.SHARED_MEMORY);
         if (shared == null) {
             throw new HvdException(
                     ErrorId.BAD_ARGUMENT,
@@ -91,7 +91,7 @@ public final class Fit {
         }
     }
 
-    private CostCurve curve() {
+    private Curve curve() {
         Candidate best = split(0, 1, Form.FEW_BYTES)
                 .orElseThrow(() -> new HvdException(
                         ErrorId.BAD_ARGUMENT,
@@ -104,7 +104,7 @@ public final class Fit {
                 best = more.get();
             }
         }
-        return new CostCurve(algorithm, shapes, best.pieces);
+        return new Curve(algorithm, shapes, best.pieces);
     }
 
     /**
@@ -148,9 +148,9 @@ public final class Fit {
         Piece piece = new Piece(
                 form,
                 last + 1 == sizes.size() ? Long.MAX_VALUE : between(most, sizes.get(last + 1)),
-                new LinkCost(unknowns[0], unknowns[2]),
+                new Link(unknowns[0], unknowns[2]),
                 unknowns[1],
-                new LinkCost(unknowns[3], unknowns[4]));
+                new Link(unknowns[3], unknowns[4]));
         return Optional.of(new Candidate(List.of(piece), found.error()));
     }
 

@@ -32,7 +32,7 @@ public final class ModelFile {
         return new GsonBuilder().setPrettyPrinting().create().toJson(root) + "\n";
     }
 
-    private static JsonObject curve(CostCurve curve) {
+    private static JsonObject curve(Curve curve) {
         JsonArray seen = new JsonArray();
         curve.seen().stream().map(JobShape::toString).sorted().forEach(seen::add);
         JsonArray pieces = new JsonArray();

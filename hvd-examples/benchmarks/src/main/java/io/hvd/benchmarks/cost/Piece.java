@@ -8,7 +8,7 @@ package io.hvd.benchmarks.cost;
  * @param crowdedSeconds the time that a message waits for a core, which is multiplied by the number of ranks per core
  * @param between the cost of messages between ranks of two hosts
  */
-record Piece(Form form, long upToBytes, LinkCost inside, double crowdedSeconds, LinkCost between) {
+record Piece(Form form, long upToBytes, Link inside, double crowdedSeconds, Link between) {
     double seconds(Terms terms, double gammaSecondsPerByte) {
         return terms.inside() * inside.alphaSeconds()
                 + terms.crowded() * crowdedSeconds

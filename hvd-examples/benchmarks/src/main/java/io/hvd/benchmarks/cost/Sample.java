@@ -1,4 +1,4 @@
 package io.hvd.benchmarks.cost;
 
 /** One allreduce that was measured. */
-public record Sample(AllreduceWay algorithm, JobShape shape, long bytes, double seconds) {}
+public record Sample(Algorithm algorithm, JobShape shape, long bytes, double seconds) {}

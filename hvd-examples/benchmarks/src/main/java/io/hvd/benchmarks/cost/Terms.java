@@ -31,7 +31,7 @@ package io.hvd.benchmarks.cost;
  */
 record Terms(
         double inside, double crowded, double insideBytes, double between, double betweenBytes, double reducedBytes) {
-    static Terms of(AllreduceWay algorithm, Form form, JobShape shape, double bytes, CalibrationHost host) {
+    static Terms of(Algorithm algorithm, Form form, JobShape shape, double bytes, CalibrationHost host) {
         if (shape.ranks() == 1) {
             return new Terms(0, 0, 0, 0, 0, 0);
         }

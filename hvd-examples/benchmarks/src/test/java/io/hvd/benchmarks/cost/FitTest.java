@@ -22,10 +22,10 @@ class FitTest {
 
     @ParameterizedTest
     @EnumSource(
-            value = AllreduceWay.class,
+            value = Algorithm.class,
             names = {"MPI", "RING"})
-    void plantedParametersAreFoundThroughNoise(AllreduceWay algorithm) {
-        CostCurve planted = Made.curve(
+    void plantedParametersAreFoundThroughNoise(Algorithm algorithm) {
+        Curve planted = Made.curve(
                 algorithm,
                 Form.MANY_BYTES,
                 new JobShape(2, 1),
@@ -34,7 +34,7 @@ class FitTest {
                 new JobShape(2, 2),
                 new JobShape(4, 4));
 
-        CostCurve found = fitted(Made.samples(Made.model(planted), SIZES, 0.03, new Random(SEED)))
+        Curve found = fitted(Made.samples(Made.model(planted), SIZES, 0.03, new Random(SEED)))
                 .curves()
                 .get(algorithm);
 
@@ -52,15 +52,15 @@ class FitTest {
     @Test
     void jobsThatWereNotMeasuredArePredicted() {
         CostModel planted = Made.model(
-                Made.curve(AllreduceWay.SHARED_MEMORY, Form.MANY_BYTES, new JobShape(2, 1), new JobShape(6, 1)),
-                Made.curve(AllreduceWay.TWO_LEVEL, Form.MANY_BYTES, new JobShape(4, 2), new JobShape(12, 2)));
+                Made.curve(Algorithm.SHARED_MEMORY, Form.MANY_BYTES, new JobShape(2, 1), new JobShape(6, 1)),
+                Made.curve(Algorithm.TWO_LEVEL, Form.MANY_BYTES, new JobShape(4, 2), new JobShape(12, 2)));
         CostModel found = fitted(Made.samples(planted, SIZES, 0.02, new Random(SEED)));
 
         for (JobShape other : List.of(new JobShape(16, 4), new JobShape(6, 3), new JobShape(256, 64))) {
             for (long bytes : List.of(3000L, 1L << 19, 100L << 20)) {
                 double expected =
-                        planted.seconds(AllreduceWay.TWO_LEVEL, other, bytes).orElseThrow();
-                assertThat(found.seconds(AllreduceWay.TWO_LEVEL, other, bytes).orElseThrow())
+                        planted.seconds(Algorithm.TWO_LEVEL, other, bytes).orElseThrow();
+                assertThat(found.seconds(Algorithm.TWO_LEVEL, other, bytes).orElseThrow())
                         .as("%s, %d bytes, seed %d", other, bytes, SEED)
                         .isCloseTo(expected, Percentage.withPercentage(8));
             }
@@ -70,18 +70,18 @@ class FitTest {
     @Test
     void aDisturbedMeasurementDoesNotSpoilTheRest() {
         JobShape shape = new JobShape(2, 2);
-        CostModel planted = Made.model(Made.curve(AllreduceWay.RING, Form.MANY_BYTES, shape));
+        CostModel planted = Made.model(Made.curve(Algorithm.RING, Form.MANY_BYTES, shape));
         List<Sample> samples = new ArrayList<>(Made.samples(planted, SIZES, 0, new Random(SEED)));
         Sample disturbed = samples.get(5);
-        samples.set(5, new Sample(AllreduceWay.RING, shape, disturbed.bytes(), 30 * disturbed.seconds()));
+        samples.set(5, new Sample(Algorithm.RING, shape, disturbed.bytes(), 30 * disturbed.seconds()));
 
-        assertThat(fitted(samples).seconds(AllreduceWay.RING, shape, 300).orElseThrow())
-                .isCloseTo(planted.seconds(AllreduceWay.RING, shape, 300).orElseThrow(), Percentage.withPercentage(20));
+        assertThat(fitted(samples).seconds(Algorithm.RING, shape, 300).orElseThrow())
+                .isCloseTo(planted.seconds(Algorithm.RING, shape, 300).orElseThrow(), Percentage.withPercentage(20));
     }
 
     @Test
     void twoLevelsAloneAreRefused() {
-        Sample alone = new Sample(AllreduceWay.TWO_LEVEL, new JobShape(4, 2), 64, 1);
+        Sample alone = new Sample(Algorithm.TWO_LEVEL, new JobShape(4, 2), 64, 1);
 
         assertThatThrownBy(() -> fitted(List.of(alone)))
                 .isInstanceOf(HvdException.class)
@@ -91,18 +91,18 @@ class FitTest {
     @Test
     void aChangeOfProtocolIsFoundBetweenTheSizesAroundIt() {
         Set<JobShape> shapes = Set.of(new JobShape(2, 1), new JobShape(4, 1));
-        Piece few = new Piece(Form.FEW_BYTES, 16 << 10, new LinkCost(2e-6, 3e-9), 0, Made.NETWORK);
-        Piece many = new Piece(Form.MANY_BYTES, Long.MAX_VALUE, new LinkCost(30e-6, 3e-10), 0, Made.NETWORK);
-        CostCurve planted = new CostCurve(AllreduceWay.MPI, shapes, List.of(few, many));
+        Piece few = new Piece(Form.FEW_BYTES, 16 << 10, new Link(2e-6, 3e-9), 0, Made.NETWORK);
+        Piece many = new Piece(Form.MANY_BYTES, Long.MAX_VALUE, new Link(30e-6, 3e-10), 0, Made.NETWORK);
+        Curve planted = new Curve(Algorithm.MPI, shapes, List.of(few, many));
 
         CostModel found = fitted(Made.samples(Made.model(planted), SIZES, 0.01, new Random(SEED)));
 
-        List<Piece> pieces = found.curves().get(AllreduceWay.MPI).pieces();
+        List<Piece> pieces = found.curves().get(Algorithm.MPI).pieces();
         assertThat(pieces.stream().map(Piece::form)).containsExactly(Form.FEW_BYTES, Form.MANY_BYTES);
         assertThat(pieces.get(0).upToBytes()).isBetween(16L << 10, 64L << 10);
         JobShape shape = new JobShape(4, 1);
         for (long bytes : List.of(100L, 10_000L, 1L << 20, 50L << 20)) {
-            assertThat(found.seconds(AllreduceWay.MPI, shape, bytes).orElseThrow())
+            assertThat(found.seconds(Algorithm.MPI, shape, bytes).orElseThrow())
                     .isCloseTo(planted.seconds(shape, bytes, Made.HOST), Percentage.withPercentage(5));
         }
     }
@@ -110,10 +110,10 @@ class FitTest {
     @Test
     void nothingBecomesNegativeWhereMoreBytesTookLessTime() {
         List<Sample> falling = Stream.of(1000L, 2000L, 4000L)
-                .map(bytes -> new Sample(AllreduceWay.RING, new JobShape(2, 1), bytes, 1.0 / bytes))
+                .map(bytes -> new Sample(Algorithm.RING, new JobShape(2, 1), bytes, 1.0 / bytes))
                 .toList();
 
-        Piece piece = fitted(falling).curves().get(AllreduceWay.RING).pieces().get(0);
+        Piece piece = fitted(falling).curves().get(Algorithm.RING).pieces().get(0);
 
         assertThat(piece.inside().alphaSeconds()).isPositive();
         assertThat(piece.inside().betaSecondsPerByte()).isCloseTo(0, within(0.0));
@@ -121,7 +121,7 @@ class FitTest {
 
     @Test
     void tooFewSizesAreRefusedWithWhatIsThere() {
-        CostCurve planted = Made.curve(AllreduceWay.RING, Form.MANY_BYTES, new JobShape(2, 1));
+        Curve planted = Made.curve(Algorithm.RING, Form.MANY_BYTES, new JobShape(2, 1));
 
         assertThatThrownBy(() -> fitted(Made.samples(Made.model(planted), List.of(64L, 4096L), 0, new Random(SEED))))
                 .isInstanceOf(HvdException.class)

@@ -10,20 +10,20 @@ import java.util.Random;
 /** Models with planted parameters, and what they would measure. */
 final class Made {
     static final CalibrationHost HOST = new CalibrationHost("made-up", 4, false, 1e-10);
-    static final LinkCost NETWORK = new LinkCost(50e-6, 8e-9);
-    static final LinkCost MEMORY = new LinkCost(1e-6, 2e-10);
+    static final Link NETWORK = new Link(50e-6, 8e-9);
+    static final Link MEMORY = new Link(1e-6, 2e-10);
 
     private Made() {}
 
     /** One piece for all sizes. */
-    static CostCurve curve(AllreduceWay algorithm, Form form, JobShape... seen) {
+    static Curve curve(Algorithm algorithm, Form form, JobShape... seen) {
         Piece piece = new Piece(form, Long.MAX_VALUE, MEMORY, 20e-6, NETWORK);
-        return new CostCurve(algorithm, new LinkedHashSet<>(List.of(seen)), List.of(piece));
+        return new Curve(algorithm, new LinkedHashSet<>(List.of(seen)), List.of(piece));
     }
 
-    static CostModel model(CostCurve... curves) {
-        Map<AllreduceWay, CostCurve> byAlgorithm = new java.util.EnumMap<>(AllreduceWay.class);
-        for (CostCurve curve : curves) {
+    static CostModel model(Curve... curves) {
+        Map<Algorithm, Curve> byAlgorithm = new java.util.EnumMap<>(Algorithm.class);
+        for (Curve curve : curves) {
             byAlgorithm.put(curve.algorithm(), curve);
         }
         return new CostModel(HOST, byAlgorithm);
@@ -32,7 +32,7 @@ final class Made {
     /** @param noise the most that a measurement is off, as a share of it */
     static List<Sample> samples(CostModel model, List<Long> sizes, double noise, Random random) {
         List<Sample> samples = new ArrayList<>();
-        for (CostCurve curve : model.curves().values()) {
+        for (Curve curve : model.curves().values()) {
             for (JobShape shape : curve.seen().stream()
                     .sorted(Comparator.comparing(JobShape::toString))
                     .toList()) {

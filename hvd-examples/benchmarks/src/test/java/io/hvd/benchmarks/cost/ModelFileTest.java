@@ -13,8 +13,8 @@ import org.junit.jupiter.api.io.TempDir;
 /** The file says what the model says. */
 class ModelFileTest {
     private static final CostModel MODEL = Made.model(
-            Made.curve(AllreduceWay.SHARED_MEMORY, Form.FEW_BYTES, new JobShape(4, 1), new JobShape(2, 1)),
-            Made.curve(AllreduceWay.MPI, Form.MANY_BYTES, new JobShape(4, 2)));
+            Made.curve(Algorithm.SHARED_MEMORY, Form.FEW_BYTES, new JobShape(4, 1), new JobShape(2, 1)),
+            Made.curve(Algorithm.MPI, Form.MANY_BYTES, new JobShape(4, 2)));
 
     @Test
     void itHasTheHostAndEveryNumberOfEachPieceToTheLastBit(@TempDir Path folder) throws IOException {

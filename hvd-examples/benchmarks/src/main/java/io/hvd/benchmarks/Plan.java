@@ -13,7 +13,7 @@ import java.util.Map;
  * @param launcher program that starts ranks, for benchmarks of the start and benchmarks on several hosts
  * @param own values of the flags that only this benchmark has, by name
  */
-record BenchPlan(
+record Plan(
         List<Integer> ranks,
         List<Long> sizes,
         int rounds,
@@ -21,11 +21,11 @@ record BenchPlan(
         String only,
         String launcher,
         Map<String, String> own) {
-    BenchPlan(List<Integer> ranks, List<Long> sizes, int rounds, int repeat) {
+    Plan(List<Integer> ranks, List<Long> sizes, int rounds, int repeat) {
         this(ranks, sizes, rounds, repeat, "", "horovodrun", Map.of());
     }
 
-    BenchPlan {
+    Plan {
         ranks = List.copyOf(ranks);
         sizes = List.copyOf(sizes);
         own = Map.copyOf(own);

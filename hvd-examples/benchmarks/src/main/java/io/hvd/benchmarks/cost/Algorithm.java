@@ -3,7 +3,7 @@ package io.hvd.benchmarks.cost;
 import java.util.Locale;
 
 /** The algorithms of an allreduce that the cost model tells apart. */
-public enum AllreduceWay {
+public enum Algorithm {
     /** Shared memory of all ranks; on one host only. */
     SHARED_MEMORY,
     /**

@@ -6,4 +6,4 @@ package io.hvd.benchmarks.cost;
  * @param alphaSeconds cost of a message without its bytes
  * @param betaSecondsPerByte cost of each byte of a message
  */
-public record LinkCost(double alphaSeconds, double betaSecondsPerByte) {}
+public record Link(double alphaSeconds, double betaSecondsPerByte) {}

@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /** Starts the ranks of a benchmark, waits for them, and reads their timings. */
-final class BenchLaunch {
+final class Launch {
     private static final long LIMIT_SECONDS = 900;
 
     /**
@@ -29,7 +29,7 @@ final class BenchLaunch {
             "GLOO_SOCKET_IFNAME", "lo",
             "UCX_ERROR_SIGNALS", "");
 
-    private BenchLaunch() {}
+    private Launch() {}
 
     /** Thrown if a job has failed. */
     static final class Failed extends IOException {
@@ -163,14 +163,14 @@ final class BenchLaunch {
     }
 
     private static List<String> mpirun(int ranks, String binding) {
-        boolean prrte = BenchMachine.openMpi().startsWith("5");
+        boolean prrte = Machine.openMpi().startsWith("5");
         List<String> words = new ArrayList<>(List.of("mpirun", "-np", Integer.toString(ranks), "--bind-to", binding));
         words.addAll(prrte ? List.of("--map-by", "slot:OVERSUBSCRIBE") : List.of("--oversubscribe"));
         if (System.getProperty("user.name").equals("root")) {
             words.add("--allow-run-as-root");
         }
         words.addAll(List.of("--mca", "opal_signal", "31"));
-        if (ranks > BenchMachine.cores()) {
+        if (ranks > Machine.cores()) {
             words.addAll(List.of("--mca", "mpi_yield_when_idle", "1"));
         }
         return words;
@@ -182,7 +182,7 @@ final class BenchLaunch {
      * threads.
      */
     private static String binding(int ranks) {
-        return ranks > BenchMachine.cores() ? "none" : "core:overload-allowed";
+        return ranks > Machine.cores() ? "none" : "core:overload-allowed";
     }
 
     private static void await(List<String> command, Map<String, String> environment, Path output)

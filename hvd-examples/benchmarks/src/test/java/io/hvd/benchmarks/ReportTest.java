@@ -13,9 +13,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-class BenchReportTest {
-    private static final String PAGE =
-            "# Figures\n" + BenchReport.BEGIN + "\nold\n" + BenchReport.END + "\nlast words\n";
+class ReportTest {
+    private static final String PAGE = "# Figures\n" + Report.BEGIN + "\nold\n" + Report.END + "\nlast words\n";
 
     @TempDir
     Path folder;
@@ -53,10 +52,10 @@ class BenchReportTest {
 
     @Test
     void theTablesTakeThePlaceOfTheOldOnes() throws IOException {
-        new BenchReport(results).writeInto(page);
+        new Report(results).writeInto(page);
 
         String text = Files.readString(page);
-        assertThat(text).startsWith("# Figures\n" + BenchReport.BEGIN).endsWith(BenchReport.END + "\nlast words\n");
+        assertThat(text).startsWith("# Figures\n" + Report.BEGIN).endsWith(Report.END + "\nlast words\n");
         assertThat(text).doesNotContain("old", "progress");
         assertThat(text)
                 .contains(
@@ -76,7 +75,7 @@ class BenchReportTest {
                 .with("wire", 64);
         Files.write(results, List.of(taken.line()));
 
-        new BenchReport(results).writeInto(page);
+        new Report(results).writeInto(page);
 
         assertThat(Files.readString(page))
                 .contains("| **2.000** | 2.250 (1.500 to 2.500) | wire 64.00 |")
@@ -85,7 +84,7 @@ class BenchReportTest {
 
     @Test
     void machineAndCommandsStandFirst() throws IOException {
-        new BenchReport(results).writeInto(page);
+        new Report(results).writeInto(page);
 
         assertThat(Files.readString(page))
                 .containsOnlyOnce("On date=2026-01-02, cores=2, cpu=Abacus:")
@@ -94,7 +93,7 @@ class BenchReportTest {
 
     @Test
     void eachBenchmarkHasItsPlot() throws IOException {
-        new BenchReport(results).writeInto(page);
+        new Report(results).writeInto(page);
 
         for (String name : List.of("allreduce-raw-2-ranks", "scale-1-tensors", "training-mnist", "kernels")) {
             assertThat(Files.readString(page)).contains("(img/" + name + ".png)");
@@ -106,9 +105,9 @@ class BenchReportTest {
 
     @Test
     void aSecondRunChangesNothing() throws IOException {
-        new BenchReport(results).writeInto(page);
+        new Report(results).writeInto(page);
         String once = Files.readString(page);
-        new BenchReport(results).writeInto(page);
+        new Report(results).writeInto(page);
 
         assertThat(Files.readString(page)).isEqualTo(once);
     }
@@ -117,7 +116,7 @@ class BenchReportTest {
     void aFileWithoutResultsIsRefused() throws IOException {
         Files.writeString(results, "nothing\n");
 
-        assertThatThrownBy(() -> new BenchReport(results))
+        assertThatThrownBy(() -> new Report(results))
                 .isInstanceOf(IOException.class)
                 .hasMessageContaining("RESULT")
                 .hasMessageContaining("tee");
@@ -127,14 +126,14 @@ class BenchReportTest {
     void aPageWithoutRoomIsRefused() throws IOException {
         Files.writeString(page, "# Figures\n");
 
-        assertThatThrownBy(() -> new BenchReport(results).writeInto(page))
+        assertThatThrownBy(() -> new Report(results).writeInto(page))
                 .isInstanceOf(IOException.class)
-                .hasMessageContaining(BenchReport.BEGIN);
+                .hasMessageContaining(Report.BEGIN);
     }
 
     @Test
     void theProjectsPageHasRoom() throws IOException {
         assertThat(Files.readString(Path.of("..", "..", "docs", "records", "benchmarks.md")))
-                .contains(BenchReport.BEGIN, BenchReport.END);
+                .contains(Report.BEGIN, Report.END);
     }
 }

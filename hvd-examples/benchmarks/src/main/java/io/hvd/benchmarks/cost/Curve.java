@@ -11,8 +11,8 @@ import java.util.Set;
  * @param seen the shapes of the jobs that were measured
  * @param pieces the pieces by size; the last one holds for all larger sizes
  */
-public record CostCurve(AllreduceWay algorithm, Set<JobShape> seen, List<Piece> pieces) {
-    public CostCurve {
+public record Curve(Algorithm algorithm, Set<JobShape> seen, List<Piece> pieces) {
+    public Curve {
         seen = Set.copyOf(seen);
         pieces = List.copyOf(pieces);
     }
