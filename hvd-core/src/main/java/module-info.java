@@ -38,7 +38,6 @@ module io.hvd.core {
             io.hvd.examples,
             io.hvd.launch;
     exports io.hvd.host.shm to
-            io.hvd.benchmarks,
             io.hvd.launch;
     exports io.hvd.buffer to
             io.hvd.optimizer;

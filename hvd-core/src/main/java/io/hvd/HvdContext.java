@@ -57,6 +57,14 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
         return topology.rank();
     }
 
+    /**
+     * How many jobs these ranks were in before this one. {@link #shutdown()} and {@link Hvd#init()} make the next
+     * generation.
+     */
+    public int generation() {
+        return membership().generation();
+    }
+
     /** This rank's number among the ranks of its host. */
     public int localRank() {
         return topology.localRank();

@@ -94,7 +94,7 @@ class FloorsTest {
             floor(LOCAL, KERNEL, MEMORY, BUFFER, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
             // threads inside a process, over a back end between processes that it knows by the SPI alone
             floor(HYBRID, KERNEL, COLLECTIVE, CONTROL, LOCAL, BUFFER, MEMORY, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
-            floor("io.hvd.host.shm.*", MEMORY, BUFFER, SPI, TENSOR, ERROR, CONFIG, FILE, LOG),
+            floor(SHM, KERNEL, MEMORY, BUFFER, SPI, TENSOR, ERROR, CONFIG, FILE, LOG),
             floor(OPEN_MPI, SPI, ERROR, CONFIG, LOG),
             floor(MPI, OPEN_MPI, COLLECTIVE, KERNEL, BUFFER, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
             floor(
@@ -132,9 +132,12 @@ class FloorsTest {
             // a back end of processes is composed of a transport, control sockets and shared memory
             floor(BACKEND, COLLECTIVE, CONTROL, SHM, SPI, CONFIG),
             // floor 3
+            // what becomes of a rank whose job fails or ends
+            floor(JOB + ".failure", TRACE, MONITOR, MPI, OPEN_MPI, NET, SPI, ERROR, CONFIG, LOG),
             // a job's inner life
             floor(
                     JOB,
+                    JOB + ".failure",
                     BUFFER,
                     ENGINE,
                     TRACE,
@@ -142,9 +145,10 @@ class FloorsTest {
                     TIMELINE,
                     LOCAL,
                     HYBRID,
+                    BACKEND,
                     MPI,
+                    OPEN_MPI,
                     NCCL,
-                    "io.hvd.host.shm",
                     NET,
                     SPI,
                     TENSOR,
@@ -152,7 +156,7 @@ class FloorsTest {
                     CONFIG,
                     LOG),
             // the API; what is installed it asks the back ends, and bytes that are to become objects it does not trust
-            floor(FACADE, JOB, BUFFER, ENGINE, TIMELINE, MPI, NCCL, SPI, NET, TENSOR, ERROR, CONFIG, LOG),
+            floor(FACADE, JOB, KERNEL, BUFFER, ENGINE, TIMELINE, MPI, NCCL, SPI, NET, TENSOR, ERROR, CONFIG, LOG),
             // tests of users on several ranks
             floor(
                     "io.hvd.junit",
@@ -179,7 +183,7 @@ class FloorsTest {
                     FACADE,
                     MPI,
                     NCCL,
-                    "io.hvd.host.shm",
+                    SHM,
                     NET,
                     SPI,
                     TENSOR,
@@ -217,6 +221,7 @@ class FloorsTest {
                     "io.hvd.optimizer",
                     "io.hvd.optimizer.reduce",
                     BUFFER,
+                    KERNEL,
                     FACADE,
                     SPI,
                     CUDA,
@@ -236,6 +241,7 @@ class FloorsTest {
                     "io.hvd.data",
                     "io.hvd.data.cuda",
                     FACADE,
+                    KERNEL,
                     SPI,
                     TENSOR,
                     ERROR,
@@ -268,6 +274,7 @@ class FloorsTest {
                     "io.hvd.optimizer",
                     "io.hvd.data",
                     FACADE,
+                    KERNEL,
                     TENSOR,
                     ERROR,
                     FILE,
@@ -278,6 +285,7 @@ class FloorsTest {
                     "io.hvd.optimizer",
                     "io.hvd.data",
                     FACADE,
+                    KERNEL,
                     TENSOR,
                     ERROR,
                     CONFIG,
@@ -304,6 +312,7 @@ class FloorsTest {
                     "io.hvd.data.*",
                     "io.hvd.train.*",
                     FACADE,
+                    KERNEL,
                     TENSOR,
                     ERROR,
                     CONFIG,
@@ -331,8 +340,10 @@ class FloorsTest {
                     "io.hvd.optimizer",
                     "io.hvd.optimizer.torch",
                     FACADE,
+                    BACKEND,
+                    KERNEL,
                     MPI,
-                    "io.hvd.host.shm",
+                    SHM,
                     NET,
                     SPI,
                     TENSOR,

@@ -20,7 +20,7 @@ class StaticStateTest {
             "io.hvd.Hvd.process", "the context of the rank that this process is",
             "io.hvd.buffer.BufferLedger.PROCESS",
                     "memory outside the heap belongs to the process, also where Tensor makes it",
-            "io.hvd.transport.mpi.MpiProvider.PROCESS", "MPI starts and ends once in a process",
+            "io.hvd.transport.mpi.MpiProcess.THIS", "MPI starts and ends once in a process",
             "io.hvd.transport.nccl.CudaPresence.process", "a library that has failed to load fails again",
             "io.hvd.transport.nccl.NcclPresence.presence", "a library that has failed to load fails again",
             "io.hvd.transport.nccl.RankGpu.CLEANER", "one thread gives back the memory of all tensors",

@@ -1,4 +1,4 @@
-package io.hvd.job;
+package io.hvd.job.failure;
 
 import io.hvd.transport.mpi.MpiProcess;
 import io.hvd.transport.mpi.openmpi.LauncherLimit;
@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Optional;
 
 /** A rank under a launcher, as it sees its job while it leaves. */
-record MemberView(Membership member) implements FailureExit.JobView {
+record MemberView(JobMember member) implements FailureExit.JobView {
     @Override
     public int rank() {
         return member.topology().rank();

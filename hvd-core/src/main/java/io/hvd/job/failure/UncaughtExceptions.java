@@ -1,4 +1,4 @@
-package io.hvd.job;
+package io.hvd.job.failure;
 
 import io.hvd.error.ShutdownException;
 import java.io.PrintWriter;
@@ -41,7 +41,7 @@ final class UncaughtExceptions {
      * @param previous the handler of a process that is in no job, or null
      * @param member null if this rank has not joined
      */
-    void handle(Thread.UncaughtExceptionHandler previous, Membership member, Thread thread, Throwable cause) {
+    void handle(Thread.UncaughtExceptionHandler previous, JobMember member, Thread thread, Throwable cause) {
         reserve = null;
         hasThrown = true;
         // Interrupted threads often throw; the waits for the other ranks' records must not end for that.
@@ -50,7 +50,7 @@ final class UncaughtExceptions {
             tell(previous, member, thread, cause);
         } catch (OutOfMemoryError full) {
             // Not even the reserve was enough; the launcher still sees the exit code, and the others the end.
-            JobAbort.halt();
+            EndProcess.halt();
         } finally {
             if (interrupted) {
                 Thread.currentThread().interrupt();
@@ -58,14 +58,14 @@ final class UncaughtExceptions {
         }
     }
 
-    private void tell(Thread.UncaughtExceptionHandler previous, Membership member, Thread thread, Throwable cause) {
+    private void tell(Thread.UncaughtExceptionHandler previous, JobMember member, Thread thread, Throwable cause) {
         String why = "thread " + thread.getName() + " threw " + Excerpt.summary(cause);
         report(thread, cause, why);
         if (member != null && member.isOpen()) {
             abort.failed(member, why);
         } else if (isInitFailure(cause)) {
             // Other threads may live on, and would keep this process in the job.
-            System.exit(JobAbort.EXIT_CODE);
+            EndProcess.exit();
         } else if (previous != null) {
             previous.uncaughtException(thread, cause);
         }

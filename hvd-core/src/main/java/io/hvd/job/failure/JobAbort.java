@@ -1,4 +1,4 @@
-package io.hvd.job;
+package io.hvd.job.failure;
 
 import io.hvd.monitor.HangReport;
 import io.hvd.transport.mpi.MpiProcess;
@@ -36,7 +36,7 @@ final class JobAbort {
      * This rank's own failure, which has been reported: ends all ranks, and this process in any case. Only the first
      * one counts.
      */
-    void failed(Membership member, String why) {
+    void failed(JobMember member, String why) {
         if (failing.compareAndSet(false, true)) {
             tell(member, why);
             abort();
@@ -44,13 +44,13 @@ final class JobAbort {
     }
 
     /** Tells the other ranks, which then leave. This process is the caller's to end. */
-    void tell(Membership member, String why) {
+    void tell(JobMember member, String why) {
         member.fail(report.sentence(why), TELL_MILLIS);
         exit.awaitOthers(new MemberView(member));
     }
 
     /** Has the calls that wait on this rank throw, and every later one. Its process goes on. */
-    void free(Membership member, String why) {
+    void free(JobMember member, String why) {
         member.fail(report.sentence(why), TELL_MILLIS);
     }
 
@@ -58,7 +58,7 @@ final class JobAbort {
      * Leaves a job that cannot go on, as the engine has learned. If the launcher does not end this process, it ends
      * itself.
      */
-    void leave(Membership member, String why) {
+    void leave(JobMember member, String why) {
         Thread last = daemon(
                 () -> {
                     exit.leave(new MemberView(member), why);
@@ -86,19 +86,19 @@ final class JobAbort {
      * The process ends already: leaves the record of another rank's failure, and stays until all of this host have left
      * theirs.
      */
-    void sayWhy(Membership member, String why) {
+    void sayWhy(JobMember member, String why) {
         exit.sayWhy(new MemberView(member), why);
     }
 
     /** A hang has been reported, which ends every rank's process. */
-    void hung(Membership member, HangReport hang) {
+    void hung(JobMember member, HangReport hang) {
         noteHang(member, hang);
         exit.awaitOthers(new MemberView(member));
-        halt();
+        EndProcess.halt();
     }
 
     /** Leaves the record of a rank that another one's report ends. */
-    void noteHang(Membership member, HangReport hang) {
+    void noteHang(JobMember member, HangReport hang) {
         if (hang.reporter() != member.topology().rank()) {
             report.quietly("ended, because rank " + hang.reporter() + " has reported a hang", "hvd-monitor", true);
         }
@@ -109,13 +109,8 @@ final class JobAbort {
         try {
             MpiProcess.ofThisProcess().abort(EXIT_CODE);
         } finally {
-            halt();
+            EndProcess.halt();
         }
-    }
-
-    static void halt() {
-        OutputLines.lastWords();
-        Runtime.getRuntime().halt(EXIT_CODE);
     }
 
     static Thread daemon(Runnable task, String name) {

@@ -1,4 +1,4 @@
-package io.hvd.job;
+package io.hvd.job.failure;
 
 import io.hvd.config.HvdConfig;
 import java.io.ByteArrayOutputStream;
@@ -24,7 +24,7 @@ import java.util.concurrent.locks.ReentrantLock;
  * <p>Any thread may write. Where ranks are threads, each has a line of its own; threads that belong to none of them
  * write through. What native code prints does not come by here.
  */
-final class OutputLines extends OutputStream {
+public final class OutputLines extends OutputStream {
     /** Far longer than the pieces of a line are apart, and too short for somebody who watches. */
     private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
@@ -96,12 +96,12 @@ final class OutputLines extends OutputStream {
     }
 
     /** For the one rank that this process is; before it prints anything of its job. */
-    static void ofRank(HvdConfig config) {
+    public static void ofRank(HvdConfig config) {
         install(config.prefixesRank(), config.launcherRank().orElse(0));
     }
 
     /** For ranks that are threads, each of which calls {@link #bind}. */
-    static void ofThreads(HvdConfig config) {
+    public static void ofThreads(HvdConfig config) {
         install(config.prefixesRank(), -1);
     }
 
@@ -125,7 +125,7 @@ final class OutputLines extends OutputStream {
     }
 
     /** What the calling thread, and those that it starts, print from now on belongs to a rank. */
-    static void bind(int rank) {
+    public static void bind(int rank) {
         for (PrintStream stream : new PrintStream[] {System.out, System.err}) {
             bind(stream, rank);
         }
@@ -138,7 +138,7 @@ final class OutputLines extends OutputStream {
     }
 
     /** What the calling thread, a rank's own, has begun goes out; from now on it writes through. */
-    static void release() {
+    public static void release() {
         for (PrintStream stream : new PrintStream[] {System.out, System.err}) {
             if (stream instanceof Lines known && known.lines.ofProcess == null) {
                 stream.flush();

@@ -1,4 +1,4 @@
-package io.hvd.job;
+package io.hvd.job.failure;
 
 import io.hvd.config.HvdConfig;
 import io.hvd.error.FailureRecord;
@@ -20,7 +20,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 
 /** Says on stderr, and to the launcher if there is one, what went wrong on this rank. */
-final class FailureReport {
+public final class FailureReport {
     private static final long POLL_MILLIS = 10;
     private static final long PRINT_MILLIS = 100;
     /** Time for the other ranks of a host that does not see the folder to send their records. */
@@ -36,13 +36,13 @@ final class FailureReport {
     /** Empty until it is known. */
     private volatile String host = "";
 
-    FailureReport(HvdConfig config) {
+    public FailureReport(HvdConfig config) {
         this.config = config;
         this.rank = config.launcherRank().orElse(NOT_NUMBERED);
     }
 
     /** Uses the rank of the job in further reports; until this call, they use the rank that the launcher gave. */
-    void speakFor(Topology topology) {
+    public void speakFor(Topology topology) {
         rank = topology.rank();
         host = topology.host();
         who = "rank " + topology.rank() + " of " + topology.size() + " on " + topology.host();
@@ -83,7 +83,7 @@ final class FailureReport {
     }
 
     /** Records that the program ends itself, for a reason that no stack explains. */
-    void recordOnly(String why, int exitCode) {
+    public void recordOnly(String why, int exitCode) {
         leaveRecord(why, Thread.currentThread().getName(), "", false, exitCode);
     }
 

@@ -1,4 +1,4 @@
-package io.hvd.job;
+package io.hvd.job.failure;
 
 import io.hvd.transport.mpi.openmpi.LauncherLimit;
 import java.util.List;
@@ -31,7 +31,7 @@ final class FailureExit {
         /** The other ranks of this host whose processes run. */
         List<Integer> living();
 
-        /** See {@link Membership#threadsSpeak()}. */
+        /** See {@link JobMember#threadsSpeak()}. */
         boolean threadsSpeak();
 
         /** Has the launcher ended if it does not end after its ranks; see {@link LauncherLimit#begin}. */

@@ -1,4 +1,4 @@
-package io.hvd.job;
+package io.hvd.job.failure;
 
 import io.hvd.error.FailureRecord;
 import java.util.Collection;
@@ -21,7 +21,7 @@ final class ExitHook {
     }
 
     /** @param member null if this process has never joined */
-    void run(Membership member) {
+    void run(JobMember member) {
         if (member == null) {
             return;
         }
@@ -44,7 +44,7 @@ final class ExitHook {
     }
 
     /** The exit status stays the program's own; the launcher and the other ranks end the job. */
-    private void endedTooEarly(Membership member, ExitCause cause) {
+    private void endedTooEarly(JobMember member, ExitCause cause) {
         String why = cause.sentence() + " before HvdContext.close(), so the other ranks would wait for ever";
         report.failure(why, cause.thread(), cause.excerpt(), cause.stack(), FailureRecord.UNKNOWN);
         abort.tell(member, why);
@@ -55,7 +55,7 @@ final class ExitHook {
      * rank leaves its record and stays until all ranks of this host have left theirs: when the first process ends,
      * mpirun wakes up and kills the others.
      */
-    private void endedBySignal(Membership member) {
+    private void endedBySignal(JobMember member) {
         String heard = member.awaitFailure();
         String why = heard.isEmpty() ? whoIsMissing(member) : heard;
         if (!why.isEmpty()) {
@@ -66,7 +66,7 @@ final class ExitHook {
     /**
      * Asks the monitor, because a thread inside MPI, and so the engine, is not told of the death of a rank or a host.
      */
-    private static String whoIsMissing(Membership member) {
+    private static String whoIsMissing(JobMember member) {
         Collection<Integer> lost = member.monitor().dead();
         if (!lost.isEmpty()) {
             return "the processes of ranks " + lost + " on this host are gone";

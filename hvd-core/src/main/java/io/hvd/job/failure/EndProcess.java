@@ -1,4 +1,4 @@
-package io.hvd.job;
+package io.hvd.job.failure;
 
 import io.hvd.config.HvdConfig;
 import io.hvd.log.HvdLogger;
@@ -6,15 +6,16 @@ import io.hvd.monitor.HangReport;
 import io.hvd.spi.Topology;
 
 /**
- * Sees to it that a job never outlives one of its ranks: a rank that throws or exits says why, tells
+ * Ends this process when its job fails, and the job when this process ends too early, so that a job never outlives one of
+ * its ranks: a rank that throws or exits says why, tells
  * the others and ends them all. MPI alone notices neither an exception in a background thread nor,
  * while other threads live, one in main.
  *
  * <p>A rank that is alone in its job, and was started by no launcher, has nobody to tell: its process is the program's
  * own, which may be a server or a notebook, and is never ended here.
  */
-final class JobGuard implements JobEvents {
-    private static final HvdLogger LOG = HvdLogger.of(JobGuard.class);
+public final class EndProcess implements FailurePolicy {
+    private static final HvdLogger LOG = HvdLogger.of(EndProcess.class);
 
     /** Time in which the last ranks end their init; a failure that comes sooner is reported without rehearsal. */
     private static final long REHEARSAL_DELAY_MILLIS = 100;
@@ -29,9 +30,9 @@ final class JobGuard implements JobEvents {
 
     private Thread.UncaughtExceptionHandler previous;
     /** Null until this rank has joined. */
-    private volatile Membership membership;
+    private volatile JobMember membership;
 
-    JobGuard(FailureReport report) {
+    public EndProcess(FailureReport report) {
         this.report = report;
         this.abort = new JobAbort(report);
         this.uncaught = new UncaughtExceptions(report, abort);
@@ -42,7 +43,8 @@ final class JobGuard implements JobEvents {
      * Watches this process for as long as it lives: uncaught exceptions in any thread, and exits with
      * the context still open. Called again after a shutdown, for the next context.
      */
-    void watch(Membership watched) {
+    @Override
+    public void joined(JobMember watched) {
         follow(watched);
         hook();
         handle(watched.config().handlesUncaught() && !watched.isAlone());
@@ -71,23 +73,23 @@ final class JobGuard implements JobEvents {
     }
 
     /** Speaks for one of several ranks of this process; another guard watches the process. */
-    void follow(Membership followed) {
+    public void follow(JobMember followed) {
         membership = followed;
     }
 
     /** Whether this process is a rank of a job, or one of its threads is, at the moment. */
-    boolean isInJob() {
-        Membership watched = membership;
+    public boolean isInJob() {
+        JobMember watched = membership;
         return watched != null && watched.isOpen();
     }
 
     /** The body of a rank that is a thread has thrown, which ends the job; if it was over, nothing is left to end. */
-    void threw(Thread thread, Throwable cause) {
+    public void threw(Thread thread, Throwable cause) {
         uncaught.handle(null, membership, thread, cause);
     }
 
-    /** Init is about to throw. */
-    void notJoined(HvdConfig config, Throwable cause) {
+    @Override
+    public void notJoined(HvdConfig config, Throwable cause) {
         uncaught.notJoined(cause);
         handle(config.handlesUncaught() && config.startedByLauncher());
         hook();
@@ -119,7 +121,7 @@ final class JobGuard implements JobEvents {
     }
 
     @Override
-    public void failed(Membership member, String why) {
+    public void failed(JobMember member, String why) {
         if (!member.isAlone()) {
             abort.leave(member, why);
         } // else every call that waits, and every later one, throws
@@ -127,7 +129,7 @@ final class JobGuard implements JobEvents {
 
     /** Every rank has closed in order, so what the program has come to stands. */
     @Override
-    public void heldUp(Membership member, long millis) {
+    public void heldUp(JobMember member, long millis) {
         LOG.warn(
                 "MPI_Finalize has not returned within {} s although every rank has called it; {} ends without it."
                         + " A foreign connection to a port of Open MPI does that: see docs/reference/security.md",
@@ -137,12 +139,12 @@ final class JobGuard implements JobEvents {
 
     /** The reporter's record is the cause that the launcher shows; stderr has had its summary. The others end when they are told. */
     @Override
-    public void hangFound(Membership member, HangReport hang) {
+    public void hangFound(JobMember member, HangReport hang) {
         report.quietly("the job hangs: " + hang.verdict() + "; all stacks: " + hang.file(), "hvd-monitor", false);
     }
 
     @Override
-    public void hung(Membership member, HangReport hang) {
+    public void hung(JobMember member, HangReport hang) {
         if (member.isAlone()) {
             abort.free(member, "the job hangs: " + hang.verdict() + "; all stacks: " + hang.file());
         } else {
@@ -150,7 +152,18 @@ final class JobGuard implements JobEvents {
         }
     }
 
-    void noteHang(Membership member, HangReport hang) {
+    public void noteHang(JobMember member, HangReport hang) {
         abort.noteHang(member, hang);
+    }
+
+    /** Ends this process at once, without any hook. */
+    static void halt() {
+        OutputLines.lastWords();
+        Runtime.getRuntime().halt(JobAbort.EXIT_CODE);
+    }
+
+    /** Ends this process in order, with its hooks. */
+    static void exit() {
+        System.exit(JobAbort.EXIT_CODE);
     }
 }

@@ -1,4 +1,4 @@
-package io.hvd.job;
+package io.hvd.job.failure;
 
 import io.hvd.spi.Topology;
 import io.hvd.transport.mpi.MpiProcess;
@@ -29,7 +29,7 @@ final class OrderlyExit {
     }
 
     /** Runs in the exit hook. */
-    void run(Membership member) {
+    void run(JobMember member) {
         finishWhatShutdownLeft(member);
         boolean well = ExitCause.find().byReturn() && !hasThrown.getAsBoolean();
         if (member.finalization().map(mpi -> mpi.leave(well)).orElse(false)) {
@@ -46,7 +46,7 @@ final class OrderlyExit {
      * its last checkpoint, may take its time; only the death of a rank is a reason not to wait. The launcher notices
      * that of a rank on another host. Once the last rank has come, there is a limit.
      */
-    private static void finishWhatShutdownLeft(Membership member) {
+    private static void finishWhatShutdownLeft(JobMember member) {
         FutureTask<Void> finish = new FutureTask<>(member::finish, null);
         JobAbort.daemon(finish, "hvd-finish").start();
         try {
@@ -80,7 +80,7 @@ final class OrderlyExit {
      * Open MPI 4.1 takes a process that ends without MPI_Finalize for a failure, but not MPI_Abort with code zero. That
      * may be held up as well, which is no reason to stay.
      */
-    private void endWellWithoutMpi(Membership member) {
+    private void endWellWithoutMpi(JobMember member) {
         Thread abort = JobAbort.daemon(
                 () -> {
                     report.goodEnd();

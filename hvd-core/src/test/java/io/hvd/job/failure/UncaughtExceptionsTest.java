@@ -1,4 +1,4 @@
-package io.hvd.job;
+package io.hvd.job.failure;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,4 +1,4 @@
-package io.hvd.job;
+package io.hvd.job.failure;
 
 import io.hvd.trace.CallSite;
 import java.util.ArrayList;
@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
  * What fits on a screen of an exception, and says most: of the exception and of its deepest cause the message without the stack
  * of native code that LibTorch puts there, and the frames of the program itself. The rank prints all of it on its standard error.
  */
-final class Excerpt {
+public final class Excerpt {
     private static final int MOST_MESSAGE_LINES = 3;
     private static final int LONGEST_LINE = 1000;
     private static final int MOST_FRAMES = 8;
@@ -33,7 +33,7 @@ final class Excerpt {
     private Excerpt() {}
 
     /** The exception in one line, with its deepest cause if that has more to say. */
-    static String summary(Throwable thrown) {
+    public static String summary(Throwable thrown) {
         List<Throwable> chain = chain(thrown);
         String first = firstLine(thrown);
         Throwable root = chain.get(chain.size() - 1);

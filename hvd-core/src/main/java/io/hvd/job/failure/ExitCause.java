@@ -1,4 +1,4 @@
-package io.hvd.job;
+package io.hvd.job.failure;
 
 import java.util.Arrays;
 import java.util.Map;
