@@ -60,7 +60,7 @@ public final class Autotuner {
      * What matters of the job.
      *
      * @param localSize the number of ranks on each host; 1 if it differs
-     * @param noChoiceOfLevels see {@link io.hvd.spi.DataPlane#noChoiceOfLevels}
+     * @param noChoiceOfLevels see {@link io.hvd.spi.DataPlane.Levels#obstacle}
      * @param buckets whether an optimizer groups its gradients as the settings say
      */
     public record Job(int localSize, Optional<String> noChoiceOfLevels, BooleanSupplier buckets) {
