@@ -72,7 +72,7 @@ class FloorsTest {
             // what has happened on this rank: written by the engine, read by those who explain it
             floor(TRACE, JFR),
             // floor 2: the engine knows no back end, a back end neither the engine nor another back end
-            floor(ENGINE, TRACE, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
+            floor(ENGINE + ".*", TRACE, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
             floor(MONITOR, TRACE, NET, SPI, ERROR, CONFIG, FILE, LOG),
             floor(
                     TIMELINE,
@@ -139,7 +139,7 @@ class FloorsTest {
                     JOB,
                     JOB + ".failure",
                     BUFFER,
-                    ENGINE,
+                    ENGINE + ".*",
                     TRACE,
                     MONITOR,
                     TIMELINE,
@@ -156,7 +156,22 @@ class FloorsTest {
                     CONFIG,
                     LOG),
             // the API; what is installed it asks the back ends, and bytes that are to become objects it does not trust
-            floor(FACADE, JOB, KERNEL, BUFFER, ENGINE, TIMELINE, MPI, NCCL, SPI, NET, TENSOR, ERROR, CONFIG, LOG),
+            floor(
+                    FACADE,
+                    JOB,
+                    JOB + ".failure",
+                    KERNEL,
+                    BUFFER,
+                    ENGINE + ".*",
+                    TIMELINE,
+                    MPI,
+                    NCCL,
+                    SPI,
+                    NET,
+                    TENSOR,
+                    ERROR,
+                    CONFIG,
+                    LOG),
             // tests of users on several ranks
             floor(
                     "io.hvd.junit",

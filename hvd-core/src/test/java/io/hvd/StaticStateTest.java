@@ -32,7 +32,7 @@ class StaticStateTest {
             Map.entry("io.hvd.cuda.DriverLibrary.FIRST_FUNCTION", "a name, as C has it"),
             Map.entry("io.hvd.transport.mpi.OperatorCheck.COUNTS", "sizes to try"),
             Map.entry("io.hvd.transport.mpi.OperatorCheck.EXTREME_FLOATS", "values to try"),
-            Map.entry("io.hvd.engine.StepStudy.LOOKS", "steps after which it looks"),
+            Map.entry("io.hvd.engine.tuning.StepStudy.LOOKS", "steps after which it looks"),
             Map.entry("io.hvd.kernel.HalfRuns$Table.FLOATS", "the float of each float16"),
             Map.entry("io.hvd.timeline.TimelineFile.END", "the last bytes of a file"));
 

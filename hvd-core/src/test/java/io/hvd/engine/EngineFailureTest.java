@@ -3,6 +3,8 @@ package io.hvd.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.config.HvdConfig;
+import io.hvd.engine.message.Requests;
+import io.hvd.engine.submission.Ops;
 import io.hvd.error.ShutdownException;
 import io.hvd.host.local.LocalProvider;
 import io.hvd.spi.Backend;
