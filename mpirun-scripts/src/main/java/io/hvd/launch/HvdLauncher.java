@@ -2,6 +2,12 @@ package io.hvd.launch;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.launch.jvm.CallerClasses;
+import io.hvd.launch.jvm.InstalledJava;
+import io.hvd.launch.options.LaunchOptions;
+import io.hvd.launch.options.LaunchSettings;
+import io.hvd.launch.process.LaunchEnvironment;
+import io.hvd.launch.words.UsageException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -127,7 +133,7 @@ public final class HvdLauncher {
         try {
             LaunchSettings settings = LaunchOptions.parse(environment, words.toArray(String[]::new));
             settings.notes().forEach(note -> System.err.println("hvd: " + note));
-            try (Launch launch = Launch.prepare(settings, around, System.err)) {
+            try (JobLaunch launch = JobLaunch.prepare(settings, around, System.err)) {
                 run(launch);
                 return harvest.from(launch.folder(), settings.ranks());
             }
@@ -138,7 +144,7 @@ public final class HvdLauncher {
         }
     }
 
-    private void run(Launch launch) throws IOException, InterruptedException {
+    private void run(JobLaunch launch) throws IOException, InterruptedException {
         var over = new AtomicBoolean();
         var late = new AtomicBoolean();
         var hook = new Thread(launch::end, "hvd-launch-end");
@@ -149,7 +155,7 @@ public final class HvdLauncher {
                 launch.end();
             }
         }));
-        Launch.Outcome outcome;
+        JobLaunch.Outcome outcome;
         try {
             outcome = launch.run();
         } finally {
