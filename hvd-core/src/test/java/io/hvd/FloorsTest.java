@@ -196,7 +196,7 @@ class FloorsTest {
                     FILE),
             floor(LAUNCH + ".failure", ERROR),
             floor(LAUNCH + ".process", LAUNCH + ".failure", LAUNCH + ".mpi", NET, ERROR),
-            floor(LAUNCH, LAUNCH + ".*", MPI, NCCL, NET, ERROR, CONFIG),
+            floor(LAUNCH, LAUNCH + ".*", FACADE, MPI, NCCL, NET, ERROR, CONFIG),
             floor(
                     LAUNCH + ".setup",
                     LAUNCH + ".words",
