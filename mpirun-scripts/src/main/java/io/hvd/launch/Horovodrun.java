@@ -3,13 +3,8 @@ package io.hvd.launch;
 import io.hvd.config.HvdConfig.ArchiveChoice;
 import io.hvd.config.Setting;
 import io.hvd.error.HvdException;
-import io.hvd.launch.archive.ClassArchive;
 import io.hvd.launch.archive.LauncherArchive;
 import io.hvd.launch.failure.JobFailureReport;
-import io.hvd.launch.hosts.MachineFacts;
-import io.hvd.launch.hosts.OtherHosts;
-import io.hvd.launch.line.JobFacts;
-import io.hvd.launch.mpi.MpiInstall;
 import io.hvd.launch.mpi.MpiVersion;
 import io.hvd.launch.options.HelpText;
 import io.hvd.launch.options.LaunchOptions;
@@ -20,7 +15,6 @@ import io.hvd.launch.process.UserSignals;
 import io.hvd.launch.words.UsageException;
 import java.io.IOException;
 import java.io.PrintStream;
-import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -86,14 +80,9 @@ public final class Horovodrun {
     }
 
     private void dryRun(LaunchSettings settings) {
-        MpiInstall install = MpiInstall.find(environment);
-        MachineFacts machine = JobLaunch.machine(settings, install);
-        JobFacts job = new JobFacts(settings, machine, install.version())
-                .with(new OtherHosts(settings.hosts(), settings.ssh(), settings.checks(), machine).known());
-        Path folder = Path.of("").toAbsolutePath();
-        ClassArchive archive = JobLaunch.archive(job, folder, false);
-        out.print(JobLaunch.line(install, job, archive, folder).explained());
-        MpiVersion version = install.version();
+        PreparedJob prepared = PreparedJob.forShow(settings, environment);
+        out.print(prepared.line().explained());
+        MpiVersion version = prepared.install().version();
         version.obstacle()
                 .ifPresent(why -> err.println("horovodrun: nothing is started under " + version.text() + ": " + why
                         + "; the line is made after its manual"));
@@ -104,9 +93,9 @@ public final class Horovodrun {
         try (JobLaunch launch = JobLaunch.prepare(settings, LaunchEnvironment.of(environment), err)) {
             Runtime.getRuntime().addShutdownHook(new Thread(launch::end, "hvd-launch-end"));
             UserSignals.handTo(launch::send);
-            JobLaunch.Outcome outcome = launch.run();
-            outcome.failure().map(JobFailureReport::text).ifPresent(err::print);
-            return outcome.exitCode();
+            JobLaunch.End end = launch.run();
+            end.failure().map(JobFailureReport::text).ifPresent(err::print);
+            return end.exitCode();
         }
     }
 

@@ -3,25 +3,11 @@ package io.hvd.launch;
 import io.hvd.config.HvdConfig.ArchiveChoice;
 import io.hvd.config.Setting;
 import io.hvd.error.FailureRecord;
-import io.hvd.launch.archive.ArchiveFolder;
-import io.hvd.launch.archive.ClassArchive;
-import io.hvd.launch.failure.CrashFile;
-import io.hvd.launch.failure.Evidence;
 import io.hvd.launch.failure.FailureDirectory;
 import io.hvd.launch.failure.JobFailureReport;
-import io.hvd.launch.failure.LastLines;
-import io.hvd.launch.failure.MemoryKills;
 import io.hvd.launch.failure.ObservedFailure;
-import io.hvd.launch.hosts.MachineFacts;
-import io.hvd.launch.hosts.MachineSurvey;
-import io.hvd.launch.hosts.OtherHosts;
-import io.hvd.launch.jvm.InstalledJava;
-import io.hvd.launch.jvm.JavaLine;
-import io.hvd.launch.line.CommandCheck;
 import io.hvd.launch.line.JobFacts;
-import io.hvd.launch.line.MpirunLine;
 import io.hvd.launch.mpi.MpiInstall;
-import io.hvd.launch.mpi.OpenFileLimit;
 import io.hvd.launch.options.LaunchSettings;
 import io.hvd.launch.process.LaunchEnvironment;
 import io.hvd.launch.process.LauncherServer;
@@ -31,19 +17,14 @@ import io.hvd.net.LauncherAddress;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Path;
-import java.time.Instant;
-import java.time.temporal.ChronoUnit;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.function.IntConsumer;
-import java.util.stream.Stream;
 
 /**
- * One job from its settings to its end: looks at the machine and at the hosts, runs mpirun, and knows afterwards what
- * has failed. One thread runs it; another one may end it.
+ * One job from mpirun's start to its end, with the folder and the server for what its ranks leave, and afterwards with the
+ * reason of its failure. One thread runs it; another one may end it.
  */
 final class JobLaunch implements AutoCloseable {
 
@@ -51,10 +32,14 @@ final class JobLaunch implements AutoCloseable {
     private final Optional<LauncherServer> server;
     private final MpiJob job;
     private final IntConsumer afterwards;
-    private final Scene scene;
+    private final FailureScene scene;
 
     private JobLaunch(
-            FailureDirectory folder, Optional<LauncherServer> server, MpiJob job, IntConsumer afterwards, Scene scene) {
+            FailureDirectory folder,
+            Optional<LauncherServer> server,
+            MpiJob job,
+            IntConsumer afterwards,
+            FailureScene scene) {
         this.folder = folder;
         this.server = server;
         this.job = job;
@@ -63,46 +48,11 @@ final class JobLaunch implements AutoCloseable {
     }
 
     /**
-     * What is needed to look for reasons when a process has ended without a record.
-     *
-     * @param ranks how many there are
-     * @param allHere whether they run on this machine, on which the kernel's counters are read
-     */
-    private record Scene(int ranks, boolean allHere, CrashFile.Places places, MemoryKills before) {
-
-        static Scene now(LaunchSettings settings, LaunchEnvironment around, boolean allHere) {
-            List<String> words = Stream.concat(
-                            settings.command().stream(),
-                            JavaLine.VARIABLES.stream()
-                                    .flatMap(name -> Stream.of(around.environment()
-                                            .getOrDefault(name, "")
-                                            .split("\\s+"))))
-                    .toList();
-            // The clock of a file system may be a second coarse.
-            var places =
-                    new CrashFile.Places(around.folder(), words, Instant.now().truncatedTo(ChronoUnit.SECONDS));
-            return new Scene(settings.ranks(), allHere, places, MemoryKills.now(Path.of("/")));
-        }
-
-        Evidence evidence(Optional<ObservedFailure> seen, MpiJob job) {
-            int rank = seen.map(ObservedFailure::rank).orElse(ObservedFailure.NO_RANK);
-            String said = seen.map(ObservedFailure::words).orElse("");
-            List<String> crash = CrashFile.find(places, said);
-            boolean isExplained =
-                    !crash.isEmpty() || seen.filter(ObservedFailure::bySignal).isPresent();
-            LastLines.Said last = isExplained ? LastLines.NOTHING : job.lastLines(rank);
-            String whose = ranks == 1 ? "the rank" : last.areOfOne() ? "rank " + rank : "all ranks together";
-            String killer = allHere ? MemoryKills.now(Path.of("/")).since(before) : "";
-            return new Evidence(last.lines(), whose, crash, killer);
-        }
-    }
-
-    /**
-     * How a job has ended.
+     * The end of a job.
      *
      * @param failure empty if it has succeeded, or was ended from here
      */
-    record Outcome(int exitCode, Optional<JobFailureReport> failure) {}
+    record End(int exitCode, Optional<JobFailureReport> failure) {}
 
     /**
      * Looks at everything; nothing is started yet.
@@ -111,58 +61,32 @@ final class JobLaunch implements AutoCloseable {
      */
     static JobLaunch prepare(LaunchSettings settings, LaunchEnvironment around, PrintStream err)
             throws IOException, InterruptedException {
-        MpiInstall install = MpiInstall.find(around.environment());
-        install.requireRunsHvd();
-        install.version().doubt().ifPresent(doubt -> err.println("hvd: " + doubt));
-        MachineFacts machine = machine(settings, install);
-        var asked = new JobFacts(settings, machine, install.version());
-        boolean allHere = asked.allRanksHere();
-        CommandCheck.of(settings, install, around.folder())
-                .obstacle()
-                .ifPresent(obstacle -> report(obstacle, allHere, err));
-        asked.idleHosts().ifPresent(line -> err.println("horovodrun: " + line));
-        var hosts = new OtherHosts(settings.hosts(), settings.ssh(), settings.checks(), machine);
-        Map<String, Set<String>> others = hosts.checked(err);
-        settings.network().interfaces().ifPresent(names -> hosts.checkInterfaces(names, others));
-        ClassArchive archive = archive(asked, around.folder(), true);
-        JobFacts job = asked.with(others);
-        MpirunLine line = line(install, job, archive, around.folder());
-        OpenFileLimit.require(Path.of("/"), asked.ranksHere());
-        if (settings.verbose()) {
-            err.print(install.version().text() + ", " + install.mpirun() + "\n" + line.explained());
-        }
+        PreparedJob prepared = PreparedJob.forRun(settings, around, err);
         var folder = new FailureDirectory();
         try {
-            Optional<LauncherServer> server =
-                    allHere ? Optional.empty() : Optional.of(server(folder, settings, around));
-            Map<String, String> environment = environment(install, folder, server);
-            job.declared().ifPresent(declared -> environment.put(Setting.DECLARED_JOB.variable(), declared));
-            boolean waits = settings.java().archive() == ArchiveChoice.WAIT;
-            return new JobLaunch(
-                    folder,
-                    server,
-                    new MpiJob(line.words(), environment, folder.path(), around),
-                    exitCode -> archive.after(exitCode, install.environment(), waits),
-                    Scene.now(settings, around, allHere));
+            return of(prepared, folder, settings, around);
         } catch (IOException e) {
             folder.close();
             throw e;
         }
     }
 
-    static MpirunLine line(MpiInstall install, JobFacts job, ClassArchive archive, Path directory) {
-        Map<String, String> environment = job.machine().environment();
-        Optional<InstalledJava> java = JavaLine.of(job.settings().command(), environment)
-                .flatMap(line -> InstalledJava.of(line.program(), environment, directory));
-        return MpirunLine.of(install.command(), job, archive.forJava(), java);
-    }
-
-    /** A host that runs ranks may have what this one lacks. */
-    private static void report(UsageException obstacle, boolean allHere, PrintStream err) {
-        if (allHere) {
-            throw obstacle;
-        }
-        err.println("hvd: on this machine " + obstacle.getMessage() + "; the hosts of the ranks may have it");
+    private static JobLaunch of(
+            PreparedJob prepared, FailureDirectory folder, LaunchSettings settings, LaunchEnvironment around)
+            throws IOException {
+        JobFacts facts = prepared.facts();
+        MpiInstall install = prepared.install();
+        boolean allHere = facts.allRanksHere();
+        Optional<LauncherServer> server = allHere ? Optional.empty() : Optional.of(server(folder, settings, around));
+        Map<String, String> environment = environment(install, folder, server);
+        facts.declared().ifPresent(declared -> environment.put(Setting.DECLARED_JOB.variable(), declared));
+        boolean waits = settings.java().archive() == ArchiveChoice.WAIT;
+        return new JobLaunch(
+                folder,
+                server,
+                new MpiJob(prepared.line().words(), environment, folder.path(), around),
+                exitCode -> prepared.archive().after(exitCode, install.environment(), waits),
+                FailureScene.now(settings, around, allHere));
     }
 
     private static Map<String, String> environment(
@@ -182,21 +106,21 @@ final class JobLaunch implements AutoCloseable {
                 settings.network().interfaces().orElse(""));
     }
 
-    Outcome run() throws IOException, InterruptedException {
+    End run() throws IOException, InterruptedException {
         int exitCode = job.run();
         afterwards.accept(exitCode);
         if (exitCode == 0 || job.ending()) {
-            return new Outcome(exitCode, Optional.empty());
+            return new End(exitCode, Optional.empty());
         }
         if (folder.hasGoodEnd() && folder.records().isEmpty()) {
-            return new Outcome(0, Optional.empty());
+            return new End(0, Optional.empty());
         }
         Optional<ObservedFailure> seen = job.firstFailure();
         var report = new JobFailureReport(folder.records(), seen, exitCode, scene.evidence(seen, job));
-        return new Outcome(report.exitCode(), Optional.of(report));
+        return new End(report.exitCode(), Optional.of(report));
     }
 
-    /** Where the ranks' results lie once the job has ended. */
+    /** The folder in which the ranks' results lie once the job has ended. */
     Path folder() {
         return folder.path();
     }
@@ -228,17 +152,5 @@ final class JobLaunch implements AutoCloseable {
         }
         folder.close();
         job.release();
-    }
-
-    static MachineFacts machine(LaunchSettings settings, MpiInstall install) {
-        return new MachineSurvey(Path.of("/"), install.environment()).survey(settings.hosts());
-    }
-
-    /** @param starts whether ranks are going to be started with it */
-    static ClassArchive archive(JobFacts job, Path directory, boolean starts) {
-        Map<String, String> environment = job.machine().environment();
-        return JavaLine.of(job.settings().command(), environment)
-                .map(java -> ClassArchive.look(job, java, ArchiveFolder.of(environment), directory, starts))
-                .orElse(ClassArchive.none(""));
     }
 }

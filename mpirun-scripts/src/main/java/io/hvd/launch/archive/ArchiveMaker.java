@@ -48,7 +48,7 @@ final class ArchiveMaker {
         var folder = new ArchiveFolder(order.recording().getParent(), Clock.systemUTC());
         new ArchiveMaker(folder, order.program()).make(order.recording(), order.subcommand());
         if (order.link().isPresent()) {
-            folder.lead(order.link().get(), order.program());
+            new ArchiveLink(order.link().get()).leadTo(order.program(), folder);
         }
     }
 
@@ -57,17 +57,17 @@ final class ArchiveMaker {
         try (FileChannel channel = FileChannel.open(
                         RegularFile.at(folder.lock(program)), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
                 FileLock held = channel.tryLock()) {
-            Optional<ArchiveFolder.Known> known = folder.known(program);
+            Optional<KnownArchive> known = folder.known(program);
             if (held != null && known.filter(one -> one.has(subcommand)).isEmpty()) {
                 make(recording, subcommand, known);
-                folder.clear();
+                new ArchiveSweep(folder.path(), folder.clock()).run();
             }
         } finally {
-            ArchiveFolder.delete(recording);
+            ClassLists.delete(recording);
         }
     }
 
-    private void make(Path recording, String subcommand, Optional<ArchiveFolder.Known> known)
+    private void make(Path recording, String subcommand, Optional<KnownArchive> known)
             throws IOException, InterruptedException {
         Set<String> subcommands = new TreeSet<>(Set.of(subcommand));
         Set<String> classes = new LinkedHashSet<>();

@@ -36,7 +36,7 @@ record ArchiveOrder(Path recording, String subcommand, ArchivedProgram program, 
         String classPath = System.getProperty("java.class.path", "");
         try {
             if (classPath.isEmpty()) {
-                ArchiveFolder.delete(recording);
+                ClassLists.delete(recording);
                 return;
             }
             Files.setLastModifiedTime(

@@ -58,10 +58,10 @@ public record ClassArchive(
 
     private static ClassArchive look(ArchivedProgram program, String subcommand, ArchiveFolder folder, boolean starts) {
         if (starts) {
-            folder.clearLists();
+            ClassLists.clear(folder.path(), folder.clock());
         }
-        Optional<ArchiveFolder.Known> known = folder.known(program);
-        Optional<Path> archive = known.flatMap(ArchiveFolder.Known::file);
+        Optional<KnownArchive> known = folder.known(program);
+        Optional<Path> archive = known.flatMap(KnownArchive::file);
         if (known.isPresent() && known.get().has(subcommand)) {
             if (starts) {
                 folder.touch(program);
@@ -104,7 +104,7 @@ public record ClassArchive(
         if (exitCode == 0) {
             new ArchiveOrder(recording.get(), subcommand, program.get(), Optional.empty()).place(environment, waits);
         } else {
-            ArchiveFolder.discard(recording.get());
+            ClassLists.discard(recording.get());
         }
     }
 }

@@ -44,12 +44,31 @@ final class ClassLists {
             for (Path folder : folders) {
                 Duration age = Duration.between(changed(folder), clock.instant());
                 if (age.compareTo(mostAge(folder.getFileName().toString(), boot)) > 0) {
-                    ArchiveFolder.discard(folder);
+                    discard(folder);
                 }
             }
         } catch (IOException | DirectoryIteratorException e) {
             return; // the next start tries again
         }
+    }
+
+    /** Deletes a folder of lists, or leaves it to the maker of a later archive. */
+    static void discard(Path recording) {
+        try {
+            delete(recording);
+        } catch (IOException e) {
+            return;
+        }
+    }
+
+    /** Deletes a folder of lists. */
+    static void delete(Path recording) throws IOException {
+        try (DirectoryStream<Path> lists = Files.newDirectoryStream(recording)) {
+            for (Path list : lists) {
+                Files.deleteIfExists(list);
+            }
+        }
+        Files.deleteIfExists(recording);
     }
 
     private static Duration mostAge(String name, String boot) {

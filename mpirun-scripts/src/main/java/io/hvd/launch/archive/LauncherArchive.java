@@ -67,7 +67,7 @@ public record LauncherArchive(Path link, Optional<Listing> listing) {
      */
     public void after(int exitCode, ArchivedProgram program, Map<String, String> environment, boolean waits) {
         var folder = new ArchiveFolder(link.getParent(), Clock.systemUTC());
-        if (folder.leadsTo(link, program)) {
+        if (new ArchiveLink(link).leadsTo(program, folder)) {
             folder.touch(program);
         } else if (listing.isEmpty()) {
             delete(link);
@@ -103,6 +103,6 @@ public record LauncherArchive(Path link, Optional<Listing> listing) {
 
     /** Throws away what was listed: a start that runs no job loads too few classes. */
     public void forget() {
-        listing.map(Listing::recording).ifPresent(ArchiveFolder::discard);
+        listing.map(Listing::recording).ifPresent(ClassLists::discard);
     }
 }

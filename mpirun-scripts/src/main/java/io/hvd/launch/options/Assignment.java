@@ -24,14 +24,14 @@ public record Assignment(String variable, String value, String origin) {
 
     /** @throws UsageException if hvd would not take the value */
     private static Optional<Assignment> of(FlagValue given) {
-        if (given.flag().effect() instanceof Flag.ValueTo to) {
+        if (given.flag().effect() instanceof FlagEffect.ValueTo to) {
             return Optional.of(checked(to.setting().variable(), given.value(), given));
         }
-        if (given.flag().effect() instanceof Flag.MebibytesTo to) {
+        if (given.flag().effect() instanceof FlagEffect.MebibytesTo to) {
             long bytes = MEBIBYTE * given.number(0, MOST_MEBIBYTES);
             return Optional.of(checked(to.setting().variable(), Long.toString(bytes), given));
         }
-        if (given.flag().effect() instanceof Flag.Constant constant) {
+        if (given.flag().effect() instanceof FlagEffect.Constant constant) {
             return Optional.of(new Assignment(constant.variable(), constant.value(), given.origin()));
         }
         return Optional.empty();

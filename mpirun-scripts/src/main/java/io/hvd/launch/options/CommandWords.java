@@ -53,7 +53,7 @@ record CommandWords(List<FlagValue> flags, List<String> command) {
             flags.add(new FlagValue(BY_NAME.get(name(option)), value == null ? "" : value, name(option)));
         }
         // A flag that is refused anyway may have swallowed the command; the refusal says more than the word behind it.
-        boolean isRefused = flags.stream().anyMatch(given -> given.flag().effect() instanceof Flag.Refused);
+        boolean isRefused = flags.stream().anyMatch(given -> given.flag().effect() instanceof FlagEffect.Refused);
         if (!isRefused && !rest.isEmpty() && rest.get(0).startsWith("-")) {
             throw unknown(rest.get(0).replaceFirst("=.*", ""));
         }
@@ -89,7 +89,7 @@ record CommandWords(List<FlagValue> flags, List<String> command) {
             boolean isLong = name.startsWith("--");
             String bare = name.replaceFirst("^--?", "");
             Option.Builder option = Option.builder(isLong ? null : bare).longOpt(isLong ? bare : null);
-            if (flag.effect() instanceof Flag.Refused) {
+            if (flag.effect() instanceof FlagEffect.Refused) {
                 option.hasArg().optionalArg(true);
             } else if (flag.takesValue()) {
                 option.hasArg();

@@ -96,7 +96,7 @@ public enum Flag {
     FUSION_THRESHOLD(
             "--fusion-threshold-mb MB",
             "Largest size of a fused operation, in MiB. 0 turns fusion off.",
-            new MebibytesTo(Setting.FUSION_THRESHOLD),
+            new FlagEffect.MebibytesTo(Setting.FUSION_THRESHOLD),
             "params.fusion_threshold_mb"),
     CYCLE_TIME(
             "--cycle-time-ms MS",
@@ -121,12 +121,13 @@ public enum Flag {
     HIERARCHICAL_ALLGATHER(
             "--hierarchical-allgather",
             "This flag has no effect: hvd chooses by size.",
-            new NoEffect(Form.NONE, "hvd chooses by size whether an allgather goes in two levels"),
+            new FlagEffect.NoEffect(
+                    FlagEffect.Form.NONE, "hvd chooses by size whether an allgather goes in two levels"),
             "params.hierarchical_allgather"),
     NO_HIERARCHICAL_ALLGATHER(
             "--no-hierarchical-allgather",
             "This flag has no effect: hvd chooses by size.",
-            new AsItIs(),
+            new FlagEffect.AsItIs(),
             "!params.hierarchical_allgather"),
     TORUS_ALLREDUCE(
             "--torus-allreduce",
@@ -141,12 +142,13 @@ public enum Flag {
     NUM_NCCL_STREAMS(
             "--num-nccl-streams N",
             "This flag has no effect: NCCL works on one stream.",
-            new NoEffect(Form.NUMBER, "NCCL works on one stream"),
+            new FlagEffect.NoEffect(FlagEffect.Form.NUMBER, "NCCL works on one stream"),
             "library_options.num_nccl_streams"),
     THREAD_AFFINITY(
             "--thread-affinity CORES",
             "This flag has no effect. CORES is a comma list with one core per local rank.",
-            new NoEffect(Form.CORES, "mpirun binds processes, a JVM cannot bind one thread; see --binding-args"),
+            new FlagEffect.NoEffect(
+                    FlagEffect.Form.CORES, "mpirun binds processes, a JVM cannot bind one thread; see --binding-args"),
             "library_options.thread_affinity"),
 
     // autotune
@@ -205,21 +207,24 @@ public enum Flag {
             "stall_check.shutdown_time_seconds"),
 
     // what hvd has not
-    MIN_NP("--min-np, --min-num-proc N", Refused.ELASTIC),
-    MAX_NP("--max-np, --max-num-proc N", Refused.ELASTIC),
-    SLOTS_PER_HOST("--slots-per-host N", Refused.ELASTIC),
-    ELASTIC_TIMEOUT("--elastic-timeout SECONDS", Refused.ELASTIC),
-    RESET_LIMIT("--reset-limit N", Refused.ELASTIC),
-    MAX_RESTARTS("--max-restarts N", Refused.ELASTIC),
-    BLACKLIST_COOLDOWN_RANGE("--blacklist-cooldown-range MIN MAX", Refused.ELASTIC),
-    HOST_DISCOVERY_SCRIPT("--host-discovery-script FILE", Refused.ELASTIC),
-    GLOO("--gloo", new Refused("hvd has no Gloo: MPI starts the ranks and carries their tensors; leave the flag out")),
+    MIN_NP("--min-np, --min-num-proc N", FlagEffect.Refused.ELASTIC),
+    MAX_NP("--max-np, --max-num-proc N", FlagEffect.Refused.ELASTIC),
+    SLOTS_PER_HOST("--slots-per-host N", FlagEffect.Refused.ELASTIC),
+    ELASTIC_TIMEOUT("--elastic-timeout SECONDS", FlagEffect.Refused.ELASTIC),
+    RESET_LIMIT("--reset-limit N", FlagEffect.Refused.ELASTIC),
+    MAX_RESTARTS("--max-restarts N", FlagEffect.Refused.ELASTIC),
+    BLACKLIST_COOLDOWN_RANGE("--blacklist-cooldown-range MIN MAX", FlagEffect.Refused.ELASTIC),
+    HOST_DISCOVERY_SCRIPT("--host-discovery-script FILE", FlagEffect.Refused.ELASTIC),
+    GLOO(
+            "--gloo",
+            new FlagEffect.Refused(
+                    "hvd has no Gloo: MPI starts the ranks and carries their tensors; leave the flag out")),
     GLOO_TIMEOUT(
             "--gloo-timeout-seconds N",
             "This flag has no effect: hvd has no Gloo.",
-            new NoEffect(Form.NUMBER, "hvd has no Gloo; see --start-timeout"),
+            new FlagEffect.NoEffect(FlagEffect.Form.NUMBER, "hvd has no Gloo; see --start-timeout"),
             "library_options.gloo_timeout_seconds"),
-    JSRUN("--jsrun", new Refused("mpirun starts the ranks, in an LSF job too; leave the flag out")),
+    JSRUN("--jsrun", new FlagEffect.Refused("mpirun starts the ranks, in an LSF job too; leave the flag out")),
 
     // horovodrun itself
     CONFIG_FILE(
@@ -230,64 +235,29 @@ public enum Flag {
     VERSION("-v, --version", "Print the version."),
     HELP("-h, --help", "Print this help.");
 
-    /** What a flag does. */
-    sealed interface Effect {}
-
-    /** The launcher reads the flag itself. */
-    record OfLauncher() implements Effect {}
-
-    /** The flag's value becomes the value of an environment variable of the ranks. */
-    record ValueTo(Setting setting) implements Effect {}
-
-    /** The flag's value, in mebibytes, becomes the value of an environment variable of the ranks, in bytes. */
-    record MebibytesTo(Setting setting) implements Effect {}
-
-    /** The flag sets an environment variable of the ranks to a fixed value. */
-    record Constant(String variable, String value) implements Effect {}
-
-    /** The flag asks for what hvd does anyway, so it is accepted without a note. */
-    record AsItIs() implements Effect {}
-
-    /** The flag is accepted and changes nothing; a note says why. */
-    record NoEffect(Form form, String why) implements Effect {}
-
-    /** The flag ends horovodrun with an error before any rank is started. */
-    record Refused(String why) implements Effect {
-        private static final Refused ELASTIC = new Refused("MPI cannot change the number of ranks of a running job,"
-                + " and restarting a job with other hosts is not there yet; start it again with -np and its last"
-                + " checkpoint");
-    }
-
-    /** The form that the value of a flag without effect must have; a value of another form is an error. */
-    enum Form {
-        NONE,
-        NUMBER,
-        CORES
-    }
-
     private final List<String> names;
     private final String spelling;
     private final String meaning;
-    private final Effect effect;
+    private final FlagEffect effect;
     private final String key;
 
     Flag(String spelling, String meaning) {
-        this(spelling, meaning, new OfLauncher(), "");
+        this(spelling, meaning, new FlagEffect.OfLauncher(), "");
     }
 
     Flag(String spelling, String meaning, String key) {
-        this(spelling, meaning, new OfLauncher(), key);
+        this(spelling, meaning, new FlagEffect.OfLauncher(), key);
     }
 
-    Flag(String spelling, Refused refused) {
-        this(spelling, "refused: " + refused.why, refused, "");
+    Flag(String spelling, FlagEffect.Refused refused) {
+        this(spelling, "refused: " + refused.why(), refused, "");
     }
 
-    Flag(String spelling, String meaning, Effect effect) {
+    Flag(String spelling, String meaning, FlagEffect effect) {
         this(spelling, meaning, effect, "");
     }
 
-    Flag(String spelling, String meaning, Effect effect, String key) {
+    Flag(String spelling, String meaning, FlagEffect effect, String key) {
         this.spelling = spelling;
         this.names = Arrays.stream(spelling.split(",? ", -1))
                 .filter(word -> word.startsWith("-"))
@@ -297,12 +267,12 @@ public enum Flag {
         this.key = key;
     }
 
-    private static Effect sets(Setting setting) {
-        return new ValueTo(setting);
+    private static FlagEffect sets(Setting setting) {
+        return new FlagEffect.ValueTo(setting);
     }
 
-    private static Effect sets(String variable, String value) {
-        return new Constant(variable, value);
+    private static FlagEffect sets(String variable, String value) {
+        return new FlagEffect.Constant(variable, value);
     }
 
     /** All names of the flag with their dashes, for example {@code -np} and {@code --num-proc}. */
@@ -328,7 +298,7 @@ public enum Flag {
         return meaning;
     }
 
-    Effect effect() {
+    FlagEffect effect() {
         return effect;
     }
 

@@ -5,7 +5,6 @@ import io.hvd.config.HvdConfig.ArchiveChoice;
 import io.hvd.config.Setting;
 import io.hvd.launch.hosts.HostChecks;
 import io.hvd.launch.hosts.HostSlots;
-import io.hvd.launch.hosts.SlurmAllocation;
 import io.hvd.launch.hosts.SshAccess;
 import io.hvd.launch.options.LaunchSettings.Action;
 import io.hvd.launch.words.ShellWords;
@@ -13,14 +12,12 @@ import io.hvd.launch.words.UsageException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 
 /** Makes settings of the flags: those of the config file first, then those of the command line, which win. */
 public final class LaunchOptions {
 
-    private static final String LSF_SLOTS = "LSB_DJOB_NUMPROC";
     private static final int HIGHEST_PORT = 65_535;
     private static final int LONGEST_LIMIT = 1_000_000;
 
@@ -43,13 +40,13 @@ public final class LaunchOptions {
     }
 
     private LaunchSettings settings(List<String> command) {
-        refuse();
+        FlagRemarks.refuse(given);
         Action action = action();
         boolean starts = action == Action.RUN || action == Action.DRY_RUN;
-        List<HostSlots> hosts = hosts();
-        int ranks = starts ? ranks() : 0;
+        var size = new JobSize(given, environment);
+        List<HostSlots> hosts = size.hosts();
+        int ranks = starts ? size.ranks(hosts) : 0;
         if (starts) {
-            checkSlots(ranks, hosts);
             checkCommand(command);
         }
         return new LaunchSettings(
@@ -65,17 +62,9 @@ public final class LaunchOptions {
                         ShellWords.split("--mpi-args", value(Flag.MPI_ARGS).orElse(""))),
                 new LaunchSettings.Java(archive(), !has(Flag.NO_JVM_FLAGS)),
                 Assignment.of(given),
-                notes(),
+                FlagRemarks.notes(given),
                 has(Flag.VERBOSE),
                 command);
-    }
-
-    private void refuse() {
-        for (FlagValue one : given) {
-            if (one.flag().effect() instanceof Flag.Refused refused) {
-                throw new UsageException("flag-refused", one.origin() + ": " + refused.why());
-            }
-        }
     }
 
     private Action action() {
@@ -89,65 +78,6 @@ public final class LaunchOptions {
             return Action.CHECK_BUILD;
         }
         return has(Flag.DRY_RUN) ? Action.DRY_RUN : Action.RUN;
-    }
-
-    private int ranks() {
-        return FlagValue.last(given, Flag.NUM_PROC)
-                .or(this::slurmTasks)
-                .or(() -> Optional.ofNullable(environment.get(LSF_SLOTS))
-                        .map(slots -> new FlagValue(Flag.NUM_PROC, slots, LSF_SLOTS)))
-                .map(one -> one.number(1, Integer.MAX_VALUE))
-                .orElseThrow(() ->
-                        new UsageException("np-missing", "-np is missing: say how many ranks to start, as in -np 4"));
-    }
-
-    /** As many as srun would start of itself, unless hosts are named. */
-    private Optional<FlagValue> slurmTasks() {
-        return has(Flag.HOSTS) || has(Flag.HOSTFILE)
-                ? Optional.empty()
-                : SlurmAllocation.of(environment)
-                        .flatMap(job -> job.tasks(environment))
-                        .map(tasks -> new FlagValue(Flag.NUM_PROC, tasks.toString(), SlurmAllocation.COUNT));
-    }
-
-    private List<HostSlots> hosts() {
-        Optional<String> list = value(Flag.HOSTS);
-        Optional<String> file = value(Flag.HOSTFILE);
-        if (list.isPresent() && file.isPresent()) {
-            throw new UsageException(
-                    "hosts-twice",
-                    "-H " + list.get() + " and --hostfile " + file.get() + " are mutually exclusive; give one of them");
-        }
-        return list.map(HostSlots::parse)
-                .or(() -> file.map(name -> HostSlots.readFile(Path.of(name))))
-                .orElse(List.of());
-    }
-
-    private void checkSlots(int ranks, List<HostSlots> hosts) {
-        int slots = HostSlots.total(hosts);
-        if (hosts.isEmpty()) {
-            SlurmAllocation.of(environment).ifPresent(job -> checkSlots(ranks, job));
-        }
-        if (hosts.isEmpty() || ranks <= slots) {
-            return;
-        }
-        String source = value(Flag.HOSTFILE).map(name -> "--hostfile " + name).orElse("-H " + HostSlots.join(hosts));
-        throw new UsageException(
-                "np-exceeds-slots",
-                "-np " + ranks + " requests " + ranks + " ranks, but " + source + " has " + slots + " slots");
-    }
-
-    /** mpirun would refuse them too, unless it is told to crowd the nodes. */
-    private void checkSlots(int ranks, SlurmAllocation job) {
-        int slots = HostSlots.total(job.hosts());
-        boolean crowding =
-                value(Flag.MPI_ARGS).orElse("").toLowerCase(Locale.ROOT).contains("oversubscribe");
-        if (slots > 0 && ranks > slots && !crowding) {
-            throw new UsageException(
-                    "np-exceeds-slots",
-                    "-np " + ranks + " requests " + ranks + " ranks, but " + job.name() + " has " + slots
-                            + " slots; ask Slurm for more tasks, by #SBATCH --ntasks-per-node");
-        }
     }
 
     private static void checkCommand(List<String> command) {
@@ -198,30 +128,6 @@ public final class LaunchOptions {
             }
         });
         return list;
-    }
-
-    private List<String> notes() {
-        List<String> notes = new ArrayList<>();
-        for (FlagValue one : given) {
-            if (one.flag().effect() instanceof Flag.NoEffect noEffect) {
-                checkForm(noEffect.form(), one);
-                notes.add(one.origin() + " is accepted and has no effect: " + noEffect.why());
-            }
-        }
-        if (FlagValue.values(given, Flag.NETWORK_INTERFACE).stream().anyMatch(text -> text.contains(","))) {
-            notes.add("--network-interface takes one name each time; for a comma list there is --network-interfaces");
-        }
-        return notes.stream().distinct().toList();
-    }
-
-    private static void checkForm(Flag.Form form, FlagValue one) {
-        if (form == Flag.Form.NUMBER) {
-            one.number(0, Integer.MAX_VALUE);
-        }
-        if (form == Flag.Form.CORES && !one.value().matches("\\d+(,\\d+)*")) {
-            throw new UsageException(
-                    "core-list", one.origin() + " " + one.value() + ": expected a comma list of cores, as in 0,2,4");
-        }
     }
 
     private boolean has(Flag flag) {

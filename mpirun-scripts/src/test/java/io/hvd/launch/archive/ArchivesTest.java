@@ -355,7 +355,7 @@ final class ArchivesTest {
 
     @Test
     void onlyTheArchivesUsedLastStay() throws Exception {
-        for (int i = 0; i <= ArchiveFolder.MOST_ARCHIVES; i++) {
+        for (int i = 0; i <= ArchiveSweep.MOST_ARCHIVES; i++) {
             jar("t" + i + ".jar", "");
             make(look("java -jar t" + i + ".jar", true), "A\n");
             Files.setLastModifiedTime(
@@ -365,12 +365,12 @@ final class ArchivesTest {
         var later = new ArchiveFolder(
                 home.resolve("cache/hvd/classes"), Clock.offset(Clock.systemUTC(), Duration.ofHours(1)));
 
-        later.clear();
+        new ArchiveSweep(later.path(), later.clock()).run();
 
         assertThat(look("java -jar t0.jar", true).archive()).isEmpty();
         assertThat(look("java -jar t1.jar", true).archive()).isPresent();
         try (Stream<Path> files = Files.list(home.resolve("cache/hvd/classes"))) {
-            assertThat(files.filter(file -> file.toString().endsWith(".jsa"))).hasSize(ArchiveFolder.MOST_ARCHIVES);
+            assertThat(files.filter(file -> file.toString().endsWith(".jsa"))).hasSize(ArchiveSweep.MOST_ARCHIVES);
         }
     }
 
@@ -380,7 +380,7 @@ final class ArchivesTest {
         Path abandoned = look("java -jar t.jar other", true).recording().orElseThrow();
         Path folderOfArchives = home.resolve("cache/hvd/classes");
 
-        new ArchiveFolder(folderOfArchives, Clock.offset(Clock.systemUTC(), Duration.ofDays(31))).clear();
+        new ArchiveSweep(folderOfArchives, Clock.offset(Clock.systemUTC(), Duration.ofDays(31))).run();
 
         assertThat(abandoned).doesNotExist();
         try (Stream<Path> files = Files.list(folderOfArchives)) {
@@ -504,7 +504,7 @@ final class ArchivesTest {
         assertThat(killedLauncher).doesNotExist();
         assertThat(List.of(living, ofAnotherHost, ofAnEarlierHvd, beingMade))
                 .allSatisfy(folder -> assertThat(folder).exists());
-        new ArchiveFolder(archives, Clock.offset(Clock.systemUTC(), Duration.ofDays(2))).clearLists();
+        ClassLists.clear(archives, Clock.offset(Clock.systemUTC(), Duration.ofDays(2)));
         assertThat(living).exists();
         assertThat(List.of(ofAnotherHost, ofAnEarlierHvd, beingMade))
                 .allSatisfy(folder -> assertThat(folder).doesNotExist());

@@ -126,7 +126,7 @@ final class ClassArchiveIT {
         command.add("true");
         Path logs = folder.resolve("logs"); // one for all starts, since a refusal holds for its name
         if (Files.isDirectory(logs)) {
-            ArchiveFolder.delete(logs);
+            ClassLists.delete(logs);
         }
         Files.createDirectory(logs);
         Job job = Job.run(

@@ -69,17 +69,17 @@ final class HorovodrunPageTest {
     void aRowSaysWhatItsFlagsSetAndWhatIsRefusedOrHasNoEffect() throws IOException {
         for (Row row : rows()) {
             for (Flag flag : flags(row)) {
-                if (flag.effect() instanceof Flag.ValueTo to) {
+                if (flag.effect() instanceof FlagEffect.ValueTo to) {
                     assertThat(row.sets() + withoutEffect(flag))
                             .as(row.flag())
                             .isEqualTo("`" + to.setting().variable() + "`");
-                } else if (flag.effect() instanceof Flag.MebibytesTo to) {
+                } else if (flag.effect() instanceof FlagEffect.MebibytesTo to) {
                     assertThat(row.sets()).isEqualTo("`" + to.setting().variable() + "`, in bytes");
-                } else if (flag.effect() instanceof Flag.Constant to) {
+                } else if (flag.effect() instanceof FlagEffect.Constant to) {
                     assertThat(row.sets()).contains("`" + to.variable() + "=" + to.value() + "`");
-                } else if (flag.effect() instanceof Flag.NoEffect none) {
+                } else if (flag.effect() instanceof FlagEffect.NoEffect none) {
                     assertThat(row.meaning()).isEqualTo("no effect: " + none.why());
-                } else if (flag.effect() instanceof Flag.Refused) {
+                } else if (flag.effect() instanceof FlagEffect.Refused) {
                     assertThat(row.meaning()).startsWith("refused");
                 }
             }
@@ -120,8 +120,8 @@ final class HorovodrunPageTest {
         assertThat(settings.notes()).isEmpty();
         assertThat(keys(yaml.group(1)))
                 .containsExactlyInAnyOrderElementsOf(Arrays.stream(Flag.values())
-                        .filter(flag -> !(flag.effect() instanceof Flag.NoEffect))
-                        .filter(flag -> !(flag.effect() instanceof Flag.AsItIs))
+                        .filter(flag -> !(flag.effect() instanceof FlagEffect.NoEffect))
+                        .filter(flag -> !(flag.effect() instanceof FlagEffect.AsItIs))
                         .flatMap(flag -> flag.key().stream())
                         .map(key -> key.replace("!", ""))
                         .collect(Collectors.toSet()));
