@@ -45,6 +45,8 @@ class FloorsTest {
     private static final String NCCL = "io.hvd.transport.nccl";
     private static final String JOB = "io.hvd.job";
     private static final String FACADE = "io.hvd";
+    private static final String LAUNCH = "io.hvd.launch";
+    private static final String DOCTOR = "io.hvd.doctor";
     /** hvd's log alone knows SLF4J. */
     private static final String LOG = "io.hvd.log";
     /** Events for recordings of JDK Flight Recorder; a module of the JDK. */
@@ -181,37 +183,100 @@ class FloorsTest {
                     "org.junit.platform.commons.*",
                     "org.opentest4j"),
             // floor 4
+            // the launcher: words, what is there, what is asked for, the line made of both, the running job and its end
+            floor(LAUNCH + ".words"),
+            floor(LAUNCH + ".mpi", LAUNCH + ".words"),
+            floor(LAUNCH + ".jvm", LAUNCH + ".words", LAUNCH + ".mpi", ERROR),
+            floor(LAUNCH + ".hosts", LAUNCH + ".words", LAUNCH + ".mpi", NET, FILE),
             floor(
-                    "io.hvd.launch.*",
-                    FACADE,
-                    MPI,
-                    NCCL,
-                    NET,
+                    LAUNCH + ".options",
+                    LAUNCH + ".words",
+                    LAUNCH + ".hosts",
                     ERROR,
                     CONFIG,
                     FILE,
                     "org.apache.commons.cli.*",
                     "org.snakeyaml.engine.*"),
             floor(
-                    "io.hvd.doctor",
-                    "io.hvd.launch",
-                    FACADE,
+                    LAUNCH + ".line",
+                    LAUNCH + ".words",
+                    LAUNCH + ".mpi",
+                    LAUNCH + ".jvm",
+                    LAUNCH + ".hosts",
+                    LAUNCH + ".options",
+                    NET,
+                    ERROR,
+                    CONFIG),
+            floor(
+                    LAUNCH + ".archive",
+                    LAUNCH + ".words",
+                    LAUNCH + ".mpi",
+                    LAUNCH + ".jvm",
+                    LAUNCH + ".hosts",
+                    LAUNCH + ".line",
+                    CONFIG,
+                    FILE),
+            floor(LAUNCH + ".failure", ERROR),
+            floor(LAUNCH + ".process", LAUNCH + ".failure", LAUNCH + ".mpi", NET, ERROR),
+            floor(LAUNCH, LAUNCH + ".*", FACADE, MPI, NCCL, NET, ERROR, CONFIG),
+            floor(
+                    LAUNCH + ".setup",
+                    LAUNCH + ".words",
+                    LAUNCH + ".mpi",
+                    LAUNCH + ".hosts",
+                    MPI,
+                    ERROR,
+                    CONFIG,
+                    FILE,
+                    "org.apache.commons.cli.*"),
+            // the doctor: ways between hosts, facts, how they are judged, and whom it asks
+            floor(DOCTOR + ".network", NET),
+            floor(
+                    DOCTOR + ".facts",
+                    DOCTOR + ".network",
+                    LAUNCH + ".words",
+                    LAUNCH + ".mpi",
+                    LAUNCH + ".hosts",
                     MPI,
                     NCCL,
-                    SHM,
                     NET,
-                    SPI,
-                    TENSOR,
                     ERROR,
+                    CONFIG),
+            floor(
+                    DOCTOR + ".checks",
+                    DOCTOR + ".network",
+                    DOCTOR + ".facts",
+                    LAUNCH + ".mpi",
+                    NCCL,
+                    SHM,
+                    CONFIG),
+            floor(
+                    DOCTOR + ".hosts",
+                    DOCTOR + ".network",
+                    DOCTOR + ".facts",
+                    DOCTOR + ".checks",
+                    LAUNCH + ".words",
+                    LAUNCH + ".hosts",
+                    CONFIG,
+                    "com.google.gson"),
+            floor(
+                    DOCTOR,
+                    DOCTOR + ".*",
+                    LAUNCH,
+                    LAUNCH + ".words",
+                    LAUNCH + ".mpi",
+                    LAUNCH + ".hosts",
+                    FACADE,
+                    NET,
+                    TENSOR,
                     CONFIG,
                     "org.apache.commons.cli.*",
                     "com.google.gson.*"),
             // the live view
-            floor("io.hvd.top", "io.hvd.launch", CONFIG, FILE, "org.apache.commons.cli.*", "com.google.gson.*"),
+            floor("io.hvd.top", LAUNCH + ".process", CONFIG, FILE, "org.apache.commons.cli.*", "com.google.gson.*"),
             // pages of runs
             floor(
                     "io.hvd.report",
-                    "io.hvd.launch",
                     CONFIG,
                     FILE,
                     "org.apache.commons.cli.*",
@@ -220,9 +285,9 @@ class FloorsTest {
             // the main class that names the programs
             floor(
                     "io.hvd.command",
-                    "io.hvd.launch",
-                    "io.hvd.launch.setup",
-                    "io.hvd.doctor",
+                    LAUNCH,
+                    LAUNCH + ".setup",
+                    DOCTOR,
                     "io.hvd.top",
                     "io.hvd.report",
                     CONFIG,
