@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Test;
  * What every back end must do, with any number of ranks. Each test is run by all ranks at the same
  * time; its inputs depend on the rank.
  */
-class CollectiveContractTest extends Contract {
+public class CollectiveContractTest extends Contract {
     /** Longer than a busy machine takes to bring a rank's request to rank 0. */
     private static final Duration LATE = Duration.ofMillis(500);
 

@@ -23,13 +23,13 @@ import org.junit.jupiter.params.provider.MethodSource;
 /**
  * What every back end must do, with any number of ranks. Each test is run by all ranks at the same
  * time; its inputs depend on the rank. The same classes run with threads in the everyday tests and,
- * started by {@link MpiContractIT}, inside every process of a job.
+ * started by {@code MpiContractIT}, inside every process of a job.
  */
 @Timeout(value = 120, threadMode = ThreadMode.SEPARATE_THREAD)
 @ParameterizedClass(name = "{0}")
 @MethodSource("io.hvd.contract.Ranks#here")
 @ExtendWith(CountedTests.class)
-abstract class Contract {
+public abstract class Contract {
     @Parameter
     Ranks ranks;
 

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
  * Sets that leave a rank out, whose members get pieces of unlike sizes, none among them, and some of more than a stage:
  * where ranks are threads of several processes, the processes have unlike numbers of members too.
  */
-class UnevenSetContractTest extends Contract {
+public class UnevenSetContractTest extends Contract {
     private static final AllreduceOptions SUM = AllreduceOptions.sum();
     private static final DType TYPE = DType.FLOAT32;
 

@@ -22,7 +22,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  * little but sleep, so that several of them run side by side. What depends on time counts only if it is seen again when
  * the program runs alone.
  */
-final class Exploration {
+public final class Exploration {
     /** A program that may have suffered from a busy machine is run again so many times. */
     private static final int SECOND_LOOKS = 4;
 
@@ -43,7 +43,7 @@ final class Exploration {
      * @param shrinkSeconds for making each of the first failures smaller
      * @param firstBlock of the fixed seeds
      */
-    record Budget(long seconds, int quickCount, int slowLanes, int slowCount, long shrinkSeconds, long firstBlock) {}
+    public record Budget(long seconds, int quickCount, int slowLanes, int slowCount, long shrinkSeconds, long firstBlock) {}
 
     private record Seen(Team team, Outcome outcome) {
         String id() {

@@ -30,7 +30,7 @@ record CropSample(LabelledVolume volume, List<Crop> crops) {
             this.seed = seed;
         }
 
-        /** Has the crops of the loader's next iteration be those of this epoch, as the sampler's method of the same name its order. */
+        /** Sets the epoch of the crops of the loader's next iteration, as the sampler's method of the same name sets that of the order. */
         void setEpoch(int epoch) {
             this.epoch = epoch;
         }

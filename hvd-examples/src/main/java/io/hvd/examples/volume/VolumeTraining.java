@@ -154,7 +154,7 @@ final class VolumeTraining {
         }
     }
 
-    /** Has the crops of all volumes of a batch be samples of one. */
+    /** Makes one batch of the crops of all its volumes. */
     private static Tensor cubes(Tensor field) {
         return field.flatten(0, 1);
     }

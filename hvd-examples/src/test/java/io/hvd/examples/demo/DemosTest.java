@@ -79,7 +79,7 @@ class DemosTest {
         return epochs;
     }
 
-    /** T16. */
+    /** torch repeats the order of an epoch that is not set; hvd's sampler moves on by itself. */
     @Test
     void withoutSetEpochThreeEpochsHaveOneOrderAndWithItThree() throws Exception {
         String output = run(1, "sampler-demo");
@@ -105,7 +105,7 @@ class DemosTest {
         assertThat(run(1, "sampler-demo")).as("again").isEqualTo(output);
     }
 
-    /** T15. */
+    /** The evaluation deals every sample once, the training deals all ranks as many. */
     @Test
     void fiveSamplesOnTwoRanksArePaddedByOneSamplerAndNotByTheOther() throws Exception {
         assertThat(run(2, "sampler-demo --epochs 1"))
