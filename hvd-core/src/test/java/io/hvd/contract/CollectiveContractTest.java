@@ -31,7 +31,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /**
- * What every back end must do, with any number of ranks. Each test is run by all ranks at the same
+ * The collectives of every back end, with any number of ranks. Each test is run by all ranks at the same
  * time; its inputs depend on the rank.
  */
 public class CollectiveContractTest extends Contract {

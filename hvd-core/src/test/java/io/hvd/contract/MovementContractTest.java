@@ -26,7 +26,7 @@ public class MovementContractTest extends Contract {
     /** More than a stage of any back end, and no multiple of anything. */
     private static final int LARGE = 1_300_003;
 
-    /** What rank {@code from} sends to rank {@code to}: recognisable, and small in every type. */
+    /** The value that rank {@code from} sends to rank {@code to}: recognisable, and small in every type. */
     private static int sent(int from, int to, int index) {
         return (from * 5 + to * 3 + index) % 2;
     }

@@ -14,7 +14,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /**
- * What the ranks do beside steps that they no longer negotiate: it waits for those who take part in it and for nobody
+ * Calls of the ranks beside steps that they no longer negotiate: each waits for those who take part in it and for nobody
  * else, least of all for a rank that computes.
  */
 public class StepExitContractTest extends Contract {

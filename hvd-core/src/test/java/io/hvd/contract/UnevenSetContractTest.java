@@ -82,7 +82,7 @@ public class UnevenSetContractTest extends Contract {
         return rows / set.size() * member + Math.min(member, rows % set.size());
     }
 
-    /** What a member gets of {@code rows} that are dealt out evenly, the first ones getting one more. */
+    /** A member's part of {@code rows} that are dealt out evenly; the first members get one more. */
     private static float[] share(ProcessSet set, int rows, int columns, float[] whole) {
         return Arrays.copyOfRange(
                 whole, first(set, rows, set.rank()) * columns, first(set, rows, set.rank() + 1) * columns);

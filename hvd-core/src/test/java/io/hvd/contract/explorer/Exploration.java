@@ -199,7 +199,7 @@ public final class Exploration {
         return finding.length() > 600 ? finding.substring(0, 600) + " ..." : finding;
     }
 
-    /** What is left of a program that fails without the rest, with all that the whole one has shown. */
+    /** The smallest part of a program that still fails, with all findings of the whole program. */
     private String shrunk(Seen one) {
         Finding.Property property = one.outcome.findings().get(0).property();
         Program small = Shrinking.of(

@@ -121,7 +121,7 @@ public final class ExplorerRank {
         System.out.flush();
     }
 
-    /** What is still there then would be there for ever. */
+    /** Ends the process at the program's limit: a program that still runs then would run for ever. */
     private Timer endAfter(Program program) {
         Timer timer = new Timer("explorer-limit", true);
         timer.schedule(

@@ -3,7 +3,7 @@ package io.hvd.examples.image;
 import io.hvd.HvdContext;
 import io.hvd.data.EpochBatches;
 import io.hvd.examples.ExampleFailure;
-import io.hvd.examples.Progress;
+import io.hvd.examples.StepProgress;
 import io.hvd.examples.data.ImageSample;
 import io.hvd.examples.data.ImageSets;
 import io.hvd.examples.training.BatchPlace;
@@ -139,7 +139,7 @@ final class ImageTraining {
         String title = String.format(Locale.ROOT, "epoch %d/%d", epoch + 1, options.epochs());
         int batches = 0;
         EpochBatches.Pass<TorchBatch> pass = course.begin(loader, epoch);
-        try (Progress progress = Progress.on(hvd.rank() == 0, title, pass.batches())) {
+        try (StepProgress progress = StepProgress.on(hvd.rank() == 0, title, pass.batches())) {
             record.epochBegins();
             while (pass.hasNext()) {
                 TorchBatch batch = pass.next();

@@ -144,7 +144,7 @@ class DemosTest {
                 .toList();
     }
 
-    /** What one rank reaches whose batches are those of the three ranks together, the third of which has three. */
+    /** The result of one rank whose batches are those of the three ranks together, the third of which has three. */
     private static double weightAfter(int steps) {
         double weight = 0;
         for (int step = 0; step < steps; step++) {

@@ -39,7 +39,7 @@ public final class Checkpoints implements AutoCloseable {
     private final ResumableParts parts;
     private final Runnable together;
     private final boolean copiesAlone;
-    private final Snapshot snapshot = new Snapshot();
+    private final TensorCopies snapshot = new TensorCopies();
 
     private int leftOut;
     /** The copy that {@link #savePrepared} writes; null if none was made since the last save. Only the first rank has it. */

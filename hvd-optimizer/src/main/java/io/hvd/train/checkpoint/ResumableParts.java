@@ -41,7 +41,7 @@ record ResumableParts(
     }
 
     /** Everything as it is now, the model's tensors in the snapshot's memory. */
-    Checkpoint checkpoint(Manifest manifest, Snapshot snapshot) {
+    Checkpoint checkpoint(Manifest manifest, TensorCopies snapshot) {
         SortedMap<String, Tensor> all = new TreeMap<>();
         snapshot.of(tensors.get()).forEach((name, copy) -> all.put(MODEL + name, copy));
         all.put(OPTIMIZER, Tensor.ofBytes(optimizer.saveState()));

@@ -5,3 +5,4 @@
  * io.hvd.train.checkpoint.Checkpoints} and {@link io.hvd.train.checkpoint.TerminationVote}.
  */
 package io.hvd.train.checkpoint;
+

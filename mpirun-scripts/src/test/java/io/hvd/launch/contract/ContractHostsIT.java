@@ -21,7 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What of the contract does not need to know how many hosts there are, between hosts made of network namespaces. */
+/** The parts of the contract that do not depend on the number of hosts, between hosts made of network namespaces. */
 @Tag("long")
 @Timeout(300)
 final class ContractHostsIT {

@@ -13,7 +13,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * What goes in many rounds while nothing goes through shared memory. All ranks are on one host, so allgather takes its rounds
+ * Movements in many rounds while nothing goes through shared memory. All ranks are on one host, so allgather takes its rounds
  * one by one; those that overlap are PipelinedMovementTest's. In the everyday tier MpiContractIT has the same pieces go in many
  * more rounds between 2 ranks, through a tiny stage.
  */

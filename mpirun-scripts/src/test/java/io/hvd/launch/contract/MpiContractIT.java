@@ -66,7 +66,7 @@ class MpiContractIT {
     /** Values that overflow show in which order the ring adds. */
     private static final List<Class<? extends Contract>> OF_RING = List.of(ArithmeticContractTest.class);
 
-    /** What depends on which processes the members of a set, or of a step, are threads of. */
+    /** The classes whose way depends on the processes that the members of a set, or of a step, are threads of. */
     private static final List<Class<? extends Contract>> OF_HYBRID = List.of(
             HorovodContractTest.class,
             JoinContractTest.class,

@@ -9,7 +9,7 @@ import java.util.List;
  * @param number its number in the module
  * @param segmentBytes size of its segments, or 0 for no segments
  */
-record Algorithm(Collective collective, String name, int number, int segmentBytes) {
+record TunedAlgorithm(Collective collective, String name, int number, int segmentBytes) {
     /** Open MPI's parameters that choose this algorithm, each with its name and value. */
     List<String> parameters() {
         String parameter = collective.parameter();

@@ -20,7 +20,7 @@ import java.util.stream.IntStream;
  * Copies of tensors in memory that is made once and used for every checkpoint, so that the training may change the tensors
  * while the copies are written. Several threads copy: the other ranks wait for this one meanwhile.
  */
-final class Snapshot {
+final class TensorCopies {
     /** Bytes of one buffer, a multiple of every element's size. */
     private static final long LONGEST_BUFFER = 1L << 30;
 

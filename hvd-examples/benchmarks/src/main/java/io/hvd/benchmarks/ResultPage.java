@@ -11,7 +11,7 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /** Makes the page of results from the output of the benchmarks: machine, commands, a table and a plot for each. */
-final class Report {
+final class ResultPage {
     static final String BEGIN = "<!-- written by mpirun-scripts/bench-report.sh -->";
     static final String END = "<!-- end of what bench-report.sh writes -->";
     /** The prefix of the names of benchmarks of inner loops. */
@@ -29,7 +29,7 @@ final class Report {
     private final Map<String, List<Result>> byBench = new LinkedHashMap<>();
 
     /** @throws IOException if the file has no line with a result */
-    Report(Path results) throws IOException {
+    ResultPage(Path results) throws IOException {
         lines = Files.readAllLines(results);
         lines.stream()
                 .map(Result::parse)

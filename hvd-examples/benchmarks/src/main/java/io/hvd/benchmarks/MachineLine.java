@@ -11,10 +11,10 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** Describes the machine and the versions on which the figures of a run depend, in one line. */
-final class Machine {
+final class MachineLine {
     private static final Pattern MPI_VERSION = Pattern.compile("\\(Open MPI\\) (\\S+)");
 
-    private Machine() {}
+    private MachineLine() {}
 
     static int cores() {
         return Runtime.getRuntime().availableProcessors();

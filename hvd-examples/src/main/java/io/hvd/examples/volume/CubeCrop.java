@@ -12,7 +12,7 @@ import java.util.List;
  * @param side its number of voxels along each axis
  * @param turns quarter turns from the x axis to the z axis, 0 to 3
  */
-record Crop(int x, int y, int z, int side, int turns) {
+record CubeCrop(int x, int y, int z, int side, int turns) {
     private static final double TURNED = 0.5;
 
     /**
@@ -21,13 +21,13 @@ record Crop(int x, int y, int z, int side, int turns) {
      *
      * @param label the mask; where it has one kind of voxels only, the centres are all of that kind
      */
-    static List<Crop> choose(Volume label, int side, int count, SplitMix64 random) {
+    static List<CubeCrop> choose(Volume label, int side, int count, SplitMix64 random) {
         int inside = 0;
         for (float voxel : label.voxels()) {
             inside += voxel != 0 ? 1 : 0;
         }
         int outside = label.voxels().length - inside;
-        List<Crop> crops = new ArrayList<>();
+        List<CubeCrop> crops = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             boolean wantsInside = random.nextInt(2) == 0;
             boolean isInside = inside > 0 && (wantsInside || outside == 0);
@@ -50,11 +50,11 @@ record Crop(int x, int y, int z, int side, int turns) {
         throw new IllegalArgumentException("there is no voxel " + nth + " of this kind");
     }
 
-    private static Crop around(Volume volume, int place, int side, int turns) {
+    private static CubeCrop around(Volume volume, int place, int side, int turns) {
         int x = place % volume.width();
         int y = place / volume.width() % volume.height();
         int z = place / volume.width() / volume.height();
-        return new Crop(
+        return new CubeCrop(
                 first(x, side, volume.width()),
                 first(y, side, volume.height()),
                 first(z, side, volume.depth()),

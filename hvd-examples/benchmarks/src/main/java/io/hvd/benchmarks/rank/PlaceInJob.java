@@ -1,9 +1,9 @@
 package io.hvd.benchmarks.rank;
 
 /** The rank of this process and the number of ranks, from the launcher's variables, without hvd. */
-record Job(int rank, int size) {
-    static Job ofThisProcess() {
-        return new Job(number("OMPI_COMM_WORLD_RANK", 0), number("OMPI_COMM_WORLD_SIZE", 1));
+record PlaceInJob(int rank, int size) {
+    static PlaceInJob ofThisProcess() {
+        return new PlaceInJob(number("OMPI_COMM_WORLD_RANK", 0), number("OMPI_COMM_WORLD_SIZE", 1));
     }
 
     /** The length of one rank's piece of so many elements. All pieces have the same length, so it may be rounded up. */

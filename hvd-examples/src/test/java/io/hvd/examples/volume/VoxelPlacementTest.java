@@ -16,7 +16,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class PlacementTest {
+class VoxelPlacementTest {
     private static final int SIDE = 8;
 
     @TempDir
@@ -56,7 +56,7 @@ class PlacementTest {
     @Test
     void aRotationGivesTheAffineOfNibabel() {
         double[][] map =
-                Placement.of(qform(-1, 0.1f, -0.3f, 0.7f, -10, 20, 30.5f)).map();
+                VoxelPlacement.of(qform(-1, 0.1f, -0.3f, 0.7f, -10, 20, 30.5f)).map();
 
         double[][] wanted = {
             {-0.23999997, -1.91287478, 0.61046869, -10},

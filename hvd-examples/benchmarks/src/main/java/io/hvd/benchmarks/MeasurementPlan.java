@@ -13,7 +13,7 @@ import java.util.Map;
  * @param launcher program that starts ranks, for benchmarks of the start and benchmarks on several hosts
  * @param own values of the flags that only this benchmark has, by name
  */
-record Plan(
+record MeasurementPlan(
         List<Integer> ranks,
         List<Long> sizes,
         int rounds,
@@ -21,11 +21,11 @@ record Plan(
         String only,
         String launcher,
         Map<String, String> own) {
-    Plan(List<Integer> ranks, List<Long> sizes, int rounds, int repeat) {
+    MeasurementPlan(List<Integer> ranks, List<Long> sizes, int rounds, int repeat) {
         this(ranks, sizes, rounds, repeat, "", "horovodrun", Map.of());
     }
 
-    Plan {
+    MeasurementPlan {
         ranks = List.copyOf(ranks);
         sizes = List.copyOf(sizes);
         own = Map.copyOf(own);

@@ -5,15 +5,15 @@ import me.tongfei.progressbar.ProgressBar;
 import me.tongfei.progressbar.ProgressBarBuilder;
 
 /** A progress bar, which is shown only if the output goes to a terminal. */
-public final class Progress implements AutoCloseable {
+public final class StepProgress implements AutoCloseable {
     private final ProgressBar bar;
 
-    private Progress(ProgressBar bar) {
+    private StepProgress(ProgressBar bar) {
         this.bar = bar;
     }
 
-    public static Progress on(boolean wanted, String title, long steps) {
-        return new Progress(
+    public static StepProgress on(boolean wanted, String title, long steps) {
+        return new StepProgress(
                 wanted && HvdConfig.fromEnvironment().printsToTerminal()
                         ? new ProgressBarBuilder()
                                 .setTaskName(title)

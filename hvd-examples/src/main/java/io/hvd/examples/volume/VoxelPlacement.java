@@ -11,13 +11,13 @@ import java.util.Locale;
  * @param known whether the header has a code for one of the maps
  */
 @SuppressWarnings("ArrayRecordComponent")
-record Placement(double[][] map, boolean known) {
+record VoxelPlacement(double[][] map, boolean known) {
     private static final String[] NEGATIVE = {"L", "P", "I"};
     private static final String[] POSITIVE = {"R", "A", "S"};
     private static final int UNIT_OF_SPACE = 7;
     private static final double SHARE_OF_A_VOXEL = 0.1;
 
-    static Placement of(VoxelSpace space) {
+    static VoxelPlacement of(VoxelSpace space) {
         double[][] map = space.sform() > 0
                 ? affine(space.affine())
                 : space.qform() > 0 ? rotated(space) : distances(space.pixdim());
@@ -32,7 +32,7 @@ record Placement(double[][] map, boolean known) {
                 row[i] *= millimetres;
             }
         }
-        return new Placement(map, space.sform() > 0 || space.qform() > 0);
+        return new VoxelPlacement(map, space.sform() > 0 || space.qform() > 0);
     }
 
     private static double[][] affine(float[] rows) {
@@ -79,7 +79,7 @@ record Placement(double[][] map, boolean known) {
     }
 
     /** Whether each voxel of two volumes of these sizes lies in the same place, but for a tenth of a voxel. */
-    boolean isThatOf(Placement other, int width, int height, int depth) {
+    boolean isThatOf(VoxelPlacement other, int width, int height, int depth) {
         double most = SHARE_OF_A_VOXEL * Math.min(distance(0), Math.min(distance(1), distance(2)));
         for (int corner = 0; corner < 8; corner++) {
             double[] at = {
@@ -101,7 +101,7 @@ record Placement(double[][] map, boolean known) {
         return true;
     }
 
-    boolean hasDistancesOf(Placement other) {
+    boolean hasDistancesOf(VoxelPlacement other) {
         for (int axis = 0; axis < 3; axis++) {
             if (!(Math.abs(distance(axis) - other.distance(axis)) <= SHARE_OF_A_VOXEL * distance(axis))) {
                 return false;

@@ -13,8 +13,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-class ReportTest {
-    private static final String PAGE = "# Figures\n" + Report.BEGIN + "\nold\n" + Report.END + "\nlast words\n";
+class ResultPageTest {
+    private static final String PAGE = "# Figures\n" + ResultPage.BEGIN + "\nold\n" + ResultPage.END + "\nlast words\n";
 
     @TempDir
     Path folder;
@@ -52,10 +52,10 @@ class ReportTest {
 
     @Test
     void theTablesTakeThePlaceOfTheOldOnes() throws IOException {
-        new Report(results).writeInto(page);
+        new ResultPage(results).writeInto(page);
 
         String text = Files.readString(page);
-        assertThat(text).startsWith("# Figures\n" + Report.BEGIN).endsWith(Report.END + "\nlast words\n");
+        assertThat(text).startsWith("# Figures\n" + ResultPage.BEGIN).endsWith(ResultPage.END + "\nlast words\n");
         assertThat(text).doesNotContain("old", "progress");
         assertThat(text)
                 .contains(
@@ -75,7 +75,7 @@ class ReportTest {
                 .with("wire", 64);
         Files.write(results, List.of(taken.line()));
 
-        new Report(results).writeInto(page);
+        new ResultPage(results).writeInto(page);
 
         assertThat(Files.readString(page))
                 .contains("| **2.000** | 2.250 (1.500 to 2.500) | wire 64.00 |")
@@ -84,7 +84,7 @@ class ReportTest {
 
     @Test
     void machineAndCommandsStandFirst() throws IOException {
-        new Report(results).writeInto(page);
+        new ResultPage(results).writeInto(page);
 
         assertThat(Files.readString(page))
                 .containsOnlyOnce("On date=2026-01-02, cores=2, cpu=Abacus:")
@@ -93,7 +93,7 @@ class ReportTest {
 
     @Test
     void eachBenchmarkHasItsPlot() throws IOException {
-        new Report(results).writeInto(page);
+        new ResultPage(results).writeInto(page);
 
         for (String name : List.of("allreduce-raw-2-ranks", "scale-1-tensors", "training-mnist", "kernels")) {
             assertThat(Files.readString(page)).contains("(img/" + name + ".png)");
@@ -105,9 +105,9 @@ class ReportTest {
 
     @Test
     void aSecondRunChangesNothing() throws IOException {
-        new Report(results).writeInto(page);
+        new ResultPage(results).writeInto(page);
         String once = Files.readString(page);
-        new Report(results).writeInto(page);
+        new ResultPage(results).writeInto(page);
 
         assertThat(Files.readString(page)).isEqualTo(once);
     }
@@ -116,7 +116,7 @@ class ReportTest {
     void aFileWithoutResultsIsRefused() throws IOException {
         Files.writeString(results, "nothing\n");
 
-        assertThatThrownBy(() -> new Report(results))
+        assertThatThrownBy(() -> new ResultPage(results))
                 .isInstanceOf(IOException.class)
                 .hasMessageContaining("RESULT")
                 .hasMessageContaining("tee");
@@ -126,14 +126,14 @@ class ReportTest {
     void aPageWithoutRoomIsRefused() throws IOException {
         Files.writeString(page, "# Figures\n");
 
-        assertThatThrownBy(() -> new Report(results).writeInto(page))
+        assertThatThrownBy(() -> new ResultPage(results).writeInto(page))
                 .isInstanceOf(IOException.class)
-                .hasMessageContaining(Report.BEGIN);
+                .hasMessageContaining(ResultPage.BEGIN);
     }
 
     @Test
     void theProjectsPageHasRoom() throws IOException {
         assertThat(Files.readString(Path.of("..", "..", "docs", "records", "benchmarks.md")))
-                .contains(Report.BEGIN, Report.END);
+                .contains(ResultPage.BEGIN, ResultPage.END);
     }
 }

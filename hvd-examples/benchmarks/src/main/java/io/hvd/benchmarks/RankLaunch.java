@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /** Starts the ranks of a benchmark, waits for them, and reads their timings. */
-final class Launch {
+final class RankLaunch {
     private static final long LIMIT_SECONDS = 900;
 
     /**
@@ -29,7 +29,7 @@ final class Launch {
             "GLOO_SOCKET_IFNAME", "lo",
             "UCX_ERROR_SIGNALS", "");
 
-    private Launch() {}
+    private RankLaunch() {}
 
     /** Thrown if a job has failed. */
     static final class Failed extends IOException {
@@ -163,14 +163,14 @@ final class Launch {
     }
 
     private static List<String> mpirun(int ranks, String binding) {
-        boolean prrte = Machine.openMpi().startsWith("5");
+        boolean prrte = MachineLine.openMpi().startsWith("5");
         List<String> words = new ArrayList<>(List.of("mpirun", "-np", Integer.toString(ranks), "--bind-to", binding));
         words.addAll(prrte ? List.of("--map-by", "slot:OVERSUBSCRIBE") : List.of("--oversubscribe"));
         if (System.getProperty("user.name").equals("root")) {
             words.add("--allow-run-as-root");
         }
         words.addAll(List.of("--mca", "opal_signal", "31"));
-        if (ranks > Machine.cores()) {
+        if (ranks > MachineLine.cores()) {
             words.addAll(List.of("--mca", "mpi_yield_when_idle", "1"));
         }
         return words;
@@ -182,7 +182,7 @@ final class Launch {
      * threads.
      */
     private static String binding(int ranks) {
-        return ranks > Machine.cores() ? "none" : "core:overload-allowed";
+        return ranks > MachineLine.cores() ? "none" : "core:overload-allowed";
     }
 
     private static void await(List<String> command, Map<String, String> environment, Path output)
