@@ -106,8 +106,7 @@ public record Checkpoint(SortedMap<String, Tensor> tensors, Map<String, String> 
      */
     static Checkpoint read(Path file, int pieceBytes, int longestBuffer) throws IOException {
         try (FileChannel channel = FileChannel.open(RegularFile.at(file))) {
-            CheckpointReader.Content content =
-                    new CheckpointReader(file, channel, pieceBytes, longestBuffer).read();
+            CheckpointReader.Content content = new CheckpointReader(file, channel, pieceBytes, longestBuffer).read();
             return new Checkpoint(content.tensors(), content.words());
         } catch (FileSystemException e) {
             throw e;

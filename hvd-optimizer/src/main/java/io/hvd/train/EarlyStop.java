@@ -62,7 +62,8 @@ public final class EarlyStop implements Callback, Stateful {
     @Override
     public void epochBegins(Training training) {
         if (worse >= patience) {
-            training.ending().over("EarlyStop has stopped this training in an earlier run, and nothing is trained: " + why());
+            training.ending()
+                    .over("EarlyStop has stopped this training in an earlier run, and nothing is trained: " + why());
         }
     }
 

@@ -86,9 +86,7 @@ public interface Schedule {
         return named(
                 "cosineRestarts(" + first + ", " + last + ", " + epochs + ", " + longer + ")",
                 epoch -> last
-                        + (first - last)
-                                * (1 + Math.cos(Math.PI * Places.partOfPeriod(epoch, epochs, longer)))
-                                / 2);
+                        + (first - last) * (1 + Math.cos(Math.PI * Places.partOfPeriod(epoch, epochs, longer))) / 2);
     }
 
     /**

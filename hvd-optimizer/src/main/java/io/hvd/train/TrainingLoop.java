@@ -11,7 +11,6 @@ import io.hvd.optimizer.Optimizer;
 import io.hvd.tensor.JoinDivisor;
 import io.hvd.train.loop.DealtRanks;
 import io.hvd.train.loop.StepVote;
-import io.hvd.train.loop.StepVote;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;

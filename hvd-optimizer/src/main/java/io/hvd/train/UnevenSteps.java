@@ -46,8 +46,9 @@ public enum UnevenSteps {
             return mine;
         }
         if (this == REFUSE) {
-            throw counts.uneven("A rank with more steps would wait for the others for ever: choose UnevenSteps.PAD, DROP"
-                    + " or JOIN, or deal the samples out evenly, as DistributedSampler does");
+            throw counts.uneven(
+                    "A rank with more steps would wait for the others for ever: choose UnevenSteps.PAD, DROP"
+                            + " or JOIN, or deal the samples out evenly, as DistributedSampler does");
         }
         if (counts.least() == 0) {
             throw counts.uneven(

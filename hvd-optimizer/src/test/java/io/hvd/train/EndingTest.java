@@ -64,8 +64,7 @@ class EndingTest {
 
         assertThat(ending.leaves()).isEqualTo(leaves);
         assertThat(kind()).isEqualTo(kind);
-        assertThat(ending.reason())
-                .isEqualTo(kind == Kind.FINISHED ? null : "the limit of 9 steps is reached");
+        assertThat(ending.reason()).isEqualTo(kind == Kind.FINISHED ? null : "the limit of 9 steps is reached");
     }
 
     @ParameterizedTest

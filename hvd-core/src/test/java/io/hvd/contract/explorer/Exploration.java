@@ -43,7 +43,8 @@ public final class Exploration {
      * @param shrinkSeconds for making each of the first failures smaller
      * @param firstBlock of the fixed seeds
      */
-    public record Budget(long seconds, int quickCount, int slowLanes, int slowCount, long shrinkSeconds, long firstBlock) {}
+    public record Budget(
+            long seconds, int quickCount, int slowLanes, int slowCount, long shrinkSeconds, long firstBlock) {}
 
     private record Seen(Team team, Outcome outcome) {
         String id() {

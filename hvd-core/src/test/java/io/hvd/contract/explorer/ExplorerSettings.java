@@ -35,7 +35,8 @@ public final class ExplorerSettings {
     }
 
     /** Explores, or runs the one program that was asked for, if it is of one of these compositions. */
-    public static void explore(List<Composition> compositions, Function<Composition, ? extends Team> team, Budget budget) {
+    public static void explore(
+            List<Composition> compositions, Function<Composition, ? extends Team> team, Budget budget) {
         String asked = System.getProperty("hvd.explorer.program");
         if (asked == null) {
             Exploration.explore(compositions.stream().map(team).toList(), budget);

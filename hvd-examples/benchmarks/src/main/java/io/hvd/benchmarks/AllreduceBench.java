@@ -44,7 +44,8 @@ final class AllreduceBench implements Benchmark {
     }
 
     @Override
-    public void run(MeasurementPlan plan, Progress progress, Consumer<Result> results) throws IOException, InterruptedException {
+    public void run(MeasurementPlan plan, Progress progress, Consumer<Result> results)
+            throws IOException, InterruptedException {
         List<MpiSetting> settings = (plan.repeat() == 1 ? MpiSetting.FEW : MpiSetting.ALL)
                 .stream().filter(each -> plan.wants(each.name())).toList();
         for (int ranks : plan.ranks()) {

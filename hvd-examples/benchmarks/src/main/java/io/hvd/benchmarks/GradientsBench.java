@@ -46,7 +46,8 @@ final class GradientsBench implements Benchmark {
     }
 
     @Override
-    public void run(MeasurementPlan plan, Progress progress, Consumer<Result> results) throws IOException, InterruptedException {
+    public void run(MeasurementPlan plan, Progress progress, Consumer<Result> results)
+            throws IOException, InterruptedException {
         List<MpiSetting> settings = plan.repeat() == 1 ? List.of(MpiSetting.DEFAULT) : MpiSetting.FEW;
         for (int ranks : plan.ranks()) {
             for (GradientSet gradients : GradientSet.ALL.stream()
@@ -72,17 +73,19 @@ final class GradientsBench implements Benchmark {
     }
 
     /** One launch. Gloo does not depend on Open MPI's settings, so it runs only with the default one. */
-    private static Samples launch(int ranks, GradientSet gradients, MpiSetting setting, MeasurementPlan plan, Progress progress)
+    private static Samples launch(
+            int ranks, GradientSet gradients, MpiSetting setting, MeasurementPlan plan, Progress progress)
             throws IOException, InterruptedException {
         String rounds = Integer.toString(plan.rounds());
-        Samples ours =
-                RankLaunch.mpirun(ranks, setting, GradientsRank.class, gradients.name(), rounds, GradientsRank.HVD_AND_MPI);
+        Samples ours = RankLaunch.mpirun(
+                ranks, setting, GradientsRank.class, gradients.name(), rounds, GradientsRank.HVD_AND_MPI);
         return setting == MpiSetting.DEFAULT
                 ? RankLaunch.with(
                         ours,
                         "Gloo",
                         progress,
-                        () -> RankLaunch.unbound(ranks, GradientsRank.class, gradients.name(), rounds, GradientsRank.GLOO))
+                        () -> RankLaunch.unbound(
+                                ranks, GradientsRank.class, gradients.name(), rounds, GradientsRank.GLOO))
                 : ours;
     }
 

@@ -47,7 +47,8 @@ final class KernelsBench implements Benchmark {
     }
 
     @Override
-    public void run(MeasurementPlan plan, Progress progress, Consumer<Result> results) throws IOException, InterruptedException {
+    public void run(MeasurementPlan plan, Progress progress, Consumer<Result> results)
+            throws IOException, InterruptedException {
         progress.say("JMH: plain Java");
         Map<String, RunResult> plain = jmh(PlainKernels.class, "", plan).stream()
                 .collect(Collectors.toMap(run -> name(run) + bytes(run), Function.identity()));
@@ -60,7 +61,8 @@ final class KernelsBench implements Benchmark {
         }
     }
 
-    private static Collection<RunResult> kernels(Class<?> kernels, MeasurementPlan plan, Progress progress) throws IOException {
+    private static Collection<RunResult> kernels(Class<?> kernels, MeasurementPlan plan, Progress progress)
+            throws IOException {
         boolean wanted = Arrays.stream(kernels.getDeclaredMethods())
                 .anyMatch(method -> plan.wants(method.getName()) && method.isAnnotationPresent(TIMED));
         progress.say("JMH: " + kernels.getSimpleName() + (wanted ? "" : ", left out by --only"));

@@ -43,11 +43,13 @@ final class NetworkBench implements Benchmark {
 
     @Override
     public MeasurementPlan quick() {
-        return new MeasurementPlan(List.of(2), List.of(64L << 10, 1L << 20, 8L << 20), 5, 1, "default", "horovodrun", Map.of());
+        return new MeasurementPlan(
+                List.of(2), List.of(64L << 10, 1L << 20, 8L << 20), 5, 1, "default", "horovodrun", Map.of());
     }
 
     @Override
-    public void run(MeasurementPlan plan, Progress progress, Consumer<Result> results) throws IOException, InterruptedException {
+    public void run(MeasurementPlan plan, Progress progress, Consumer<Result> results)
+            throws IOException, InterruptedException {
         int ranks = ranks(hosts(plan));
         List<MpiSetting> settings = MpiSetting.NETWORK.stream()
                 .filter(each -> plan.wants(each.name()))
@@ -59,7 +61,8 @@ final class NetworkBench implements Benchmark {
         }
     }
 
-    private static Samples launch(int ranks, MpiSetting setting, MeasurementPlan plan) throws IOException, InterruptedException {
+    private static Samples launch(int ranks, MpiSetting setting, MeasurementPlan plan)
+            throws IOException, InterruptedException {
         List<String> words =
                 new ArrayList<>(List.of(plan.launcher(), "-np", Integer.toString(ranks), "-H", hosts(plan)));
         if (!setting.arguments().isEmpty()) {

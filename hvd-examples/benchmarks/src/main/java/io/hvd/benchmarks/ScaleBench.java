@@ -36,7 +36,8 @@ final class ScaleBench implements Benchmark {
     }
 
     @Override
-    public void run(MeasurementPlan plan, Progress progress, Consumer<Result> results) throws IOException, InterruptedException {
+    public void run(MeasurementPlan plan, Progress progress, Consumer<Result> results)
+            throws IOException, InterruptedException {
         for (long tensors : plan.sizes()) {
             for (int ranks : plan.ranks()) {
                 progress.say(ranks + " ranks as threads, " + tensors + " tensors");
@@ -45,7 +46,8 @@ final class ScaleBench implements Benchmark {
         }
     }
 
-    private static Result measure(int ranks, long tensors, MeasurementPlan plan) throws IOException, InterruptedException {
+    private static Result measure(int ranks, long tensors, MeasurementPlan plan)
+            throws IOException, InterruptedException {
         List<Samples> fixed = new ArrayList<>();
         List<Samples> negotiated = new ArrayList<>();
         for (int launch = 0; launch < plan.repeat(); launch++) {

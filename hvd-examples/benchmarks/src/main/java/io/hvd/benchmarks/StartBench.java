@@ -34,7 +34,8 @@ final class StartBench implements Benchmark {
     }
 
     @Override
-    public void run(MeasurementPlan plan, Progress progress, Consumer<Result> results) throws IOException, InterruptedException {
+    public void run(MeasurementPlan plan, Progress progress, Consumer<Result> results)
+            throws IOException, InterruptedException {
         for (int ranks : plan.ranks()) {
             List<String> horovodrun = List.of(plan.launcher(), "-np", Integer.toString(ranks));
             progress.say(ranks + " ranks, first start, which is not timed because it unpacks LibTorch and leads to"

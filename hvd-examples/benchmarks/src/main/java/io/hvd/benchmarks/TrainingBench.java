@@ -48,7 +48,8 @@ final class TrainingBench implements Benchmark {
     }
 
     @Override
-    public void run(MeasurementPlan plan, Progress progress, Consumer<Result> results) throws IOException, InterruptedException {
+    public void run(MeasurementPlan plan, Progress progress, Consumer<Result> results)
+            throws IOException, InterruptedException {
         for (Net net : Net.values()) {
             if (plan.wants(net.name().toLowerCase(Locale.ROOT))) {
                 Runs runs = new Runs(net, steps(net, plan.rounds()));

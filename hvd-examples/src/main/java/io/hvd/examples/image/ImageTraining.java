@@ -91,29 +91,38 @@ final class ImageTraining {
                 TorchLoader<ImageSample> loader = loader()) {
             record.begins(course.stepsBefore(firstEpoch, loader.batches()));
             for (; epoch < options.epochs() && totals.steps() < options.maxSteps(); epoch++) {
-                // Dropout depends on seed, epoch and rank, so that a resumed run draws the numbers of an uninterrupted
-                // one.
-                model.seedDropout(options.seed() + 1 + (long) epoch * hvd.size() + hvd.rank());
-                boolean complete = trainEpoch(loader, epoch);
-                if (!course.isTerminated()) {
-                    course.evaluationBegins(epoch);
-                    Evaluation measured = evaluator.evaluate(batch -> {});
-                    last = course.evaluationEnds(epoch) ? last : measured;
-                }
+                last = trainAndEvaluate(loader, epoch, last);
                 if (course.isTerminated()) {
                     record.stopped("SIGTERM has come, and a checkpoint is written");
                     return last;
                 }
-                report.epoch(epoch, last);
-                record.epochEnds(epoch, last);
-                FiniteLoss.require(last.loss(), "the test loss after epoch " + (epoch + 1));
-                save(epoch, complete);
             }
         }
         Evaluation end = firstEpoch < options.epochs() ? last : evaluator.evaluate(batch -> {});
         FiniteLoss.require(end.loss(), "the test loss");
         report.end(epoch, end);
         return end;
+    }
+
+    /** @return the epoch's evaluation, or the one before if SIGTERM has ended the epoch */
+    private Evaluation trainAndEvaluate(TorchLoader<ImageSample> loader, int epoch, Evaluation before)
+            throws IOException, ParseException, ExampleFailure {
+        // Dropout depends on seed, epoch and rank, so that a resumed run draws the numbers of an uninterrupted one.
+        model.seedDropout(options.seed() + 1 + (long) epoch * hvd.size() + hvd.rank());
+        boolean complete = trainEpoch(loader, epoch);
+        if (course.isTerminated()) {
+            return before;
+        }
+        course.evaluationBegins(epoch);
+        Evaluation measured = evaluator.evaluate(batch -> {});
+        if (course.evaluationEnds(epoch)) {
+            return before;
+        }
+        report.epoch(epoch, measured);
+        record.epochEnds(epoch, measured);
+        FiniteLoss.require(measured.loss(), "the test loss after epoch " + (epoch + 1));
+        save(epoch, complete);
+        return measured;
     }
 
     private TorchLoader<ImageSample> loader() {

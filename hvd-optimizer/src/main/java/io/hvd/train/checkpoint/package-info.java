@@ -5,4 +5,3 @@
  * io.hvd.train.checkpoint.Checkpoints} and {@link io.hvd.train.checkpoint.TerminationVote}.
  */
 package io.hvd.train.checkpoint;
-

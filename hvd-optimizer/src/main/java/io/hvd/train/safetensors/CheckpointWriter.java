@@ -37,7 +37,8 @@ public final class CheckpointWriter {
     }
 
     /** @param header with zeros in place of the checksum, which is put there at last */
-    public void write(byte[] header, List<CheckpointHeader.Entry> entries, Map<String, Tensor> tensors) throws IOException {
+    public void write(byte[] header, List<CheckpointHeader.Entry> entries, Map<String, Tensor> tensors)
+            throws IOException {
         checksum.addHeader(header);
         ByteBuffer length = ByteBuffer.allocate(Long.BYTES).order(ByteOrder.LITTLE_ENDIAN);
         WholeFile.writeFully(channel, length.putLong(header.length).flip());
