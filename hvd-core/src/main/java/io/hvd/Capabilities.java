@@ -5,7 +5,7 @@ import io.hvd.transport.mpi.MpiProvider;
 import io.hvd.transport.nccl.NcclProvider;
 
 /**
- * What hvd can use here, under the names that Horovod gives it; looked for at run time, because nothing
+ * The things that hvd can use here, under Horovod's names for them; looked for at run time, because nothing
  * is compiled in.
  *
  * @param mpiBuilt Open MPI with Java bindings of its own version is installed

@@ -350,6 +350,7 @@ class FloorsTest {
                     // a series of checkpoints, from which a training goes on
                     "io.hvd.train.checkpoint",
                     "io.hvd.train",
+                    "io.hvd.train.loop",
                     BUFFER,
                     "io.hvd.optimizer",
                     "io.hvd.data",
@@ -359,8 +360,17 @@ class FloorsTest {
                     ERROR,
                     FILE,
                     LOG),
+            // the file of a checkpoint
+            floor("io.hvd.train.safetensors", BUFFER, KERNEL, TENSOR, ERROR, FILE, LOG, "com.google.gson.*"),
+            // what a loop counts and watches
+            floor("io.hvd.train.loop", "io.hvd.optimizer", "io.hvd.data", FACADE, TENSOR, ERROR, LOG),
+            // rates
+            floor("io.hvd.train.schedule", FACADE, TENSOR, ERROR),
             floor(
                     "io.hvd.train",
+                    "io.hvd.train.safetensors",
+                    "io.hvd.train.loop",
+                    "io.hvd.train.schedule",
                     BUFFER,
                     "io.hvd.optimizer",
                     "io.hvd.data",
