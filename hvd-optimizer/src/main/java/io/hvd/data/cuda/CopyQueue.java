@@ -36,12 +36,12 @@ final class CopyQueue implements AutoCloseable {
 
     private record Copy(PinnedBatches.Filled from, CudaEvent done) {}
 
-    /** Makes the next copy wait for the work that is queued on the user's stream by now. */
+    /** The next copy waits for the work that is queued on the user's stream by now. */
     void followUser() {
         stream.follow(user);
     }
 
-    /** Makes the work that the user queues from now on wait for the copies that are queued now. */
+    /** Work that the user queues from now on waits for the copies that are queued now. */
     void holdBackUser() {
         stream.holdBack(user);
     }
