@@ -86,10 +86,7 @@ final class NcclCollectives implements Collectives {
     }
 
     private void allreduce(List<Tensor> inputs, List<Tensor> outputs, Reduction how, boolean direct) {
-        queued(
-                allreduce.activity(),
-                tensors(inputs, outputs),
-                () -> allreduce.run(inputs, outputs, how, direct));
+        queued(allreduce.activity(), tensors(inputs, outputs), () -> allreduce.run(inputs, outputs, how, direct));
     }
 
     @Override

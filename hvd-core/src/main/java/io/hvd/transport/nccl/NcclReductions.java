@@ -1,7 +1,7 @@
 package io.hvd.transport.nccl;
 
 import io.hvd.cuda.Conversion;
-import io.hvd.cuda.Segment;
+import io.hvd.cuda.DeviceSegment;
 import io.hvd.spi.Activities;
 import io.hvd.spi.Pieces;
 import io.hvd.spi.Reduction;
@@ -111,10 +111,10 @@ final class NcclReductions {
 
     private void scatterSlice(Tensor input, Tensor output, Slice slice, Reduction how) {
         DType type = input.dtype();
-        List<Segment> in = Stream.iterate(0, rank -> rank + 1)
+        List<DeviceSegment> in = Stream.iterate(0, rank -> rank + 1)
                 .limit(nccl.size())
                 .filter(rank -> slice.count(rank) > 0)
-                .map(rank -> new Segment(
+                .map(rank -> new DeviceSegment(
                         gpu.address(input) + (slice.starts()[rank] + slice.from()) * type.bytes(),
                         gpu.stage(0) + rank * slice.length() * how.wire().bytes(),
                         slice.count(rank)))
@@ -127,7 +127,8 @@ final class NcclReductions {
         times.markCollective();
         long mine = slice.count(nccl.rank());
         if (mine > 0) {
-            Segment out = new Segment(gpu.stage(1), gpu.address(output) + slice.from() * type.bytes(), mine);
+            DeviceSegment out =
+                    new DeviceSegment(gpu.stage(1), gpu.address(output) + slice.from() * type.bytes(), mine);
             gpu.convert(List.of(out), Conversion.scaled(how.wire(), type, how.scale()));
             times.mark(Activities.COPY_OUT);
         }

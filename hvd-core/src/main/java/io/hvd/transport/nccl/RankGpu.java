@@ -6,9 +6,9 @@ import io.hvd.cuda.Conversion;
 import io.hvd.cuda.CudaDevice;
 import io.hvd.cuda.CudaEvent;
 import io.hvd.cuda.CudaStream;
+import io.hvd.cuda.DeviceSegment;
 import io.hvd.cuda.DeviceStage;
 import io.hvd.cuda.PinnedStage;
-import io.hvd.cuda.Segment;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.kernel.Converter;
@@ -194,7 +194,7 @@ final class RankGpu implements AutoCloseable {
         DType type = tensors.get(0).dtype();
         convert(
                 layout.parts().stream()
-                        .map(part -> new Segment(
+                        .map(part -> new DeviceSegment(
                                 place(part, tensors, type),
                                 stage + part.at() * how.wire().bytes(),
                                 part.count()))
@@ -207,7 +207,7 @@ final class RankGpu implements AutoCloseable {
         DType type = tensors.get(0).dtype();
         convert(
                 layout.parts().stream()
-                        .map(part -> new Segment(
+                        .map(part -> new DeviceSegment(
                                 stage + part.at() * how.wire().bytes(), place(part, tensors, type), part.count()))
                         .toList(),
                 Conversion.scaled(how.wire(), type, how.scale()));
@@ -218,7 +218,7 @@ final class RankGpu implements AutoCloseable {
     }
 
     /** Queues copies of segments, which are scaled and converted. */
-    void convert(List<Segment> segments, Conversion conversion) {
+    void convert(List<DeviceSegment> segments, Conversion conversion) {
         cuda.kernels().convert(segments, conversion, stream());
     }
 

@@ -10,8 +10,8 @@ import io.hvd.error.HvdException;
  * @param from device address of the first element to read, a multiple of the element's size
  * @param to device address of the first element to write, a multiple of the element's size
  */
-public record Segment(long from, long to, long count) {
-    public Segment {
+public record DeviceSegment(long from, long to, long count) {
+    public DeviceSegment {
         if (count < 0 || (count > 0 && (from == 0 || to == 0))) {
             throw new HvdException(
                     ErrorId.BAD_ARGUMENT,
