@@ -149,7 +149,7 @@ class FloorsTest {
                     CONFIG,
                     LOG),
             // the API; what is installed it asks the back ends, and bytes that are to become objects it does not trust
-            floor(FACADE, JOB, BUFFER, ENGINE, TIMELINE, MPI, NCCL, SPI, NET, TENSOR, ERROR, CONFIG, LOG),
+            floor(FACADE, JOB, BUFFER, KERNEL, ENGINE, TIMELINE, MPI, NCCL, SPI, NET, TENSOR, ERROR, CONFIG, LOG),
             // tests of users on several ranks
             floor(
                     "io.hvd.junit",
@@ -263,6 +263,7 @@ class FloorsTest {
                     "io.hvd.train",
                     "io.hvd.train.loop",
                     BUFFER,
+                    KERNEL,
                     "io.hvd.optimizer",
                     "io.hvd.data",
                     FACADE,
