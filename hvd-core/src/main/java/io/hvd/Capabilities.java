@@ -31,11 +31,11 @@ public record Capabilities(
         boolean ddlBuilt,
         boolean rocmBuilt) {
 
-    /** @param backend the current context's back end, or empty */
-    static Capabilities look(String backend) {
+    /** @param transport what carries data between the processes of the current job; empty without one */
+    static Capabilities look(String transport) {
         return new Capabilities(
                 MpiProvider.isInstalled(HvdConfig.fromEnvironment()),
-                backend.contains("mpi"),
+                transport.equals(MpiProvider.NAME),
                 false,
                 NcclProvider.installedVersion(),
                 NcclProvider.gpus() > 0,

@@ -1,9 +1,9 @@
 package io.hvd;
 
 import io.hvd.engine.Engine;
-import io.hvd.engine.PendingOp;
-import io.hvd.engine.PreparedOps;
-import io.hvd.engine.Request;
+import io.hvd.engine.message.Request;
+import io.hvd.engine.submission.PendingOp;
+import io.hvd.engine.submission.PreparedOps;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.job.Membership;

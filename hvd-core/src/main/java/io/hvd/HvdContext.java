@@ -1,7 +1,7 @@
 package io.hvd;
 
 import io.hvd.buffer.BufferLedger;
-import io.hvd.engine.Request;
+import io.hvd.engine.message.Request;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.job.Membership;
@@ -55,6 +55,14 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
     @Override
     public int rank() {
         return topology.rank();
+    }
+
+    /**
+     * How many jobs these ranks were in before this one. {@link #shutdown()} and {@link Hvd#init()} make the next
+     * generation.
+     */
+    public int generation() {
+        return membership().generation();
     }
 
     /** This rank's number among the ranks of its host. */

@@ -1,7 +1,7 @@
 package io.hvd;
 
 import io.hvd.config.RankFacts;
-import io.hvd.engine.Request;
+import io.hvd.engine.message.Request;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.job.Membership;
