@@ -352,6 +352,7 @@ class FloorsTest {
                     "io.hvd.train",
                     "io.hvd.train.loop",
                     BUFFER,
+                    KERNEL,
                     "io.hvd.optimizer",
                     "io.hvd.data",
                     FACADE,

@@ -234,7 +234,7 @@ public interface Schedule {
     }
 
     /**
-     * Compares the rates of the ranks at {@value SameRates#PLACES} places of a training. A collective.
+     * Compares the rates of the ranks at 1,024 places of a training. A collective.
      *
      * @throws io.hvd.error.HvdException on all ranks, if they differ; it names the first such place, the rates and the ranks
      */

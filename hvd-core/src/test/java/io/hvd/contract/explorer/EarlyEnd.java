@@ -3,6 +3,8 @@ package io.hvd.contract.explorer;
 import io.hvd.AllreduceOptions;
 import io.hvd.HvdContext;
 import io.hvd.contract.CallsBesideAnEnd;
+import io.hvd.contract.program.Draw;
+import io.hvd.contract.program.Program;
 import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.Collections;

@@ -1,6 +1,9 @@
 package io.hvd.contract.explorer;
 
-import io.hvd.contract.explorer.ProgramId.Pace;
+import io.hvd.contract.program.Program;
+import io.hvd.contract.program.ProgramGenerator;
+import io.hvd.contract.program.ProgramId;
+import io.hvd.contract.program.ProgramId.Pace;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

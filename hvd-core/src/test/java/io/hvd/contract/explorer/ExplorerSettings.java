@@ -3,6 +3,7 @@ package io.hvd.contract.explorer;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.hvd.contract.explorer.Exploration.Budget;
+import io.hvd.contract.program.ProgramId;
 import java.util.List;
 import java.util.function.Function;
 import java.util.function.Predicate;

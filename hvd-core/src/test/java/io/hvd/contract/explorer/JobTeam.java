@@ -1,6 +1,10 @@
 package io.hvd.contract.explorer;
 
 import io.hvd.contract.explorer.Finding.Property;
+import io.hvd.contract.program.JobSettings;
+import io.hvd.contract.program.Program;
+import io.hvd.contract.program.ProgramGenerator;
+import io.hvd.contract.program.ProgramId;
 import io.hvd.testing.Job;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,5 +1,6 @@
 package io.hvd.contract.explorer;
 
+import io.hvd.contract.program.Program;
 import java.util.List;
 
 /**

@@ -1,5 +1,7 @@
 package io.hvd.contract.explorer;
 
+import io.hvd.contract.program.Op;
+import io.hvd.contract.program.Program;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;

@@ -1,6 +1,9 @@
 package io.hvd.contract.explorer;
 
 import io.hvd.Compression;
+import io.hvd.contract.program.Elements;
+import io.hvd.contract.program.Op;
+import io.hvd.contract.program.Recipe;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;

@@ -1,6 +1,9 @@
 package io.hvd.contract.explorer;
 
 import io.hvd.contract.explorer.Finding.Property;
+import io.hvd.contract.program.Kind;
+import io.hvd.contract.program.Op;
+import io.hvd.contract.program.Program;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

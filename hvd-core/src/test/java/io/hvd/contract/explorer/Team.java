@@ -1,5 +1,7 @@
 package io.hvd.contract.explorer;
 
+import io.hvd.contract.program.Program;
+import io.hvd.contract.program.ProgramId;
 import java.util.List;
 
 /** Ranks that play programs. */

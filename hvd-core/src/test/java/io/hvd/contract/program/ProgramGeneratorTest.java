@@ -1,9 +1,9 @@
-package io.hvd.contract.explorer;
+package io.hvd.contract.program;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.hvd.contract.explorer.Action.Act;
-import io.hvd.contract.explorer.ProgramId.Pace;
+import io.hvd.contract.program.Action.Act;
+import io.hvd.contract.program.ProgramId.Pace;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;

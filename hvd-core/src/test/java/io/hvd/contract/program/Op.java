@@ -1,4 +1,4 @@
-package io.hvd.contract.explorer;
+package io.hvd.contract.program;
 
 import io.hvd.AllreduceOptions;
 import io.hvd.Compression;
@@ -19,7 +19,7 @@ import java.util.stream.IntStream;
  * @param seed what the values depend on
  * @param limitMillis of a barrier
  */
-record Op(
+public record Op(
         int id,
         String name,
         Kind kind,
@@ -43,8 +43,8 @@ record Op(
      * @param divisor of an average
      * @param joins the operation by which the others have joined; -1 without one
      */
-    record Who(List<Integer> members, List<Integer> contributors, int divisor, int joins) {
-        static Who all(List<Integer> members) {
+    public record Who(List<Integer> members, List<Integer> contributors, int divisor, int joins) {
+        public static Who all(List<Integer> members) {
             return new Who(List.copyOf(members), List.copyOf(members), members.size(), -1);
         }
     }
@@ -57,11 +57,11 @@ record Op(
      * @param count of the tensors of a group
      * @param mixed whether they are not all of one type
      */
-    record Content(DType type, int rows, int columns, int count, boolean mixed, Recipe recipe) {
-        static final Content NONE = new Content(DType.UINT8, 0, 1, 1, false, Recipe.WILD);
+    public record Content(DType type, int rows, int columns, int count, boolean mixed, Recipe recipe) {
+        public static final Content NONE = new Content(DType.UINT8, 0, 1, 1, false, Recipe.WILD);
 
         /** Every second tensor of a group of mixed types has another one, with the same recipes. */
-        DType type(int part) {
+        public DType type(int part) {
             if (!mixed || part % 2 == 0) {
                 return type;
             }
@@ -77,29 +77,29 @@ record Op(
             };
         }
 
-        int elements() {
+        public int elements() {
             return rows < 0 ? 1 : rows * columns;
         }
     }
 
     /** The arguments of a reduction. */
-    record How(ReduceOp op, double prescale, double postscale, Compression compression) {
-        static final How NONE = new How(ReduceOp.SUM, 1, 1, Compression.NONE);
+    public record How(ReduceOp op, double prescale, double postscale, Compression compression) {
+        public static final How NONE = new How(ReduceOp.SUM, 1, 1, Compression.NONE);
 
-        boolean scales() {
+        public boolean scales() {
             return prescale != 1 || postscale != 1;
         }
 
-        AllreduceOptions options() {
+        public AllreduceOptions options() {
             return new AllreduceOptions(op, prescale, postscale, compression);
         }
     }
 
     /** A request of one rank that differs from the others'. */
-    record Flaw(What what, int rank) {
-        static final Flaw NONE = new Flaw(What.NONE, -1);
+    public record Flaw(What what, int rank) {
+        public static final Flaw NONE = new Flaw(What.NONE, -1);
 
-        enum What {
+        public enum What {
             NONE,
             SHAPE,
             TYPE,
@@ -115,19 +115,19 @@ record Op(
         }
     }
 
-    List<Integer> members() {
+    public List<Integer> members() {
         return who.members;
     }
 
-    List<Integer> contributors() {
+    public List<Integer> contributors() {
         return who.contributors;
     }
 
-    int divisor() {
+    public int divisor() {
         return who.divisor;
     }
 
-    int joins() {
+    public int joins() {
         return who.joins;
     }
 
@@ -149,15 +149,15 @@ record Op(
     }
 
     /** The divisor of averages while ranks have joined. */
-    JoinDivisor joinDivisor() {
+    public JoinDivisor joinDivisor() {
         return JoinDivisor.values()[(int) (form & 1)];
     }
 
-    boolean isFlawed() {
+    public boolean isFlawed() {
         return flaw.what != Flaw.What.NONE;
     }
 
-    boolean isFlawedOn(int rank) {
+    public boolean isFlawedOn(int rank) {
         return isFlawed() && flaw.rank == rank;
     }
 
@@ -166,16 +166,16 @@ record Op(
         return kind == Kind.LIMITED_BARRIER && limitMillis < SURE_LIMIT_MILLIS;
     }
 
-    int size() {
+    public int size() {
         return members().size();
     }
 
-    int place(int rank) {
+    public int place(int rank) {
         return members().indexOf(rank);
     }
 
     /** Rows of a rank's tensor. */
-    int rowsOf(int rank) {
+    public int rowsOf(int rank) {
         if (!kind.gathers()) {
             return kind == Kind.ALLTOALL ? sum(splitsOf(rank)) : content.rows;
         }
@@ -183,7 +183,7 @@ record Op(
     }
 
     /** Rows that a rank sends to each member. */
-    int[] splitsOf(int rank) {
+    public int[] splitsOf(int rank) {
         if (hasEvenSplits()) {
             return IntStream.range(0, size()).map(to -> content.rows).toArray();
         }
@@ -193,7 +193,7 @@ record Op(
                 .toArray();
     }
 
-    boolean hasEvenSplits() {
+    public boolean hasEvenSplits() {
         return (form & 2) == 0;
     }
 
@@ -202,13 +202,13 @@ record Op(
     }
 
     /** Bits of an element of what a rank brings. @param part of a group's tensors */
-    long bits(int rank, int part, int index) {
+    public long bits(int rank, int part, int index) {
         long hash = Draw.mixed(Draw.mixed(seed + part, rank), index);
         return Elements.bits(content.type(part), content.recipe, hash);
     }
 
     /** Something of a rank's own about this operation, such as where its memory lies. */
-    int choice(int rank, int purpose, int choices) {
+    public int choice(int rank, int purpose, int choices) {
         return (int) Math.floorMod(Draw.mixed(Draw.mixed(seed ^ purpose, rank), purpose), (long) choices);
     }
 

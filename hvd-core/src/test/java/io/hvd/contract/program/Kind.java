@@ -1,7 +1,7 @@
-package io.hvd.contract.explorer;
+package io.hvd.contract.program;
 
 /** The operations that a program asks of a process set. */
-enum Kind {
+public enum Kind {
     ALLREDUCE,
     GROUP_ALLREDUCE,
     ALLGATHER,
@@ -23,11 +23,11 @@ enum Kind {
     ADD_SET,
     REMOVE_SET;
 
-    boolean isGroup() {
+    public boolean isGroup() {
         return this == GROUP_ALLREDUCE || this == GROUP_ALLGATHER || this == GROUP_REDUCESCATTER;
     }
 
-    boolean scatters() {
+    public boolean scatters() {
         return this == REDUCESCATTER || this == GROUP_REDUCESCATTER;
     }
 
@@ -36,7 +36,7 @@ enum Kind {
     }
 
     /** Whether the ranks' tensors may have other numbers of rows. */
-    boolean gathers() {
+    public boolean gathers() {
         return this == ALLGATHER || this == GROUP_ALLGATHER || this == GATHER;
     }
 
@@ -55,7 +55,7 @@ enum Kind {
     }
 
     /** Whether every member must get the same bits. */
-    boolean givesAllTheSame() {
+    public boolean givesAllTheSame() {
         return this == ALLREDUCE
                 || this == GROUP_ALLREDUCE
                 || this == ALLGATHER

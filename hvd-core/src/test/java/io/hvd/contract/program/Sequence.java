@@ -1,4 +1,4 @@
-package io.hvd.contract.explorer;
+package io.hvd.contract.program;
 
 import java.util.ArrayList;
 import java.util.Collection;

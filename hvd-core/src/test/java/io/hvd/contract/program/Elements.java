@@ -1,4 +1,4 @@
-package io.hvd.contract.explorer;
+package io.hvd.contract.program;
 
 import io.hvd.tensor.DType;
 import java.lang.reflect.Array;
@@ -8,7 +8,7 @@ import java.util.function.IntToLongFunction;
  * Elements of every type as raw bits, and what they mean: written down a second time here, so that nothing of hvd is
  * compared with itself. Integers are kept sign or zero extended.
  */
-final class Elements {
+public final class Elements {
     /** Twice what every number of ranks up to six divides. */
     private static final int DIVISIBLE = 120;
 
@@ -60,7 +60,7 @@ final class Elements {
     }
 
     /** Leaves what fits into the type, as its arithmetic wraps around. */
-    static long cut(DType type, long bits) {
+    public static long cut(DType type, long bits) {
         return switch (type) {
             case INT8 -> (byte) bits;
             case UINT8, BOOL -> bits & 0xff;
@@ -73,7 +73,7 @@ final class Elements {
     }
 
     /** The bits of a number; of 16-bit floats it must be one of theirs. */
-    static long of(DType type, double number) {
+    public static long of(DType type, double number) {
         return switch (type) {
             case FLOAT64 -> Double.doubleToRawLongBits(number);
             case FLOAT32 -> Float.floatToRawIntBits((float) number) & 0xffffffffL;
@@ -98,7 +98,7 @@ final class Elements {
     }
 
     /** The value of floating bits. */
-    static double number(DType type, long bits) {
+    public static double number(DType type, long bits) {
         return switch (type) {
             case FLOAT64 -> Double.longBitsToDouble(bits);
             case FLOAT32 -> Float.intBitsToFloat((int) bits);
@@ -118,7 +118,7 @@ final class Elements {
     }
 
     /** Half a unit in the last place of 1. */
-    static double precision(DType type) {
+    public static double precision(DType type) {
         return switch (type) {
             case FLOAT64 -> 0x1p-53;
             case FLOAT32 -> 0x1p-24;
@@ -128,17 +128,17 @@ final class Elements {
         };
     }
 
-    static Object array(DType type, int length) {
+    public static Object array(DType type, int length) {
         return Array.newInstance(type.arrayType().getComponentType(), length);
     }
 
-    static void fill(DType type, Object array, int from, int count, IntToLongFunction bits) {
+    public static void fill(DType type, Object array, int from, int count, IntToLongFunction bits) {
         for (int i = 0; i < count; i++) {
             put(type, array, from + i, bits.applyAsLong(i));
         }
     }
 
-    static void put(DType type, Object array, int at, long bits) {
+    public static void put(DType type, Object array, int at, long bits) {
         switch (type) {
             case FLOAT64 -> ((double[]) array)[at] = Double.longBitsToDouble(bits);
             case FLOAT32 -> ((float[]) array)[at] = Float.intBitsToFloat((int) bits);
@@ -149,7 +149,7 @@ final class Elements {
         }
     }
 
-    static long get(DType type, Object array, int at) {
+    public static long get(DType type, Object array, int at) {
         return switch (type) {
             case FLOAT64 -> Double.doubleToRawLongBits(((double[]) array)[at]);
             case FLOAT32 -> Float.floatToRawIntBits(((float[]) array)[at]) & 0xffffffffL;
@@ -161,7 +161,7 @@ final class Elements {
     }
 
     /** For messages. */
-    static String text(DType type, long bits) {
+    public static String text(DType type, long bits) {
         return type.isFloating() ? number(type, bits) + " (0x" + Long.toHexString(bits) + ")" : String.valueOf(bits);
     }
 }

@@ -1,6 +1,6 @@
-package io.hvd.contract.explorer;
+package io.hvd.contract.program;
 
-import io.hvd.contract.explorer.ProgramId.Pace;
+import io.hvd.contract.program.ProgramId.Pace;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -12,7 +12,7 @@ import java.util.stream.IntStream;
  * Generates a random program: steps that repeat until the ranks carry them out without negotiating, and deviations from
  * them. Each rank makes its calls of a step in an order of its own, as far as the program can still end.
  */
-final class ProgramGenerator {
+public final class ProgramGenerator {
     private static final int TRIES = 8;
     /** One in 15,000 drafts never ends, because what was due later in it no longer fits together. */
     private static final int DRAFTS = 8;
@@ -45,7 +45,7 @@ final class ProgramGenerator {
         }
     }
 
-    static Program write(ProgramId id, int ranks) {
+    public static Program write(ProgramId id, int ranks) {
         Program whole = IntStream.range(0, DRAFTS)
                 .mapToObj(draft -> new ProgramGenerator(id, ranks, draft).write())
                 .flatMap(Optional::stream)

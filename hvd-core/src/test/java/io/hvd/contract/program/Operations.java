@@ -1,10 +1,10 @@
-package io.hvd.contract.explorer;
+package io.hvd.contract.program;
 
 import io.hvd.Compression;
-import io.hvd.contract.explorer.Op.Content;
-import io.hvd.contract.explorer.Op.Flaw;
-import io.hvd.contract.explorer.Op.How;
-import io.hvd.contract.explorer.Op.Who;
+import io.hvd.contract.program.Op.Content;
+import io.hvd.contract.program.Op.Flaw;
+import io.hvd.contract.program.Op.How;
+import io.hvd.contract.program.Op.Who;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.JoinDivisor;
 import io.hvd.tensor.ReduceOp;
@@ -12,7 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** Draws a program's operations, and keeps them. */
-final class Operations {
+public final class Operations {
     private static final int[] STAGES = {4_096, 65_536, 262_144};
     private static final int[] RUNS = {256, 512, 1_024, 2_048, 4_096};
 
@@ -25,18 +25,18 @@ final class Operations {
      * @param sets members by number; more may come
      * @param mostBytes of one rank's tensors in an operation
      */
-    Operations(Draw draw, List<List<Integer>> sets, int mostBytes) {
+    public Operations(Draw draw, List<List<Integer>> sets, int mostBytes) {
         this.draw = draw;
         this.sets = sets;
         this.mostBytes = mostBytes;
     }
 
-    List<Op> all() {
+    public List<Op> all() {
         return ops;
     }
 
     /** An operation of all members that nothing is wrong with. */
-    Op op(String name, Kind kind, int set, boolean small) {
+    public Op op(String name, Kind kind, int set, boolean small) {
         return op(name, kind, set, members(kind, set), small);
     }
 
@@ -77,7 +77,7 @@ final class Operations {
         return replace(op.with(flaw));
     }
 
-    Op limited(Op op, int millis) {
+    public Op limited(Op op, int millis) {
         return replace(op.within(millis));
     }
 

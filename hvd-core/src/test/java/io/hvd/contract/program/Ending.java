@@ -1,4 +1,4 @@
-package io.hvd.contract.explorer;
+package io.hvd.contract.program;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -14,7 +14,7 @@ import java.util.TreeSet;
  * Plays a program through without data or time, to know whether it comes to an end by hvd's own rules: an operation is
  * done when all that take part have asked for it. What does not end here is a mistake of the program, not of hvd.
  */
-final class Ending {
+public final class Ending {
     private final List<Op> ops;
     private final Deque<Thread> threads = new ArrayDeque<>();
     private final Map<Integer, Set<Integer>> started = new HashMap<>();
@@ -45,7 +45,7 @@ final class Ending {
     }
 
     /** @param scripts by rank */
-    static boolean isReached(List<Op> ops, List<List<Action>> scripts) {
+    public static boolean isReached(List<Op> ops, List<List<Action>> scripts) {
         Ending ending = new Ending(ops);
         for (int rank = 0; rank < scripts.size(); rank++) {
             ending.threads.add(new Thread(rank, -1, scripts.get(rank)));

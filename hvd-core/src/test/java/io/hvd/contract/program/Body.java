@@ -1,4 +1,4 @@
-package io.hvd.contract.explorer;
+package io.hvd.contract.program;
 
 import io.hvd.tensor.DType;
 import java.util.ArrayList;

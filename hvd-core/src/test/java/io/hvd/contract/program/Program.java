@@ -1,4 +1,4 @@
-package io.hvd.contract.explorer;
+package io.hvd.contract.program;
 
 import java.util.ArrayList;
 import java.util.Collection;
@@ -20,7 +20,7 @@ import java.util.stream.Collectors;
  * @param needs strands without which a strand cannot be
  * @param scripts by rank
  */
-record Program(
+public record Program(
         ProgramId id,
         int ranks,
         Map<String, String> settings,
@@ -30,19 +30,19 @@ record Program(
         Map<Integer, Set<Integer>> needs,
         List<List<Action>> scripts) {
 
-    List<List<Integer>> startSets() {
+    public List<List<Integer>> startSets() {
         return sets.subList(1, 1 + startingSets);
     }
 
     /** All strands, ascending. */
-    Set<Integer> strands() {
+    public Set<Integer> strands() {
         Set<Integer> strands = new TreeSet<>();
         scripts.forEach(script -> script.forEach(action -> strands.add(action.strand())));
         return strands;
     }
 
     /** This program without some strands, and without what cannot be without those. */
-    Program without(Collection<Integer> some) {
+    public Program without(Collection<Integer> some) {
         Set<Integer> gone = new TreeSet<>(some);
         while (needs.entrySet().stream()
                 .anyMatch(entry -> entry.getValue().stream().anyMatch(gone::contains) && gone.add(entry.getKey()))) {
@@ -73,7 +73,7 @@ record Program(
                 + used.stream().mapToLong(op -> ops.get(op).limitMillis()).sum();
     }
 
-    static long computing(List<Action> script) {
+    public static long computing(List<Action> script) {
         return script.stream()
                 .mapToLong(action -> computing(action.body())
                         + (action.act() == Action.Act.COMPUTE || action.act() == Action.Act.PHASE
@@ -92,14 +92,14 @@ record Program(
     }
 
     /** Operations that are asked for, all ranks together. */
-    int operations() {
+    public int operations() {
         Set<Integer> used = new TreeSet<>();
         scripts.forEach(script -> collectOps(script, used));
         return used.size();
     }
 
     /** For whoever has to understand it. */
-    String text() {
+    public String text() {
         StringBuilder text = new StringBuilder(
                 "program " + id + " for " + ranks + " ranks, settings " + new TreeMap<>(settings) + "\n");
         for (int set = 1; set < sets.size(); set++) {

@@ -1,4 +1,4 @@
-package io.hvd.contract.explorer;
+package io.hvd.contract.program;
 
 import io.hvd.AllreduceOptions;
 import io.hvd.HvdContext;
@@ -14,13 +14,13 @@ import java.util.List;
 import java.util.Optional;
 
 /** Calls that cannot be right: they throw on the rank that makes them, and nobody else hears of it. */
-final class Refused {
+public final class Refused {
     static final int VARIANTS = 10;
 
     private Refused() {}
 
     /** @return what is wrong; nothing if the call was refused as it should be */
-    static Optional<String> wrong(int variant, HvdContext hvd, ProcessSet set) {
+    public static Optional<String> wrong(int variant, HvdContext hvd, ProcessSet set) {
         ErrorId expected =
                 !set.included() ? ErrorId.NOT_A_MEMBER : variant == 1 ? ErrorId.UNSUPPORTED : ErrorId.BAD_ARGUMENT;
         try {

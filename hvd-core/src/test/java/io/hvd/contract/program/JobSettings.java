@@ -1,18 +1,18 @@
-package io.hvd.contract.explorer;
+package io.hvd.contract.program;
 
-import io.hvd.contract.explorer.ProgramId.Pace;
+import io.hvd.contract.program.ProgramId.Pace;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
 /** The settings of the programs of a block of seeds. */
-final class JobSettings {
+public final class JobSettings {
     /** Seconds after which a monitor ends a job, where it is to be short; a rank computes longer only in a phase. */
     static final int SHORT_STALL_SECONDS = 4;
 
     private JobSettings() {}
 
-    static Map<String, String> of(ProgramId id) {
+    public static Map<String, String> of(ProgramId id) {
         Draw draw = new Draw(Draw.mixed(id.block(), id.pace().ordinal()));
         Map<String, String> settings = new TreeMap<>();
         settings.put(
@@ -67,7 +67,7 @@ final class JobSettings {
         return Integer.parseInt(settings.get("HVD_STATIC_PLAN_STEPS"));
     }
 
-    static boolean endsStallsEarly(Map<String, String> settings) {
+    public static boolean endsStallsEarly(Map<String, String> settings) {
         return settings.containsKey("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS");
     }
 }

@@ -1,4 +1,4 @@
-package io.hvd.contract.explorer;
+package io.hvd.contract.program;
 
 import java.util.Arrays;
 import java.util.Collection;
@@ -15,28 +15,28 @@ import java.util.stream.Stream;
  *
  * @param left strands that were left out, to see whether it fails without them too
  */
-record ProgramId(Pace pace, long seed, Set<Integer> left) {
+public record ProgramId(Pace pace, long seed, Set<Integer> left) {
     /** This many programs, one seed after the other, have the same settings, since a job under mpirun keeps its own. */
-    static final int BLOCK = 8;
+    public static final int BLOCK = 8;
 
     /** How long the ranks compute. */
-    enum Pace {
+    public enum Pace {
         /** For milliseconds. */
         QUICK,
         /** One of them now and then for seconds. */
         SLOW
     }
 
-    ProgramId {
+    public ProgramId {
         left = new TreeSet<>(left);
     }
 
-    static ProgramId of(Pace pace, long seed) {
+    public static ProgramId of(Pace pace, long seed) {
         return new ProgramId(pace, seed, Set.of());
     }
 
     /** Reads the words of {@link #toString}. */
-    static ProgramId of(String text) {
+    public static ProgramId of(String text) {
         String[] words = text.split(":");
         Set<Integer> left = words.length < 3
                 ? Set.of()
@@ -54,7 +54,7 @@ record ProgramId(Pace pace, long seed, Set<Integer> left) {
         return Math.floorDiv(seed, BLOCK);
     }
 
-    static long firstOfBlock(long block) {
+    public static long firstOfBlock(long block) {
         return block * BLOCK;
     }
 

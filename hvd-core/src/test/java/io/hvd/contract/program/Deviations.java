@@ -1,6 +1,6 @@
-package io.hvd.contract.explorer;
+package io.hvd.contract.program;
 
-import io.hvd.contract.explorer.Op.Flaw;
+import io.hvd.contract.program.Op.Flaw;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.IdentityHashMap;

@@ -1,7 +1,7 @@
-package io.hvd.contract.explorer;
+package io.hvd.contract.program;
 
 /** Which values tensors hold, so that a plain loop knows the result, whatever order the ranks are combined in. */
-enum Recipe {
+public enum Recipe {
     /** Any bits: integers overflow, floats are NaNs, infinities and everything else. */
     WILD,
     /** Whole numbers so small that every sum of them, doubled or halved, is exact in every type. */

@@ -1,4 +1,4 @@
-package io.hvd.contract.explorer;
+package io.hvd.contract.program;
 
 import java.util.List;
 
@@ -10,8 +10,8 @@ import java.util.List;
  * @param amount milliseconds, or which way to wait
  * @param body of a thread that begins; else empty
  */
-record Action(Act act, int strand, int op, int amount, List<Action> body) {
-    enum Act {
+public record Action(Act act, int strand, int op, int amount, List<Action> body) {
+    public enum Act {
         /** Asks for an operation and waits for it, in one call. */
         CALL,
         /** Asks for it and goes on. */
@@ -33,10 +33,10 @@ record Action(Act act, int strand, int op, int amount, List<Action> body) {
     }
 
     /** Ways to wait. */
-    static final int SYNCHRONIZE = 0;
+    public static final int SYNCHRONIZE = 0;
 
-    static final int POLL = 1;
-    static final int CALLBACK = 2;
+    public static final int POLL = 1;
+    public static final int CALLBACK = 2;
 
     static Action call(int strand, Op op) {
         return new Action(Act.CALL, strand, op.id(), 0, List.of());

@@ -1,14 +1,14 @@
-package io.hvd.contract.explorer;
+package io.hvd.contract.program;
 
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 
 /** Choices that follow from a seed alone. */
-final class Draw {
+public final class Draw {
     private final SplittableRandom random;
 
-    Draw(long seed) {
+    public Draw(long seed) {
         this.random = new SplittableRandom(mixed(seed));
     }
 
@@ -19,7 +19,7 @@ final class Draw {
         return mixed ^ (mixed >>> 31);
     }
 
-    static long mixed(long one, long other) {
+    public static long mixed(long one, long other) {
         return mixed(mixed(one) + 0x9e3779b97f4a7c15L * (other + 1));
     }
 
@@ -27,17 +27,17 @@ final class Draw {
         return random.nextLong();
     }
 
-    int below(int bound) {
+    public int below(int bound) {
         return random.nextInt(bound);
     }
 
     /** Both ends may come. */
-    int between(int least, int most) {
+    public int between(int least, int most) {
         return least + random.nextInt(most - least + 1);
     }
 
     /** @param probability between 0 and 1 */
-    boolean chance(double probability) {
+    public boolean chance(double probability) {
         return random.nextDouble() < probability;
     }
 
@@ -50,7 +50,7 @@ final class Draw {
         return choices.get(below(choices.size()));
     }
 
-    <T> List<T> shuffled(List<T> items) {
+    public <T> List<T> shuffled(List<T> items) {
         List<T> left = new ArrayList<>(items);
         List<T> shuffled = new ArrayList<>(items.size());
         while (!left.isEmpty()) {
