@@ -26,6 +26,8 @@ module io.hvd.core {
     exports io.hvd.junit;
     exports io.hvd.tensor;
     exports io.hvd.tensor.cuda;
+    exports io.hvd.backend to
+            io.hvd.benchmarks;
     exports io.hvd.cuda to
             io.hvd.examples,
             io.hvd.optimizer;
@@ -36,7 +38,6 @@ module io.hvd.core {
             io.hvd.examples,
             io.hvd.launch;
     exports io.hvd.host.shm to
-            io.hvd.benchmarks,
             io.hvd.launch;
     exports io.hvd.buffer to
             io.hvd.optimizer;

@@ -34,6 +34,7 @@ class FloorsTest {
     private static final String ENGINE = "io.hvd.engine";
     private static final String COLLECTIVE = "io.hvd.collective";
     private static final String CONTROL = "io.hvd.control";
+    private static final String BACKEND = "io.hvd.backend";
     private static final String MEMORY = "io.hvd.host.memory";
     private static final String SHM = "io.hvd.host.shm";
     private static final String LOCAL = "io.hvd.host.local";
@@ -45,6 +46,8 @@ class FloorsTest {
     private static final String JOB = "io.hvd.job";
     private static final String FACADE = "io.hvd";
     private static final String OPTIMIZER = "io.hvd.optimizer";
+    private static final String LAUNCH = "io.hvd.launch";
+    private static final String DOCTOR = "io.hvd.doctor";
     /** hvd's log alone knows SLF4J. */
     private static final String LOG = "io.hvd.log";
     /** Events for recordings of JDK Flight Recorder; a module of the JDK. */
@@ -72,7 +75,7 @@ class FloorsTest {
             // what has happened on this rank: written by the engine, read by those who explain it
             floor(TRACE, JFR),
             // floor 2: the engine knows no back end, a back end neither the engine nor another back end
-            floor(ENGINE, TRACE, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
+            floor(ENGINE + ".*", TRACE, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
             floor(MONITOR, TRACE, NET, SPI, ERROR, CONFIG, FILE, LOG),
             floor(
                     TIMELINE,
@@ -93,10 +96,10 @@ class FloorsTest {
             floor(MEMORY, KERNEL, SPI, BUFFER, TENSOR, ERROR, CONFIG),
             floor(LOCAL, KERNEL, MEMORY, BUFFER, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
             // threads inside a process, over a back end between processes that it knows by the SPI alone
-            floor(HYBRID, KERNEL, COLLECTIVE, LOCAL, BUFFER, MEMORY, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
-            floor("io.hvd.host.shm.*", MEMORY, BUFFER, SPI, TENSOR, ERROR, CONFIG, FILE, LOG),
+            floor(HYBRID, KERNEL, COLLECTIVE, CONTROL, LOCAL, BUFFER, MEMORY, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
+            floor(SHM, KERNEL, MEMORY, BUFFER, SPI, TENSOR, ERROR, CONFIG, FILE, LOG),
             floor(OPEN_MPI, SPI, ERROR, CONFIG, LOG),
-            floor(MPI, COLLECTIVE, KERNEL, BUFFER, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
+            floor(MPI, OPEN_MPI, COLLECTIVE, KERNEL, BUFFER, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
             floor(
                     MPI + ".bindings",
                     MPI,
@@ -129,20 +132,26 @@ class FloorsTest {
                     "jcuda.*",
                     "org.bytedeco.cuda.*",
                     "org.bytedeco.javacpp.*"),
+            // a back end of processes is composed of a transport, control sockets and shared memory
+            floor(BACKEND, COLLECTIVE, CONTROL, SHM, SPI, CONFIG),
             // floor 3
+            // what becomes of a rank whose job fails or ends
+            floor(JOB + ".failure", TRACE, MONITOR, MPI, OPEN_MPI, NET, SPI, ERROR, CONFIG, LOG),
             // a job's inner life
             floor(
                     JOB,
+                    JOB + ".failure",
                     BUFFER,
-                    ENGINE,
+                    ENGINE + ".*",
                     TRACE,
                     MONITOR,
                     TIMELINE,
                     LOCAL,
                     HYBRID,
+                    BACKEND,
                     MPI,
+                    OPEN_MPI,
                     NCCL,
-                    "io.hvd.host.shm",
                     NET,
                     SPI,
                     TENSOR,
@@ -150,7 +159,22 @@ class FloorsTest {
                     CONFIG,
                     LOG),
             // the API; what is installed it asks the back ends, and bytes that are to become objects it does not trust
-            floor(FACADE, JOB, BUFFER, ENGINE, TIMELINE, MPI, NCCL, SPI, NET, TENSOR, ERROR, CONFIG, LOG),
+            floor(
+                    FACADE,
+                    JOB,
+                    JOB + ".failure",
+                    KERNEL,
+                    BUFFER,
+                    ENGINE + ".*",
+                    TIMELINE,
+                    MPI,
+                    NCCL,
+                    SPI,
+                    NET,
+                    TENSOR,
+                    ERROR,
+                    CONFIG,
+                    LOG),
             // tests of users on several ranks
             floor(
                     "io.hvd.junit",
@@ -160,37 +184,100 @@ class FloorsTest {
                     "org.junit.platform.commons.*",
                     "org.opentest4j"),
             // floor 4
+            // the launcher: words, what is there, what is asked for, the line made of both, the running job and its end
+            floor(LAUNCH + ".words"),
+            floor(LAUNCH + ".mpi", LAUNCH + ".words"),
+            floor(LAUNCH + ".jvm", LAUNCH + ".words", LAUNCH + ".mpi", ERROR),
+            floor(LAUNCH + ".hosts", LAUNCH + ".words", LAUNCH + ".mpi", NET, FILE),
             floor(
-                    "io.hvd.launch.*",
-                    FACADE,
-                    MPI,
-                    NCCL,
-                    NET,
+                    LAUNCH + ".options",
+                    LAUNCH + ".words",
+                    LAUNCH + ".hosts",
                     ERROR,
                     CONFIG,
                     FILE,
                     "org.apache.commons.cli.*",
                     "org.snakeyaml.engine.*"),
             floor(
-                    "io.hvd.doctor",
-                    "io.hvd.launch",
-                    FACADE,
+                    LAUNCH + ".line",
+                    LAUNCH + ".words",
+                    LAUNCH + ".mpi",
+                    LAUNCH + ".jvm",
+                    LAUNCH + ".hosts",
+                    LAUNCH + ".options",
+                    NET,
+                    ERROR,
+                    CONFIG),
+            floor(
+                    LAUNCH + ".archive",
+                    LAUNCH + ".words",
+                    LAUNCH + ".mpi",
+                    LAUNCH + ".jvm",
+                    LAUNCH + ".hosts",
+                    LAUNCH + ".line",
+                    CONFIG,
+                    FILE),
+            floor(LAUNCH + ".failure", ERROR),
+            floor(LAUNCH + ".process", LAUNCH + ".failure", LAUNCH + ".mpi", NET, ERROR),
+            floor(LAUNCH, LAUNCH + ".*", FACADE, MPI, NCCL, NET, ERROR, CONFIG),
+            floor(
+                    LAUNCH + ".setup",
+                    LAUNCH + ".words",
+                    LAUNCH + ".mpi",
+                    LAUNCH + ".hosts",
+                    MPI,
+                    ERROR,
+                    CONFIG,
+                    FILE,
+                    "org.apache.commons.cli.*"),
+            // the doctor: ways between hosts, facts, how they are judged, and whom it asks
+            floor(DOCTOR + ".network", NET),
+            floor(
+                    DOCTOR + ".facts",
+                    DOCTOR + ".network",
+                    LAUNCH + ".words",
+                    LAUNCH + ".mpi",
+                    LAUNCH + ".hosts",
                     MPI,
                     NCCL,
-                    "io.hvd.host.shm",
                     NET,
-                    SPI,
-                    TENSOR,
                     ERROR,
+                    CONFIG),
+            floor(
+                    DOCTOR + ".checks",
+                    DOCTOR + ".network",
+                    DOCTOR + ".facts",
+                    LAUNCH + ".mpi",
+                    NCCL,
+                    SHM,
+                    CONFIG),
+            floor(
+                    DOCTOR + ".hosts",
+                    DOCTOR + ".network",
+                    DOCTOR + ".facts",
+                    DOCTOR + ".checks",
+                    LAUNCH + ".words",
+                    LAUNCH + ".hosts",
+                    CONFIG,
+                    "com.google.gson"),
+            floor(
+                    DOCTOR,
+                    DOCTOR + ".*",
+                    LAUNCH,
+                    LAUNCH + ".words",
+                    LAUNCH + ".mpi",
+                    LAUNCH + ".hosts",
+                    FACADE,
+                    NET,
+                    TENSOR,
                     CONFIG,
                     "org.apache.commons.cli.*",
                     "com.google.gson.*"),
             // the live view
-            floor("io.hvd.top", "io.hvd.launch", CONFIG, FILE, "org.apache.commons.cli.*", "com.google.gson.*"),
+            floor("io.hvd.top", LAUNCH + ".process", CONFIG, FILE, "org.apache.commons.cli.*", "com.google.gson.*"),
             // pages of runs
             floor(
                     "io.hvd.report",
-                    "io.hvd.launch",
                     CONFIG,
                     FILE,
                     "org.apache.commons.cli.*",
@@ -199,9 +286,9 @@ class FloorsTest {
             // the main class that names the programs
             floor(
                     "io.hvd.command",
-                    "io.hvd.launch",
-                    "io.hvd.launch.setup",
-                    "io.hvd.doctor",
+                    LAUNCH,
+                    LAUNCH + ".setup",
+                    DOCTOR,
                     "io.hvd.top",
                     "io.hvd.report",
                     CONFIG,
@@ -239,6 +326,7 @@ class FloorsTest {
                     "io.hvd.optimizer.gradients",
                     KERNEL,
                     BUFFER,
+                    KERNEL,
                     FACADE,
                     CUDA,
                     TENSOR,
@@ -284,6 +372,7 @@ class FloorsTest {
                     "io.hvd.data",
                     "io.hvd.data.cuda",
                     FACADE,
+                    KERNEL,
                     SPI,
                     TENSOR,
                     ERROR,
@@ -313,20 +402,32 @@ class FloorsTest {
                     // a series of checkpoints, from which a training goes on
                     "io.hvd.train.checkpoint",
                     "io.hvd.train",
+                    "io.hvd.train.loop",
                     BUFFER,
                     "io.hvd.optimizer",
                     "io.hvd.data",
                     FACADE,
+                    KERNEL,
                     TENSOR,
                     ERROR,
                     FILE,
                     LOG),
+            // the file of a checkpoint
+            floor("io.hvd.train.safetensors", BUFFER, KERNEL, TENSOR, ERROR, FILE, LOG, "com.google.gson.*"),
+            // what a loop counts and watches
+            floor("io.hvd.train.loop", "io.hvd.optimizer", "io.hvd.data", FACADE, TENSOR, ERROR, LOG),
+            // rates
+            floor("io.hvd.train.schedule", FACADE, TENSOR, ERROR),
             floor(
                     "io.hvd.train",
+                    "io.hvd.train.safetensors",
+                    "io.hvd.train.loop",
+                    "io.hvd.train.schedule",
                     BUFFER,
                     "io.hvd.optimizer",
                     "io.hvd.data",
                     FACADE,
+                    KERNEL,
                     TENSOR,
                     ERROR,
                     CONFIG,
@@ -353,6 +454,7 @@ class FloorsTest {
                     "io.hvd.data.*",
                     "io.hvd.train.*",
                     FACADE,
+                    KERNEL,
                     TENSOR,
                     ERROR,
                     CONFIG,
@@ -380,8 +482,10 @@ class FloorsTest {
                     "io.hvd.optimizer",
                     "io.hvd.optimizer.torch",
                     FACADE,
+                    BACKEND,
+                    KERNEL,
                     MPI,
-                    "io.hvd.host.shm",
+                    SHM,
                     NET,
                     SPI,
                     TENSOR,

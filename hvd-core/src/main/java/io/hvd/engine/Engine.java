@@ -2,6 +2,17 @@ package io.hvd.engine;
 
 import io.hvd.config.AutotuneSettings;
 import io.hvd.config.EngineSettings;
+import io.hvd.engine.loop.CommunicationLoop;
+import io.hvd.engine.loop.Wakeup;
+import io.hvd.engine.message.Request;
+import io.hvd.engine.plan.CallerRuns;
+import io.hvd.engine.plan.HeldPlan;
+import io.hvd.engine.plan.StepFollower;
+import io.hvd.engine.submission.Awaited;
+import io.hvd.engine.submission.PendingOp;
+import io.hvd.engine.submission.PreparedOps;
+import io.hvd.engine.submission.Slot;
+import io.hvd.engine.submission.TensorQueue;
 import io.hvd.error.DuplicateNameException;
 import io.hvd.spi.Backend;
 import io.hvd.tensor.Tensor;
@@ -19,10 +30,10 @@ import java.util.function.Consumer;
  * <p>The {@link CommunicationLoop} drains the operations that this rank has submitted, announces them to rank 0,
  * receives rank 0's plan and carries it out. Negotiation goes by name, so the ranks may submit in any order. Once the
  * steps repeat, the ranks carry them out without asking, until one of them is asked for anything else ({@link
- * StepFollower}), and a thread that waits anyway carries out the batches that are due itself ({@link Shortcut}).
+ * StepFollower}), and a thread that waits anyway carries out the batches that are due itself ({@link CallerRuns}).
  */
 public final class Engine {
-    private final Bell bell;
+    private final Wakeup bell;
     private final boolean strict;
     /** True on a thread within {@link #inAnyOrder}. */
     private final ThreadLocal<Boolean> anyOrder = new ThreadLocal<>();
@@ -30,7 +41,7 @@ public final class Engine {
     private final FlightRecorder recorder;
     private final TensorQueue queue;
     private final HeldPlan plan;
-    private final Shortcut shortcut;
+    private final CallerRuns shortcut;
     private final CommunicationLoop loop;
     /** Program threads that are waiting for a result. */
     private final AtomicInteger waiting = new AtomicInteger();
@@ -52,7 +63,7 @@ public final class Engine {
             AutotuneSettings autotune,
             FlightRecorder recorder,
             Consumer<String> onFailure) {
-        this.bell = new Bell(backend.control());
+        this.bell = new Wakeup(backend.control());
         backend.programWaits(this::isAwaited);
         this.strict = settings.strict();
         this.recorder = recorder;
@@ -257,7 +268,7 @@ public final class Engine {
             }
             // Planned operations are not announced; they are hurried only for a thread that waits.
             if (queue.submit(ops, hurry && (waits || !planned), planned)) {
-                boolean done = waits && shortcut.take(result) == Shortcut.Taken.ALL;
+                boolean done = waits && shortcut.take(result) == CallerRuns.Taken.ALL;
                 if (!done) {
                     bell.ring();
                 }

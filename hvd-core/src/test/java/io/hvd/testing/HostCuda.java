@@ -36,8 +36,7 @@ public final class HostCuda {
             "stream_on_host.cpp");
     private static final String LIBRARY = "libcuda.so.1";
     private static final Kernels OWN = new Kernels(
-            CORE.resolve("src/main/cuda/segments.cu"),
-            CORE.resolve("src/main/resources/io/hvd/backend/cuda/segments.ptx"));
+            CORE.resolve("src/main/cuda/segments.cu"), CORE.resolve("src/main/resources/io/hvd/cuda/segments.ptx"));
 
     private final Path folder;
 

@@ -2,6 +2,8 @@ package io.hvd.launch;
 
 import io.hvd.config.HvdConfig;
 import io.hvd.error.HvdException;
+import io.hvd.launch.mpi.MpiInstall;
+import io.hvd.launch.words.UsageException;
 import io.hvd.transport.mpi.MpiProvider;
 import io.hvd.transport.nccl.GpuReport;
 import java.util.Locale;

@@ -43,7 +43,7 @@ record BarChart(String title, String unit, List<Key> parts, List<Bar> bars) impl
                 bottom + 40,
                 Html.text(title)));
         double most = bars.stream().mapToDouble(Bar::sum).max().orElse(0);
-        Scale along = Scale.of(0, most, 4, LEFT, RIGHT);
+        AxisScale along = AxisScale.of(0, most, 4, LEFT, RIGHT);
         for (double value : along.ticks()) {
             double x = along.place(value);
             svg.append(String.format(
@@ -69,7 +69,7 @@ record BarChart(String title, String unit, List<Key> parts, List<Bar> bars) impl
         return svg.append("</svg>").toString();
     }
 
-    private void draw(StringBuilder svg, Bar bar, double top, double thick, Scale along, boolean labelled) {
+    private void draw(StringBuilder svg, Bar bar, double top, double thick, AxisScale along, boolean labelled) {
         if (labelled) {
             svg.append(String.format(
                     Locale.ROOT,

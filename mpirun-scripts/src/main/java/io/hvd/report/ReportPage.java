@@ -93,8 +93,8 @@ record ReportPage(List<RunFolder> runs, List<String> obstacles, int refreshSecon
         return html.append("</article>\n").toString();
     }
 
-    private static String newest(Curve curve) {
-        Curve.Point last = curve.points().get(curve.points().size() - 1);
+    private static String newest(ChartCurve curve) {
+        ChartCurve.Point last = curve.points().get(curve.points().size() - 1);
         return Html.number(last.value()) + " after step " + last.step();
     }
 

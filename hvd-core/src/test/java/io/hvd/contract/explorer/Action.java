@@ -3,7 +3,7 @@ package io.hvd.contract.explorer;
 import java.util.List;
 
 /**
- * What a thread of a rank does next.
+ * The next action of a thread of a rank.
  *
  * @param strand of the program; what belongs to one comes and goes together
  * @param op operation, number of a refused call, or number of a thread

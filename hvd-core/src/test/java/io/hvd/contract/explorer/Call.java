@@ -302,7 +302,7 @@ final class Call {
         return added;
     }
 
-    /** What is wrong with what has come of it; nothing if all is right. */
+    /** The fault of the call's end; empty if all is right. */
     Optional<String> wrong() {
         return besides().or(this::wrongResult);
     }
@@ -338,7 +338,7 @@ final class Call {
                 .findFirst();
     }
 
-    /** What must be as it was: memory beside the tensors, and inputs that no operation was to overwrite. */
+    /** A change of memory that must stay as it was: beside the tensors, and of inputs that no operation was to overwrite. */
     private Optional<String> besides() {
         for (Piece piece : pieces) {
             if (!piece.isMarginUnchanged()) {
@@ -352,7 +352,7 @@ final class Call {
         return Optional.empty();
     }
 
-    /** What must be as it was after a refusal: everything. */
+    /** A change of memory, none of which may change when a call is refused. */
     Optional<String> wrongAfterRefusal() {
         for (Piece piece : pieces) {
             if (!piece.isMarginUnchanged() || !piece.isUnchanged()) {

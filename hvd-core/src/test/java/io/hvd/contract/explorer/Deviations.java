@@ -33,7 +33,7 @@ final class Deviations {
     private final Set<Integer> live = new TreeSet<>(Set.of(0));
     /** Until which step an operation is under way that some have not asked for yet, by set. */
     private final Map<Integer, Integer> openUntil = new HashMap<>();
-    /** What a sequence of this step leaves for later ones. */
+    /** The rest that a sequence of this step leaves for later ones. */
     private final Map<Sequence, Map<Integer, List<Sequence>>> later = new IdentityHashMap<>();
 
     private final Map<Sequence, Runnable> consequences = new IdentityHashMap<>();
@@ -89,7 +89,7 @@ final class Deviations {
         return Optional.empty();
     }
 
-    /** What the sequences that a step is made of leave for later steps, by step. */
+    /** The rests that the sequences of a step leave for later steps, by step. */
     Map<Integer, List<Sequence>> takeLater(List<Sequence> made) {
         Map<Integer, List<Sequence>> all = new TreeMap<>();
         for (Sequence sequence : made) {

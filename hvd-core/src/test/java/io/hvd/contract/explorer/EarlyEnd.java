@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * What follows the last step of some programs: one rank closes, while the others go on with calls of any kind, each
+ * The end of some programs, behind the last step: one rank closes, while the others go on with calls of any kind, each
  * its own. Every call that needs the closed rank names it, and sets without it work on.
  */
 final class EarlyEnd {

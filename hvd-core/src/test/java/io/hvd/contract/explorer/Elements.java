@@ -97,7 +97,7 @@ final class Elements {
         return sign | ((long) (exponent + 15) << 10) | mantissa;
     }
 
-    /** What floating bits mean. */
+    /** The value of floating bits. */
     static double number(DType type, long bits) {
         return switch (type) {
             case FLOAT64 -> Double.longBitsToDouble(bits);

@@ -1,6 +1,6 @@
 package io.hvd.contract.explorer;
 
-/** What a program asks of a process set. */
+/** The operations that a program asks of a process set. */
 enum Kind {
     ALLREDUCE,
     GROUP_ALLREDUCE,

@@ -82,7 +82,7 @@ record Op(
         }
     }
 
-    /** What a reduction does. */
+    /** The arguments of a reduction. */
     record How(ReduceOp op, double prescale, double postscale, Compression compression) {
         static final How NONE = new How(ReduceOp.SUM, 1, 1, Compression.NONE);
 
@@ -95,7 +95,7 @@ record Op(
         }
     }
 
-    /** What one rank asks for otherwise than the others. */
+    /** A request of one rank that differs from the others'. */
     record Flaw(What what, int rank) {
         static final Flaw NONE = new Flaw(What.NONE, -1);
 
@@ -148,7 +148,7 @@ record Op(
         return new Op(id, name, kind, set, who, content, how, root, form, seed, flaw, millis);
     }
 
-    /** What ranks that have joined are counted as. */
+    /** The divisor of averages while ranks have joined. */
     JoinDivisor joinDivisor() {
         return JoinDivisor.values()[(int) (form & 1)];
     }

@@ -11,7 +11,7 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * What every rank of a job does, in full: nothing is left to chance any more.
+ * The actions of every rank of a job, in full: nothing is left to chance any more.
  *
  * @param ranks in the job
  * @param settings as environment variables

@@ -25,7 +25,7 @@ final class ProgramGenerator {
     private final Operations operations;
     private final Deviations deviations;
     private final List<List<Action>> scripts = new ArrayList<>();
-    /** What is due in a later step. */
+    /** The operations that are due in a later step. */
     private final Map<Integer, List<Sequence>> later = new TreeMap<>();
 
     private int startingSets;
@@ -119,7 +119,7 @@ final class ProgramGenerator {
         return chosen;
     }
 
-    /** What does not go with the others is not done at all. */
+    /** An operation that does not go with the others is left out. */
     private static void addIfItGoes(List<Sequence> chosen, Sequence sequence) {
         if (chosen.stream().allMatch(sequence::goesWith)) {
             chosen.add(sequence);

@@ -35,7 +35,7 @@ record ProgramId(Pace pace, long seed, Set<Integer> left) {
         return new ProgramId(pace, seed, Set.of());
     }
 
-    /** What {@link #toString} has written. */
+    /** Reads the words of {@link #toString}. */
     static ProgramId of(String text) {
         String[] words = text.split(":");
         Set<Integer> left = words.length < 3

@@ -35,7 +35,7 @@ final class ResultChecker {
     }
 
     /**
-     * What came of it.
+     * The result of the check.
      *
      * @param longestLagMillis from the time when the last rank had asked for an operation until one knew it was done
      */

@@ -145,7 +145,7 @@ class ResultCheckerTest {
         });
     }
 
-    /** What a rank sees goes to rank 0 as bytes. */
+    /** The logs go to rank 0 as bytes. */
     @Test
     void nothingOfALogIsLostOnItsWay() {
         all(sum, 1, 2, 3);

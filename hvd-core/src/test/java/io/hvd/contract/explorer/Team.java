@@ -3,7 +3,7 @@ package io.hvd.contract.explorer;
 import java.util.List;
 
 /** Ranks that play programs. */
-interface Team {
+public interface Team {
     Composition composition();
 
     /** One program, and nothing else meanwhile that this team knows of. */

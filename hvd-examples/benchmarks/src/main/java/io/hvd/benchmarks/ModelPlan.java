@@ -57,7 +57,7 @@ record ModelPlan(
         return flags;
     }
 
-    static ModelPlan of(Plan plan) throws ParseException {
+    static ModelPlan of(MeasurementPlan plan) throws ParseException {
         Map<String, String> own = plan.own();
         List<ModelJob> calibration = new ArrayList<>(onThisHost(plan.ranks()));
         calibration.addAll(onHosts(own.getOrDefault("hosts", "")));
@@ -88,7 +88,7 @@ record ModelPlan(
                 whole(own, "ranks-per-host", "1"));
     }
 
-    private static List<Long> checkSizes(Plan plan) throws ParseException {
+    private static List<Long> checkSizes(MeasurementPlan plan) throws ParseException {
         String asked = plan.own().get("check-sizes");
         if (asked == null) {
             return everyOtherBetween(plan.sizes());

@@ -47,6 +47,6 @@ class ModelPlanTest {
     }
 
     private static ModelPlan plan(Map<String, String> own) throws ParseException {
-        return ModelPlan.of(new Plan(List.of(2), SIZES, 1, 1, "", "horovodrun", own));
+        return ModelPlan.of(new MeasurementPlan(List.of(2), SIZES, 1, 1, "", "horovodrun", own));
     }
 }

@@ -39,12 +39,12 @@ public final class Checkpoints implements AutoCloseable {
     private final ResumableParts parts;
     private final Runnable together;
     private final boolean copiesAlone;
-    private final Snapshot snapshot = new Snapshot();
+    private final TensorCopies snapshot = new TensorCopies();
 
     private int leftOut;
-    /** What {@link #savePrepared} writes; null if nothing was copied since the last save. Only the first rank has it. */
+    /** The copy that {@link #savePrepared} writes; null if none was made since the last save. Only the first rank has it. */
     private Prepared prepared;
-    /** What the checkpoint of now says about itself, while the first rank waits for a batch; else null. */
+    /** The manifest of a checkpoint of now, while the first rank waits for a batch; else null. */
     private Manifest waiting;
 
     private record Prepared(long step, int epoch, boolean written, Checkpoint checkpoint) {
@@ -224,7 +224,7 @@ public final class Checkpoints implements AutoCloseable {
                 new Prepared(step, epoch, false, parts.checkpoint(parts.manifest(step, epoch, ranks.size()), snapshot));
     }
 
-    /** Has the copy written, if it is still the last one; on any thread. */
+    /** Begins to write the copy, if it is still the last one; on any thread. */
     synchronized void savePrepared() {
         if (prepared != null && !prepared.written) {
             files.begin(prepared.step, prepared.checkpoint);
@@ -283,7 +283,7 @@ public final class Checkpoints implements AutoCloseable {
         }
     }
 
-    /** The copy is overwritten that was prepared. */
+    /** Overwrites the prepared copy. */
     private synchronized void begin(long step, int epoch) throws IOException {
         prepared = null;
         files.await();

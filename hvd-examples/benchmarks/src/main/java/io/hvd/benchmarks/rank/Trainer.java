@@ -119,7 +119,7 @@ interface Trainer extends AutoCloseable {
 
         InStep(Net kind, Path folder) {
             alone = new Plain(kind);
-            barrier = new SharedMemoryBarrier(folder, Job.ofThisProcess());
+            barrier = new SharedMemoryBarrier(folder, PlaceInJob.ofThisProcess());
         }
 
         @Override
@@ -181,7 +181,7 @@ interface Trainer extends AutoCloseable {
         private final DdpReducer reducer;
 
         WithDdp(Net kind, Path folder) {
-            Job job = Job.ofThisProcess();
+            PlaceInJob job = PlaceInJob.ofThisProcess();
             model = new Model(kind);
             gloo = new Gloo(folder, job.rank(), job.size());
             TensorVector parameters = model.net.parameters();

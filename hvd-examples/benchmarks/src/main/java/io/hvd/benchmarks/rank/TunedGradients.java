@@ -70,7 +70,7 @@ public final class TunedGradients {
         int layers = gradients.size();
         for (int i = layers - 1; i >= 0; i--) {
             if (i % (layers / PARTS + 1) == 0) {
-                Job.pause(pauseMillis);
+                PlaceInJob.pause(pauseMillis);
             }
             if (optimizer != null) {
                 optimizer.gradientReady(i);
