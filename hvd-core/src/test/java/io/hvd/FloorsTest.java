@@ -46,6 +46,7 @@ class FloorsTest {
     private static final String NCCL_REPORT = NCCL + ".report";
     private static final String JOB = "io.hvd.job";
     private static final String FACADE = "io.hvd";
+    private static final String OPTIMIZER = "io.hvd.optimizer";
     private static final String LAUNCH = "io.hvd.launch";
     private static final String DOCTOR = "io.hvd.doctor";
     /** hvd's log alone knows SLF4J. */
@@ -296,25 +297,75 @@ class FloorsTest {
             floor("io.hvd.data.cuda", "io.hvd.data", BUFFER, CUDA, TENSOR, ERROR),
             // one file per host, which one of its ranks builds
             floor("io.hvd.data.mapped", "io.hvd.data", BUFFER, FACADE, ERROR, FILE, LOG),
+            // what steps gradients, and what it is made of, from below: which LibTorch a process has, optimizers on arrays,
+            // arithmetic on gradients where they lie, what ranks agree on, the way of gradients, what guards a training, a step
+            floor("io.hvd.optimizer.libtorch", ERROR),
+            floor("io.hvd.optimizer.arrays", OPTIMIZER, ERROR, LOG),
+            floor("io.hvd.optimizer.gradients", OPTIMIZER, KERNEL, BUFFER, TENSOR, ERROR),
+            floor("io.hvd.optimizer.agreement", OPTIMIZER, FACADE, TENSOR, ERROR, LOG),
+            floor("io.hvd.optimizer.precision", OPTIMIZER, "io.hvd.optimizer.gradients", FACADE, TENSOR, ERROR, LOG),
+            floor(
+                    "io.hvd.optimizer.exchange",
+                    OPTIMIZER,
+                    "io.hvd.optimizer.precision",
+                    "io.hvd.optimizer.agreement",
+                    "io.hvd.optimizer.gradients",
+                    "io.hvd.optimizer.reduce",
+                    FACADE,
+                    TENSOR,
+                    ERROR,
+                    JFR,
+                    LOG),
             // parameters on GPUs are compared through pinned memory
             floor(
-                    "io.hvd.optimizer",
-                    "io.hvd.optimizer.reduce",
+                    "io.hvd.optimizer.guard",
+                    OPTIMIZER,
+                    "io.hvd.optimizer.exchange",
+                    "io.hvd.optimizer.precision",
+                    "io.hvd.optimizer.agreement",
+                    "io.hvd.optimizer.gradients",
+                    KERNEL,
                     BUFFER,
                     KERNEL,
                     FACADE,
-                    SPI,
                     CUDA,
                     TENSOR,
                     ERROR,
-                    CONFIG,
-                    JFR,
+                    LOG),
+            floor(
+                    "io.hvd.optimizer.step",
+                    OPTIMIZER,
+                    "io.hvd.optimizer.guard",
+                    "io.hvd.optimizer.exchange",
+                    "io.hvd.optimizer.precision",
+                    "io.hvd.optimizer.agreement",
+                    "io.hvd.optimizer.gradients",
+                    "io.hvd.optimizer.reduce",
+                    FACADE,
+                    KERNEL,
+                    TENSOR,
+                    ERROR,
+                    LOG),
+            floor(
+                    OPTIMIZER,
+                    "io.hvd.optimizer.step",
+                    "io.hvd.optimizer.guard",
+                    "io.hvd.optimizer.exchange",
+                    "io.hvd.optimizer.precision",
+                    "io.hvd.optimizer.agreement",
+                    "io.hvd.optimizer.gradients",
+                    "io.hvd.optimizer.arrays",
+                    "io.hvd.optimizer.reduce",
+                    FACADE,
+                    TENSOR,
+                    ERROR,
                     LOG),
             // compressions, which know no optimizer
             floor("io.hvd.optimizer.reduce", FACADE, TENSOR, ERROR, LOG),
             floor(
                     "io.hvd.optimizer.torch",
                     "io.hvd.optimizer",
+                    "io.hvd.optimizer.libtorch",
                     // a stream beside LibTorch's
                     CUDA,
                     // batches as LibTorch's tensors
@@ -336,6 +387,7 @@ class FloorsTest {
             floor(
                     "io.hvd.optimizer.djl",
                     "io.hvd.optimizer",
+                    "io.hvd.optimizer.libtorch",
                     // samplers, as DJL's
                     "io.hvd.data",
                     FACADE,
