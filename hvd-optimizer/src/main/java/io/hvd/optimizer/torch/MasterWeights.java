@@ -2,6 +2,8 @@ package io.hvd.optimizer.torch;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.torch.memory.SharedStorage;
+import io.hvd.optimizer.torch.memory.TensorViews;
 import java.lang.ref.Reference;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -56,10 +58,10 @@ public final class MasterWeights {
         MasterWeights made = new MasterWeights(model, type);
         List<String> norms = batchNorms(model);
         try (NoGradGuard guard = new NoGradGuard()) {
-            TreeMap<String, Tensor> parameters = TorchTensors.references(model.named_parameters());
+            TreeMap<String, Tensor> parameters = TensorViews.references(model.named_parameters());
             requireSeparate(parameters);
             parameters.forEach((name, parameter) -> made.convert(parameter, isOf(norms, name)));
-            TreeMap<String, Tensor> buffers = TorchTensors.references(model.named_buffers());
+            TreeMap<String, Tensor> buffers = TensorViews.references(model.named_buffers());
             buffers.forEach((name, buffer) -> made.narrow(buffer, isOf(norms, name)));
         }
         return made;

@@ -10,6 +10,22 @@ import io.hvd.optimizer.Optimizer;
 import io.hvd.optimizer.Parameter;
 import io.hvd.optimizer.ShardedOptimizer;
 import io.hvd.optimizer.StateOwner;
+import io.hvd.optimizer.torch.gradient.ExchangeStream;
+import io.hvd.optimizer.torch.gradient.GradientHook;
+import io.hvd.optimizer.torch.gradient.GradientSlot;
+import io.hvd.optimizer.torch.gradient.SlotArithmetic;
+import io.hvd.optimizer.torch.graph.HookFailures;
+import io.hvd.optimizer.torch.graph.PlainCollectives;
+import io.hvd.optimizer.torch.memory.TensorViews;
+import io.hvd.optimizer.torch.memory.TorchHalves;
+import io.hvd.optimizer.torch.memory.TorchStreams;
+import io.hvd.optimizer.torch.parameter.DistinctParameters;
+import io.hvd.optimizer.torch.parameter.EqualGroups;
+import io.hvd.optimizer.torch.parameter.GroupRates;
+import io.hvd.optimizer.torch.parameter.TorchSettings;
+import io.hvd.optimizer.torch.state.MasterState;
+import io.hvd.optimizer.torch.state.StateArchive;
+import io.hvd.optimizer.torch.state.TorchState;
 import java.lang.ref.Reference;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -192,7 +208,7 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
                 var member = members.get(j);
                 lines.add(parameterOf(member)
                         .map(StateOwner::line)
-                        .orElseGet(() -> "frozen " + member.scalar_type().intern() + TorchTensors.shape(member)));
+                        .orElseGet(() -> "frozen " + member.scalar_type().intern() + TensorViews.shape(member)));
             }
         }
         return lines;
@@ -261,7 +277,7 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
                 GradientSlot slot = new GradientSlot(name, value, master, exchange.apply(value), sparse.contains(name));
                 slots.add(slot);
                 slot.exchange().ifPresent(exchanges::add);
-                var parameter = new Parameter(name, TorchTensors.alias(name, master), slot.alias());
+                var parameter = new Parameter(name, TensorViews.alias(name, master), slot.alias());
                 parameters.add(parameter);
                 stepped.put(DistinctParameters.identity(master), parameter);
             }
@@ -347,7 +363,7 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
                 if (member.requires_grad()) {
                     all.putIfAbsent(
                             DistinctParameters.identity(member),
-                            "number " + j + " of group " + i + " with shape " + TorchTensors.shape(member));
+                            "number " + j + " of group " + i + " with shape " + TensorViews.shape(member));
                 }
             }
         }

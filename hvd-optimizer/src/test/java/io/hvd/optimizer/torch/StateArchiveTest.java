@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.torch.state.NumberedArchive;
+import io.hvd.optimizer.torch.state.TorchArchive;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
