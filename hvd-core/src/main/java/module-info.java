@@ -26,6 +26,8 @@ module io.hvd.core {
     exports io.hvd.junit;
     exports io.hvd.tensor;
     exports io.hvd.tensor.cuda;
+    exports io.hvd.backend to
+            io.hvd.benchmarks;
     exports io.hvd.cuda to
             io.hvd.examples,
             io.hvd.optimizer;

@@ -34,6 +34,7 @@ class FloorsTest {
     private static final String ENGINE = "io.hvd.engine";
     private static final String COLLECTIVE = "io.hvd.collective";
     private static final String CONTROL = "io.hvd.control";
+    private static final String BACKEND = "io.hvd.backend";
     private static final String MEMORY = "io.hvd.host.memory";
     private static final String SHM = "io.hvd.host.shm";
     private static final String LOCAL = "io.hvd.host.local";
@@ -92,10 +93,10 @@ class FloorsTest {
             floor(MEMORY, KERNEL, SPI, BUFFER, TENSOR, ERROR, CONFIG),
             floor(LOCAL, KERNEL, MEMORY, BUFFER, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
             // threads inside a process, over a back end between processes that it knows by the SPI alone
-            floor(HYBRID, KERNEL, COLLECTIVE, LOCAL, BUFFER, MEMORY, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
+            floor(HYBRID, KERNEL, COLLECTIVE, CONTROL, LOCAL, BUFFER, MEMORY, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
             floor("io.hvd.host.shm.*", MEMORY, BUFFER, SPI, TENSOR, ERROR, CONFIG, FILE, LOG),
             floor(OPEN_MPI, SPI, ERROR, CONFIG, LOG),
-            floor(MPI, COLLECTIVE, KERNEL, BUFFER, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
+            floor(MPI, OPEN_MPI, COLLECTIVE, KERNEL, BUFFER, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
             floor(
                     MPI + ".bindings",
                     MPI,
@@ -128,6 +129,8 @@ class FloorsTest {
                     "jcuda.*",
                     "org.bytedeco.cuda.*",
                     "org.bytedeco.javacpp.*"),
+            // a back end of processes is composed of a transport, control sockets and shared memory
+            floor(BACKEND, COLLECTIVE, CONTROL, SHM, SPI, CONFIG),
             // floor 3
             // a job's inner life
             floor(

@@ -56,7 +56,7 @@ final class Autotuner {
      * What matters of the job.
      *
      * @param localSize the number of ranks on each host; 1 if it differs
-     * @param noChoiceOfLevels see {@link io.hvd.spi.DataPlane#noChoiceOfLevels}
+     * @param noChoiceOfLevels see {@link io.hvd.spi.DataPlane.Levels#obstacle}
      * @param buckets whether an optimizer groups its gradients as the settings say
      */
     record Job(int localSize, Optional<String> noChoiceOfLevels, BooleanSupplier buckets) {

@@ -103,7 +103,7 @@ final class CommunicationLoop {
                         study,
                         new Autotuner.Job(
                                 localSize(backend.topology()),
-                                sets.all().data().noChoiceOfLevels(),
+                                sets.all().data().levels().obstacle(),
                                 () -> optimizersRegroup))
                 : null;
         this.run = new PlanRun(backend, sets, queue, log, unfinished, tuner);
@@ -112,7 +112,7 @@ final class CommunicationLoop {
         this.steps = new StepFollower(turn, sets.all(), plan, queue, log, unfinished, study, tuner);
         this.shortcut = new Shortcut(bell, backend.progress()::make, turn, plan, steps);
         if (settings.levels() == 1) {
-            sets.all().data().useTwoLevels(false);
+            sets.all().data().levels().choose(false);
         }
         for (int i = 0; i < processSets.size(); i++) {
             sets.enter(i + 1, processSets.get(i));
@@ -317,7 +317,7 @@ final class CommunicationLoop {
         tuning = arrived;
         queue.tune(Math.max(1, now.fusionThresholdBytes()), now.cycleNanos());
         if (now.levels() != before.levels()) {
-            sets.all().data().useTwoLevels(now.levels() == 2);
+            sets.all().data().levels().choose(now.levels() == 2);
         }
         if (study != null) {
             study.tune(now);

@@ -1,11 +1,11 @@
 package io.hvd.job;
 
+import io.hvd.backend.ProcessProvider;
 import io.hvd.config.HvdConfig;
 import io.hvd.config.HvdConfig.BackendChoice;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.host.local.LocalProvider;
-import io.hvd.host.shm.SharedProvider;
 import io.hvd.spi.BackendProvider;
 import io.hvd.transport.mpi.MpiProvider;
 import io.hvd.transport.nccl.NcclProvider;
@@ -25,9 +25,9 @@ final class BackendSelection {
             choice = config.startedByLauncher() ? BackendChoice.NCCL : BackendChoice.LOCAL;
         }
         return switch (choice) {
-            case MPI -> new SharedProvider(MpiProvider.ofThisProcess());
+            case MPI -> new ProcessProvider(new MpiProvider());
             // Without a GPU, or without NCCL, it is MPI alone, unless the setting asks for NCCL by name.
-            case NCCL -> new NcclProvider(new SharedProvider(MpiProvider.ofThisProcess()), GpuAssignment::assign);
+            case NCCL -> new NcclProvider(new ProcessProvider(new MpiProvider()), GpuAssignment::assign);
             default -> LocalProvider.ofThreads(1, config.stageBytes()).get(0);
         };
     }

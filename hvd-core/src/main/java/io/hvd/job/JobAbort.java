@@ -1,6 +1,7 @@
 package io.hvd.job;
 
 import io.hvd.monitor.HangReport;
+import io.hvd.transport.mpi.MpiProcess;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -38,7 +39,7 @@ final class JobAbort {
     void failed(Membership member, String why) {
         if (failing.compareAndSet(false, true)) {
             tell(member, why);
-            abort(member, why);
+            abort();
         }
     }
 
@@ -61,7 +62,7 @@ final class JobAbort {
         Thread last = daemon(
                 () -> {
                     exit.leave(new MemberView(member), why);
-                    abort(member, why);
+                    abort();
                 },
                 "hvd-guard");
         last.start();
@@ -104,9 +105,12 @@ final class JobAbort {
     }
 
     /** Ends this process in any case; where it is the only one of its job, nothing else would. */
-    static void abort(Membership member, String why) {
-        member.abort(EXIT_CODE, why);
-        halt();
+    static void abort() {
+        try {
+            MpiProcess.ofThisProcess().abort(EXIT_CODE);
+        } finally {
+            halt();
+        }
     }
 
     static void halt() {

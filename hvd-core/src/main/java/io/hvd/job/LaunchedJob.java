@@ -30,7 +30,7 @@ final class LaunchedJob implements SpawnedJob {
         this.threads = threads;
         this.processSets = processSets;
         this.config = config;
-        this.hybrids = HybridProvider.ofProcess(threads, stageBytes, MpiProvider.ofThisProcess());
+        this.hybrids = HybridProvider.ofProcess(threads, stageBytes, new MpiProvider());
         this.providers = BackendSelection.ofThreads(hybrids, config);
         guards.add(process);
         while (guards.size() < threads) {

@@ -47,7 +47,7 @@ final class LocalJob implements SpawnedJob {
             membership.assign(GpuAssignment.ofThread(membership.topology(), config));
         } catch (RuntimeException e) {
             // The others have joined, and would wait for this one.
-            membership.abort(1, "rank " + thread + " could not take its GPU: " + e.getMessage());
+            membership.abandon("rank " + thread + " could not take its GPU: " + e.getMessage());
             throw e;
         }
         return membership;
@@ -70,7 +70,7 @@ final class LocalJob implements SpawnedJob {
 
     @Override
     public void failed(int thread, Membership membership, Throwable cause) {
-        membership.abort(1, "rank " + thread + " threw " + Excerpt.summary(cause));
+        membership.abandon("rank " + thread + " threw " + Excerpt.summary(cause));
     }
 
     /** The engines are told first, since they give the reason itself; the hub ends what waits in any other place. */
@@ -95,14 +95,14 @@ final class LocalJob implements SpawnedJob {
     private final class EndOfAll implements JobEvents {
         @Override
         public void failed(Membership member, String why) {
-            member.abort(1, why);
+            member.abandon(why);
         }
 
         /** Called for all ranks, in any order. It keeps the report before it frees a rank, since spawn may end then. */
         @Override
         public void hung(Membership member, HangReport hang) {
             keep(hang);
-            member.abort(1, "the job hangs: " + hang.verdict());
+            member.abandon("the job hangs: " + hang.verdict());
         }
     }
 }

@@ -1,6 +1,6 @@
 package io.hvd.job;
 
-import io.hvd.transport.mpi.MpiProvider;
+import io.hvd.transport.mpi.MpiProcess;
 import io.hvd.transport.mpi.openmpi.LauncherLimit;
 import io.hvd.transport.mpi.openmpi.MpiLauncher;
 import java.util.List;
@@ -25,7 +25,7 @@ record MemberView(Membership member) implements FailureExit.JobView {
 
     @Override
     public void limitLauncher(boolean first) {
-        if (MpiProvider.ofThisProcess().isStarted()) { // else its other programs are no ranks of this job
+        if (MpiProcess.ofThisProcess().isStarted()) { // else its other programs are no ranks of this job
             LauncherLimit.begin(first);
         }
     }

@@ -17,6 +17,8 @@ import io.hvd.timeline.Timeline;
 import io.hvd.trace.Call;
 import io.hvd.trace.CallSite;
 import io.hvd.trace.FlightRecorder;
+import io.hvd.transport.mpi.MpiProcess;
+import io.hvd.transport.mpi.MpiProvider;
 import io.hvd.transport.mpi.openmpi.MpiFinalization;
 import java.time.Duration;
 import java.util.List;
@@ -38,7 +40,9 @@ public final class Membership {
     private final Engine engine;
     private final Monitor monitor;
     private final RankDevices devices;
-    private final MpiFinalization finalization;
+    /** Empty where no MPI is to be ended. */
+    private final Optional<MpiFinalization> finalization;
+
     private final UnreadResults unreadResults = new UnreadResults();
     private final JobFailure failure = new JobFailure();
     private volatile boolean open = true;
@@ -58,7 +62,10 @@ public final class Membership {
         this.timeline = Timeline.open(backend, recorder, config.timeline());
         this.events = request.events();
         this.devices = new RankDevices(topology().rank());
-        this.finalization = MpiFinalization.of(request.provider(), topology().size());
+        this.finalization = backend.transport().equals(MpiProvider.NAME)
+                ? Optional.of(MpiFinalization.of(
+                        MpiProcess.ofThisProcess(), topology().size()))
+                : Optional.empty();
         this.engine = new Engine(backend, this.processSets, settings, config.autotune(), recorder, this::engineGivesUp);
         this.monitor = Monitor.start(recorder, initialiser, config, peers, new Alarm());
         BufferLedger.PROCESS.joined(name());
@@ -71,7 +78,7 @@ public final class Membership {
 
     private static EngineSettings settingsFor(Backend backend, EngineSettings asked) {
         EngineSettings settings = settingsFor(backend.topology(), asked);
-        return backend.collectives().noChoiceOfLevels().isPresent() ? settings.withoutChoiceOfLevels() : settings;
+        return backend.collectives().levels().choice().isEmpty() ? settings.withoutChoiceOfLevels() : settings;
     }
 
     /** Gives up the job for a reason that the engine is about to pass on to the waiting threads. */
@@ -290,12 +297,12 @@ public final class Membership {
     /** Ends MPI, unless the job has failed. */
     synchronized void finish() {
         if (failure().isEmpty()) {
-            finalization.run(limitMillis -> events.heldUp(this, limitMillis));
+            finalization.ifPresent(mpi -> mpi.run(limitMillis -> events.heldUp(this, limitMillis)));
         }
     }
 
-    /** What has become of MPI after this rank has left. */
-    MpiFinalization finalization() {
+    /** The end of MPI, and what has become of it; empty if the job is not over MPI. */
+    Optional<MpiFinalization> finalization() {
         return finalization;
     }
 
@@ -304,8 +311,11 @@ public final class Membership {
         engine.fail(why, limitMillis);
     }
 
-    /** Ends every rank's process; any thread. */
-    void abort(int exitCode, String why) {
-        backend.abort(exitCode, why);
+    /**
+     * Gives up the job on this rank: no call waits for another rank any longer, and where the ranks are threads, none
+     * waits for this one. Any thread may call it.
+     */
+    void abandon(String why) {
+        backend.abandon(why);
     }
 }

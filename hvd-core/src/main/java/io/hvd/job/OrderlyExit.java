@@ -1,8 +1,9 @@
 package io.hvd.job;
 
 import io.hvd.spi.Topology;
-import io.hvd.transport.mpi.MpiProvider;
+import io.hvd.transport.mpi.MpiProcess;
 import io.hvd.transport.mpi.openmpi.LauncherLimit;
+import io.hvd.transport.mpi.openmpi.MpiFinalization;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -31,11 +32,11 @@ final class OrderlyExit {
     void run(Membership member) {
         finishWhatShutdownLeft(member);
         boolean well = ExitCause.find().byReturn() && !hasThrown.getAsBoolean();
-        if (member.finalization().leave(well)) {
+        if (member.finalization().map(mpi -> mpi.leave(well)).orElse(false)) {
             endWellWithoutMpi(member);
         }
         Topology topology = member.topology();
-        if (MpiProvider.ofThisProcess().isStarted() && topology.localRank() == 0) {
+        if (MpiProcess.ofThisProcess().isStarted() && topology.localRank() == 0) {
             LauncherLimit.beginAfterTheRanks(topology.localSize() == topology.size());
         }
     }
@@ -50,15 +51,16 @@ final class OrderlyExit {
         JobAbort.daemon(finish, "hvd-finish").start();
         try {
             while (!endsWithin(finish, LOOK_MILLIS)) {
-                List<Integer> gone = member.finalization().hasMet()
-                        ? List.of()
-                        : member.monitor().dead();
+                List<Integer> gone =
+                        member.finalization().map(MpiFinalization::hasMet).orElse(true)
+                                ? List.of()
+                                : member.monitor().dead();
                 if (!gone.isEmpty() && !endsWithin(finish, FINISH_MILLIS)) {
-                    abort(member, "the processes of ranks " + gone + " are gone");
+                    JobAbort.abort();
                 }
             }
         } catch (ExecutionException e) {
-            abort(member, e.toString());
+            JobAbort.abort();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
@@ -74,10 +76,6 @@ final class OrderlyExit {
         }
     }
 
-    private static void abort(Membership member, String why) {
-        JobAbort.abort(member, "MPI could not be ended in order: " + why);
-    }
-
     /**
      * Open MPI 4.1 takes a process that ends without MPI_Finalize for a failure, but not MPI_Abort with code zero. That
      * may be held up as well, which is no reason to stay.
@@ -86,7 +84,7 @@ final class OrderlyExit {
         Thread abort = JobAbort.daemon(
                 () -> {
                     report.goodEnd();
-                    member.abort(0, "");
+                    MpiProcess.ofThisProcess().abort(0);
                 },
                 "hvd-end");
         abort.start();

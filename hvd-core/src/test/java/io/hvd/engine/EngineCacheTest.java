@@ -41,7 +41,7 @@ class EngineCacheTest {
 
     private void start(int cacheCapacity) {
         for (LocalProvider provider : LocalProvider.ofThreads(SIZE, 4096)) {
-            Backend backend = new CountedBackend(provider.open(HvdConfig.from(Map.of()), List.of()), seen);
+            Backend backend = CountedBackend.of(provider.open(HvdConfig.from(Map.of()), List.of()), seen);
             EngineSettings settings = new EngineSettings(16, true, 0, cacheCapacity, SETTLES_AFTER, true, false, 0, 0);
             Engine engine = new Engine(backend, List.of(), settings, new FlightRecorder(16), failures::add);
             engines.add(engine);

@@ -28,7 +28,7 @@ class EngineProgressTest {
 
     private void start() {
         for (LocalProvider provider : LocalProvider.ofThreads(SIZE, 4096)) {
-            Backend backend = new CountedBackend(provider.open(HvdConfig.from(Map.of()), List.of()), seen);
+            Backend backend = CountedBackend.of(provider.open(HvdConfig.from(Map.of()), List.of()), seen);
             Engine engine = new Engine(
                     backend,
                     List.of(),

@@ -149,7 +149,7 @@ class EngineTest {
     void aLostRankIsNamedWithItsHost() throws Exception {
         start(HOUR);
         CompletableFuture<Outcome> waiting = sum(0, "a", true, 1);
-        backends.get(1).abort(1, "killed");
+        backends.get(1).abandon("killed");
         assertThatThrownBy(() -> get(waiting))
                 .hasCauseInstanceOf(ShutdownException.class)
                 .hasMessageContainingAll(

@@ -87,7 +87,7 @@ class OrderlyEndTest {
     @ValueSource(ints = {0, 1, 2})
     void theDeathOfARankThatIsNotThroughIsHeardByAllOthers(int dead) throws Exception {
         List<CompletableFuture<Void>> closed = closeAllButOneIsNotThrough(dead);
-        backends.get(dead).abort(1, "its process has ended");
+        backends.get(dead).abandon("its process has ended");
 
         for (int rank = 0; rank < SIZE; rank++) {
             if (rank != dead) {

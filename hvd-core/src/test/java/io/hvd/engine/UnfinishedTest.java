@@ -188,7 +188,7 @@ class UnfinishedTest {
         new Thread(engines.get(0)::close).start();
         new Thread(() -> engines.get(1).close(leaves::countDown)).start();
         leaves.await();
-        backends.get(1).abort(1, "its process has ended");
+        backends.get(1).abandon("its process has ended");
 
         assertThatThrownBy(() -> last.get(0).get(20, TimeUnit.SECONDS))
                 .hasCauseInstanceOf(ShutdownException.class)

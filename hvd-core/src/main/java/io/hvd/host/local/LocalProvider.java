@@ -6,7 +6,6 @@ import io.hvd.error.HvdException;
 import io.hvd.net.HostAddress;
 import io.hvd.spi.Backend;
 import io.hvd.spi.BackendProvider;
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.stream.IntStream;
@@ -61,23 +60,11 @@ public final class LocalProvider implements BackendProvider {
                                 + "]; without a launcher such as horovodrun a job has one rank");
             }
         }
-        return new LocalBackend(hub, rank, HostAddress.localName());
-    }
-
-    /** Nothing ends after a back end that has to be waited for. */
-    @Override
-    public boolean meet() {
-        return true;
-    }
-
-    /** The threads of a JVM end together, whoever ends the process: nobody waits for the others. */
-    @Override
-    public boolean leave(boolean well, boolean waits, Duration limit) {
-        return false;
-    }
-
-    @Override
-    public void finish() {
-        // Nothing outlives a back end.
+        String words = hub.size() == 1 ? "local (one rank)" : "local (" + hub.size() + " ranks as threads of one JVM)";
+        return new Backend(
+                new Backend.Description("local", words),
+                new ThreadBootstrap(hub, rank, HostAddress.localName()),
+                new MailboxPlane(hub, rank),
+                new ThreadPlanes(hub, rank));
     }
 }

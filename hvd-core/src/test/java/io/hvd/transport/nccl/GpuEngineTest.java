@@ -112,7 +112,7 @@ class GpuEngineTest {
             Engine engine = new Engine(
                     rank.backend(), List.of(), HvdConfig.from(Map.of()).engine(), new FlightRecorder(16), why -> {
                         failures.add(why);
-                        rank.backend().abort(1, why);
+                        rank.backend().abandon(why);
                     });
             Thread thread = new Thread(engine::run, "gpu-engine-test");
             thread.setDaemon(true);

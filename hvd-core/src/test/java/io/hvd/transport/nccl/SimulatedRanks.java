@@ -202,7 +202,7 @@ final class SimulatedRanks {
             body.run(rank);
         } catch (Exception | AssertionError e) {
             // The other ranks wait for this one otherwise.
-            rank.backend().abort(1, "the test's body threw " + e);
+            rank.backend().abandon("the test's body threw " + e);
             throw new IllegalStateException(e);
         }
         ending.accept(rank);

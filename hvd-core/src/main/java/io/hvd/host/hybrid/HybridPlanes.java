@@ -1,5 +1,9 @@
 package io.hvd.host.hybrid;
 
+import io.hvd.collective.AllreduceChoice;
+import io.hvd.collective.NetworkWait;
+import io.hvd.collective.TransportCollectives;
+import io.hvd.config.HvdConfig.AllreduceAlgorithm;
 import io.hvd.host.local.LocalHub;
 import io.hvd.host.local.ThreadPairs;
 import io.hvd.host.memory.Backoff;
@@ -10,84 +14,58 @@ import io.hvd.host.memory.Rounds;
 import io.hvd.host.memory.TwoLevelCollectives;
 import io.hvd.kernel.ReduceKernel;
 import io.hvd.kernel.Reducer;
-import io.hvd.spi.Backend;
-import io.hvd.spi.ControlChannel;
+import io.hvd.spi.ByteCollectives;
 import io.hvd.spi.DataPlane;
+import io.hvd.spi.DataPlanes;
 import io.hvd.spi.NodeGroups;
 import io.hvd.spi.Progress;
 import io.hvd.spi.Topology;
 import io.hvd.spi.Transfers;
+import io.hvd.spi.Transport;
 import io.hvd.tensor.Device;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
 
-/** A rank that is one thread of one of several JVMs. */
-final class HybridBackend implements Backend {
+/** Data planes of a rank that is one thread of one of several JVMs. */
+final class HybridPlanes implements DataPlanes {
     private static final int LEADER = 0;
+    private static final String ALWAYS_TWO_LEVELS = "threads of one process always add among themselves first";
 
     private final InterProcess interProcess;
     private final LocalHub hub;
     private final int thread;
-    private final OncePerProcess oncePerProcess;
     private final Topology topology;
-    private final ControlChannel control;
     private final Backoff backoff;
-    private final DataPlane collectives;
-    private int opened;
+    private final NetworkWait wait;
+    private final DataPlane all;
 
-    HybridBackend(InterProcess interProcess, LocalHub hub, int thread, OncePerProcess oncePerProcess) {
+    HybridPlanes(InterProcess interProcess, LocalHub hub, int thread, Topology topology) {
         this.interProcess = interProcess;
         this.hub = hub;
         this.thread = thread;
-        this.oncePerProcess = oncePerProcess;
-        this.topology =
-                interProcess.grid().topology(thread, interProcess.processes().topology());
-        this.control = interProcess.control().end(thread);
+        this.topology = topology;
         this.backoff = Backoff.ofThreads(hub.size(), topology.localSize() / hub.size());
-        this.collectives = collectivesOfAll();
+        this.wait = NetworkWait.of(topology.localSize());
+        this.all = planeOfAll();
     }
 
-    private DataPlane collectivesOfAll() {
-        List<Integer> all = IntStream.range(0, topology.size()).boxed().toList();
-        DataPlane processes = interProcess.processes().collectives();
+    private DataPlane planeOfAll() {
+        List<Integer> ranks = IntStream.range(0, topology.size()).boxed().toList();
+        DataPlane processes = interProcess.planes().ofAll();
         OuterLevel processLevel = new ProcessLevel(processes, interProcess.backendThread());
-        return new Members(all, hub).over(processLevel, processes.takesVetoes(Device.CPU));
+        return new Members(ranks, hub).over(processLevel, processes.takesVetoes(Device.CPU));
     }
 
     @Override
-    public String description() {
-        Grid grid = interProcess.grid();
-        return "hybrid: " + grid.processes() + (grid.processes() == 1 ? " process x " : " processes x ")
-                + grid.threads() + (grid.threads() == 1 ? " thread" : " threads") + " over "
-                + interProcess.processes().description();
-    }
-
-    @Override
-    public Topology topology() {
-        return topology;
-    }
-
-    @Override
-    public ControlChannel control() {
-        return control;
-    }
-
-    @Override
-    public ControlChannel openChannel() {
-        int number = opened++;
-        Router router = oncePerProcess.run(thread == 0, () -> interProcess.openRouter(hub.furtherMailboxes(number)));
-        return router.end(thread);
-    }
-
-    @Override
-    public DataPlane collectives() {
-        return collectives;
+    public DataPlane ofAll() {
+        return all;
     }
 
     /** Does not need the other processes, so that sets may be made and closed in any order. */
     @Override
-    public DataPlane collectives(List<Integer> members) {
+    public DataPlane of(List<Integer> members) {
         Grid grid = interProcess.grid();
         List<Integer> threads =
                 members.stream().filter(grid::isHere).map(grid::threadOf).toList();
@@ -107,15 +85,14 @@ final class HybridBackend implements Backend {
             Grid grid = interProcess.grid();
             List<Integer> processes =
                     IntStream.range(0, grid.size()).map(grid::processOf).boxed().toList();
-            int self = grid.rank(thread);
             this.ranks = ranks;
             this.here = here;
             this.byProcess = NodeGroups.grid(ranks, processes);
             this.process = IntStream.range(0, byProcess.size())
-                    .filter(i -> byProcess.get(i).contains(self))
+                    .filter(i -> byProcess.get(i).contains(topology.rank()))
                     .findFirst()
                     .orElseThrow();
-            this.place = byProcess.get(process).indexOf(self);
+            this.place = byProcess.get(process).indexOf(topology.rank());
         }
 
         /** The first member of each process, which carries what its process has for the others. */
@@ -124,10 +101,14 @@ final class HybridBackend implements Backend {
         }
 
         /** @param some those of the members who use the result */
-        TransferCollectives transfers(List<Integer> some) {
-            ProcessPairs pairs = new ProcessPairs(interProcess, thread);
-            int self = some.indexOf(interProcess.grid().rank(thread));
-            return new TransferCollectives(pairs, new ThreadPairs(hub, thread), some, self, here.stageBytes());
+        TransportCollectives transfers(List<Integer> some) {
+            return new TransportCollectives(
+                    new ThreadGroup(new ThreadTransfers(interProcess, some, thread)),
+                    some.indexOf(topology.rank()),
+                    some.size(),
+                    wait,
+                    here.stageBytes(),
+                    new AllreduceChoice(AllreduceAlgorithm.MPI, 1));
         }
 
         /** @param outer what the leaders use */
@@ -141,31 +122,29 @@ final class HybridBackend implements Backend {
             List<List<Integer>> numbers = byProcess.stream()
                     .map(row -> row.stream().map(ranks::indexOf).toList())
                     .toList();
+            TransportCollectives flat = transfers(ranks);
             return new TwoLevelCollectives(
                     rounds,
                     reducer,
-                    transfers(ranks),
+                    new TwoLevelCollectives.Flat(
+                            flat, new HybridPairs(interProcess.grid(), ranks, new ThreadPairs(hub, thread), flat)),
                     place == LEADER ? outer : null,
                     new Groups(numbers, process, false),
-                    new TwoLevelCollectives.Limits(0, takesVetoes));
+                    new TwoLevelCollectives.Limits(0, takesVetoes, ALWAYS_TWO_LEVELS));
         }
     }
 
-    @Override
-    public List<byte[]> exchange(byte[] mine) {
-        hub.exchanged().set(thread, mine);
-        return oncePerProcess.run(thread == 0, () -> interProcess.exchange(hub.exchanged()));
-    }
+    /** Ranks whose only way to each other are transfers between threads. */
+    private record ThreadGroup(Transfers transfers) implements Transport.Group {
+        @Override
+        public Optional<ByteCollectives> collectives() {
+            return Optional.empty();
+        }
 
-    @Override
-    public Transfers transfers() {
-        throw new UnsupportedOperationException(
-                "ranks that are threads send by way of the thread that owns the back end");
-    }
-
-    @Override
-    public ReduceKernel kernel() {
-        return ReduceKernel.NONE;
+        @Override
+        public void close() {
+            // The transfers belong to the process.
+        }
     }
 
     @Override
@@ -180,15 +159,18 @@ final class HybridBackend implements Backend {
     }
 
     @Override
-    public void abort(int exitCode, String reason) {
-        interProcess.processes().abort(exitCode, reason);
+    public void abandon(String why) {
+        interProcess.planes().abandon(why);
+        interProcess.backendThread().giveUp(why);
+    }
+
+    @Override
+    public void leave() {
+        // The control plane is closed by one thread of each process, with everything else.
     }
 
     @Override
     public void close() {
-        oncePerProcess.run(thread == 0, () -> {
-            interProcess.close();
-            return null;
-        });
+        // Closed already, together with the control plane.
     }
 }
