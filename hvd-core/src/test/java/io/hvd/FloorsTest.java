@@ -263,6 +263,7 @@ class FloorsTest {
                     "io.hvd.optimizer.torch.state",
                     "io.hvd.optimizer",
                     "io.hvd.optimizer.torch.memory",
+                    "io.hvd.optimizer.torch.parameter",
                     TENSOR,
                     ERROR,
                     "org.bytedeco.pytorch.*",

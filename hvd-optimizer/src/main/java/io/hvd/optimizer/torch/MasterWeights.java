@@ -140,8 +140,9 @@ public final class MasterWeights {
         return model;
     }
 
-    ScalarType type() {
-        return type;
+    /** What ranks compare of it. */
+    Map<String, String> settings() {
+        return Map.of("master weights of a model in", type.intern().toString());
     }
 
     /** The tensor that is stepped for a parameter: the parameter itself, where it has stayed in float32. */

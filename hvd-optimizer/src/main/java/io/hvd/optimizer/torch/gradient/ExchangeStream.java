@@ -2,6 +2,11 @@ package io.hvd.optimizer.torch.gradient;
 
 import io.hvd.cuda.CudaDevice;
 import io.hvd.cuda.CudaStream;
+import io.hvd.optimizer.torch.memory.TorchStreams;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.function.Function;
+import org.bytedeco.pytorch.Tensor;
 
 /**
  * The stream on which gradients of one GPU are averaged, beside the one on which LibTorch computes. hvd has later work
@@ -17,6 +22,16 @@ public final class ExchangeStream {
         this.cuda = cuda;
         this.stream = cuda.createStream();
         this.compute = compute;
+    }
+
+    /** Makes one for each GPU on which a parameter lies, and gives null for one on the CPU. */
+    public static Function<Tensor, ExchangeStream> onePerGpu() {
+        Map<Byte, ExchangeStream> made = new HashMap<>();
+        return value -> value.is_cuda()
+                ? made.computeIfAbsent(
+                        value.device().index(),
+                        gpu -> new ExchangeStream(CudaDevice.open(gpu), TorchStreams.current(gpu)))
+                : null;
     }
 
     /** Handle of LibTorch's stream. */

@@ -40,10 +40,10 @@ public final class GradientHook extends VoidTensorHook {
      *
      * @param index of the parameter, for the listener
      */
-    public record Receiver(GradientSlot slot, int index, GradientSource.Listener listener, boolean sparseAsDense) {}
+    record Receiver(GradientSlot slot, int index, GradientSource.Listener listener, boolean sparseAsDense) {}
 
     /** From now on the receiver is told of the gradients of its slot's parameter, and no earlier one any more. */
-    public static void tell(Receiver receiver) {
+    static void tell(Receiver receiver) {
         synchronized (LIVING) {
             LIVING.values().removeIf(GradientHook::hasOutlivedItsParameter);
             Tensor parameter = receiver.slot().value();

@@ -12,19 +12,16 @@ import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
-import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /** Where one parameter's gradient is collected for the allreduce and left for the optimizer. */
-public final class GradientSlot {
+final class GradientSlot {
     private final String name;
     private final Tensor value;
     /** What the optimizer steps: the value itself, or a float32 copy of it. */
     private final Tensor master;
-    /** The value's type, device and address when the slot was made. */
-    private final ScalarType type;
+    /** Where the value lay when the slot was made. */
+    private final ParameterPlace place;
 
-    private final String place;
-    private final long address;
     private final Tensor slot;
     private final long slotAddress;
     private final io.hvd.tensor.Tensor alias;
@@ -40,24 +37,16 @@ public final class GradientSlot {
     /** The gradient that all ranks' rows have been gathered in; 0 if there is none. */
     private long gathered;
 
-    /** @param exchange of the GPU that the parameter is on; null on the CPU */
-    GradientSlot(String name, Tensor value, ExchangeStream exchange) {
-        this(name, value, exchange, false);
-    }
-
-    /** @param sparse whether the gradient travels as rows */
-    GradientSlot(String name, Tensor value, ExchangeStream exchange, boolean sparse) {
-        this(name, value, value, exchange, sparse);
-    }
-
-    /** @param master what the optimizer steps, in whose type the gradient travels; the value itself where it has no copy */
-    public GradientSlot(String name, Tensor value, Tensor master, ExchangeStream exchange, boolean sparse) {
+    /**
+     * @param master what the optimizer steps, in whose type the gradient travels; the value itself where it has no copy
+     * @param exchange of the GPU that the parameter is on; null on the CPU
+     * @param sparse whether the gradient travels as rows
+     */
+    GradientSlot(String name, Tensor value, Tensor master, ExchangeStream exchange, boolean sparse) {
         this.name = name;
         this.value = value.retainReference(); // as all that is kept here: no scope of the caller's may take it away
         this.master = master.retainReference();
-        this.type = value.scalar_type();
-        this.place = value.device().str().getString();
-        this.address = value.data_ptr().address();
+        this.place = ParameterPlace.of(value);
         this.slot = made(value, master, sparse);
         this.slotAddress = sparse ? 0 : slot.data_ptr().address();
         this.exchange = exchange;
@@ -82,22 +71,12 @@ public final class GradientSlot {
                 : TensorViews.alias(name, slot, exchange.handle());
     }
 
-    /** Conversion and moving replace the memory of a LibTorch parameter, while hvd still sees the old one. */
-    public void requireInPlace() {
-        ScalarType found = value.scalar_type();
-        if (value.data_ptr().address() != address || found.value != type.value) {
-            String foundPlace = value.device().str().getString();
-            boolean same = found.value == type.value && foundPlace.equals(place);
-            throw new HvdException(
-                    ErrorId.OPTIMIZER_MISUSE,
-                    "parameter \"" + name + "\" has been moved or converted since the TorchOptimizer was made: found "
-                            + found.intern() + " on " + foundPlace + (same ? " in other memory" : "") + ", expected "
-                            + type.intern() + " on " + place
-                            + ". Call model.to(...) before you make the LibTorch optimizer and the TorchOptimizer");
-        }
+    /** @throws HvdException if the parameter has been moved or converted since */
+    void requireInPlace() {
+        place.requireStill(name, value);
     }
 
-    public String name() {
+    String name() {
         return name;
     }
 
@@ -105,7 +84,7 @@ public final class GradientSlot {
         return value;
     }
 
-    public Tensor master() {
+    Tensor master() {
         return master;
     }
 
@@ -113,7 +92,7 @@ public final class GradientSlot {
         return master != value;
     }
 
-    public boolean isSparse() {
+    boolean isSparse() {
         return sparse;
     }
 
@@ -128,7 +107,7 @@ public final class GradientSlot {
      *
      * @return bytes that this rank has sent
      */
-    public long gatherRows(PlainCollectives ranks, String name, double weight) {
+    long gatherRows(PlainCollectives ranks, String name, double weight) {
         requireInPlace();
         try (NoGradGuard guard = new NoGradGuard()) {
             SparseGradient mine = SparseGradient.of(this.name, value, weight);
@@ -140,12 +119,12 @@ public final class GradientSlot {
     }
 
     /** Empty on the CPU. */
-    public Optional<ExchangeStream> exchange() {
+    Optional<ExchangeStream> exchange() {
         return Optional.ofNullable(exchange);
     }
 
     /** The slot's memory. */
-    public io.hvd.tensor.Tensor alias() {
+    io.hvd.tensor.Tensor alias() {
         return alias;
     }
 
@@ -186,7 +165,7 @@ public final class GradientSlot {
     }
 
     /** Multiplies what LibTorch has accumulated. */
-    public void multiplyAccumulated(double factor) {
+    void multiplyAccumulated(double factor) {
         try (NoGradGuard guard = new NoGradGuard()) {
             Tensor gradient = detachedGradient();
             if (gradient.defined()) {
@@ -216,7 +195,7 @@ public final class GradientSlot {
      *
      * @param weight as in {@link #collect}
      */
-    public void stage(double weight) {
+    void stage(double weight) {
         requireInPlace();
         Tensor accumulated = value.grad();
         boolean exists = accumulated.defined();
@@ -243,7 +222,7 @@ public final class GradientSlot {
     }
 
     /** As {@link #stage}, but the last backward pass of the step has left a gradient. */
-    public void stageKept(double weight, boolean sparseAsDense) {
+    void stageKept(double weight, boolean sparseAsDense) {
         Tensor accumulated = value.grad();
         if (!accumulated.defined()) {
             throw new HvdException(
@@ -273,19 +252,19 @@ public final class GradientSlot {
     }
 
     /** Whether there is a gradient in other memory than the slot, which backward must have put there. */
-    public boolean hasNewGradient() {
+    boolean hasNewGradient() {
         Tensor gradient = value.grad();
         return gradient.defined()
                 && !isSlot(gradient)
                 && (!sparse || gradient.unsafeGetTensorImpl().address() != gathered);
     }
 
-    public boolean addsToLastStep() {
+    boolean addsToLastStep() {
         return addsToLastStep;
     }
 
     /** What backward has computed on this rank, in the host's memory; empty if the slot alone has it, or the rows of all ranks. */
-    public Optional<io.hvd.tensor.Tensor> ownGradient() {
+    Optional<io.hvd.tensor.Tensor> ownGradient() {
         Tensor gradient = value.grad();
         if (sparse || !gradient.defined() || isSlot(gradient)) {
             return Optional.empty();
@@ -295,7 +274,7 @@ public final class GradientSlot {
     }
 
     /** From here on there is no gradient. */
-    public void forget() {
+    void forget() {
         value.mutable_grad().put(new Tensor());
     }
 
@@ -303,7 +282,7 @@ public final class GradientSlot {
      * From here on the slot is the gradient of what is stepped; a copy's parameter then has none. A parameter that no backward pass of
      * any rank has reached has none either, so that the step leaves it as it is.
      */
-    public void becomeGradient() {
+    void becomeGradient() {
         addsToLastStep = false;
         if (unreached && mark.isThere()) {
             slot.zero_();
@@ -317,7 +296,7 @@ public final class GradientSlot {
     }
 
     /** Gives a float32 copy the gradient that backward has left at the parameter, if nobody has averaged it. */
-    public void bringToMaster() {
+    void bringToMaster() {
         if (hasMaster() && value.grad().defined()) {
             try (NoGradGuard guard = new NoGradGuard()) {
                 stage(1);
@@ -327,7 +306,7 @@ public final class GradientSlot {
     }
 
     /** Rounds a float32 copy into the model. */
-    public void writeBack() {
+    void writeBack() {
         if (hasMaster()) {
             try (NoGradGuard guard = new NoGradGuard()) {
                 value.copy_(master);

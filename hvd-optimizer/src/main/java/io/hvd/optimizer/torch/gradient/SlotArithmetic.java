@@ -20,13 +20,13 @@ import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /** LibTorch's arithmetic on averaged gradients. Of each GPU it waits for the result once per call. */
-public final class SlotArithmetic {
+final class SlotArithmetic {
     private static final double EUCLIDEAN = 2;
 
     private SlotArithmetic() {}
 
     /** @return index of the first slot that then contains an infinity or a NaN, or -1 */
-    public static int multiply(List<GradientSlot> slots, double factor) {
+    static int multiply(List<GradientSlot> slots, double factor) {
         try (PointerScope scope = new PointerScope();
                 NoGradGuard guard = new NoGradGuard()) {
             Scalar by = new Scalar(factor);
@@ -39,7 +39,7 @@ public final class SlotArithmetic {
     }
 
     /** @return index of the first slot that contains an infinity or a NaN, or -1 */
-    public static int firstNonFinite(List<GradientSlot> slots) {
+    static int firstNonFinite(List<GradientSlot> slots) {
         try (PointerScope scope = new PointerScope();
                 NoGradGuard guard = new NoGradGuard()) {
             List<Tensor> extremes = new ArrayList<>();
@@ -75,7 +75,7 @@ public final class SlotArithmetic {
         throw new IllegalStateException("the extremes of the gradients are not finite, but all elements are");
     }
 
-    public static void clamp(List<GradientSlot> slots, double limit) {
+    static void clamp(List<GradientSlot> slots, double limit) {
         try (PointerScope scope = new PointerScope();
                 NoGradGuard guard = new NoGradGuard()) {
             ScalarOptional least = new ScalarOptional(new Scalar(-limit));
@@ -86,7 +86,7 @@ public final class SlotArithmetic {
         }
     }
 
-    public static double norm(List<GradientSlot> slots) {
+    static double norm(List<GradientSlot> slots) {
         try (PointerScope scope = new PointerScope();
                 NoGradGuard guard = new NoGradGuard()) {
             Scalar order = new Scalar(EUCLIDEAN);

@@ -20,13 +20,35 @@ import java.util.List;
  * ...     the optimizer's state
  * </pre>
  */
-public final class MasterState {
+public final class MasterState implements SavedState {
     private static final int HEAD = Integer.BYTES + Long.BYTES;
 
-    private MasterState() {}
+    private final List<Parameter> masters;
+    private final SavedState optimizer;
 
-    public static byte[] join(List<Parameter> masters, byte[] state) {
-        long values = elements(masters);
+    /** @param optimizer what the LibTorch optimizer remembers */
+    public MasterState(List<Parameter> masters, SavedState optimizer) {
+        this.masters = masters;
+        this.optimizer = optimizer;
+    }
+
+    @Override
+    public void stepped() {
+        optimizer.stepped();
+    }
+
+    /** Changes nothing if either part does not fit. */
+    @Override
+    public void load(byte[] state) {
+        int end = checked(state);
+        optimizer.load(Arrays.copyOfRange(state, end, state.length));
+        overwrite(ByteBuffer.wrap(state, HEAD, end - HEAD));
+    }
+
+    @Override
+    public byte[] save() {
+        byte[] state = optimizer.save();
+        long values = elements();
         ByteBuffer bytes =
                 ByteBuffer.allocate(Math.toIntExact(Math.addExact(HEAD + state.length, values * Float.BYTES)));
         bytes.putInt(StateOwner.Mark.MASTERS.number()).putLong(values);
@@ -38,14 +60,7 @@ public final class MasterState {
         return bytes.put(state).array();
     }
 
-    /** The part behind the master weights. */
-    public static byte[] optimizers(List<Parameter> masters, byte[] state) {
-        return Arrays.copyOfRange(state, checked(masters, state), state.length);
-    }
-
-    /** Overwrites the master weights. */
-    public static void load(List<Parameter> masters, byte[] state) {
-        ByteBuffer bytes = ByteBuffer.wrap(state, HEAD, checked(masters, state) - HEAD);
+    private void overwrite(ByteBuffer bytes) {
         for (Parameter master : masters) {
             float[] floats = new float[Math.toIntExact(master.value().elements())];
             bytes.asFloatBuffer().get(floats);
@@ -56,9 +71,9 @@ public final class MasterState {
     }
 
     /** @return where the master weights end */
-    private static int checked(List<Parameter> masters, byte[] state) {
+    private int checked(byte[] state) {
         ByteBuffer bytes = ByteBuffer.wrap(state);
-        long expected = elements(masters);
+        long expected = elements();
         boolean hasMasters = state.length >= HEAD && StateOwner.Mark.MASTERS.begins(state);
         long found = hasMasters ? bytes.getLong(Integer.BYTES) : 0;
         if (found != expected || (state.length - HEAD) / Float.BYTES < found) {
@@ -72,7 +87,7 @@ public final class MasterState {
         return Math.toIntExact(HEAD + found * Float.BYTES);
     }
 
-    private static long elements(List<Parameter> masters) {
+    private long elements() {
         return masters.stream().mapToLong(master -> master.value().elements()).sum();
     }
 }

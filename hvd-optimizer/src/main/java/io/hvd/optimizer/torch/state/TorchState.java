@@ -3,6 +3,7 @@ package io.hvd.optimizer.torch.state;
 import io.hvd.optimizer.Parameter;
 import io.hvd.optimizer.StateOwner;
 import io.hvd.optimizer.StateSize;
+import io.hvd.optimizer.torch.parameter.NamedParameters;
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -26,7 +27,7 @@ import org.bytedeco.pytorch.Optimizer;
  *
  * States of hvd before there were marks begin with the length of the words; their parameters are in the order of the model's names.
  */
-public final class TorchState {
+public final class TorchState implements SavedState {
     private static final int SUMMED_FROM = 2 * Integer.BYTES;
 
     private final Optimizer optimizer;
@@ -49,15 +50,31 @@ public final class TorchState {
         this.archive = archive;
     }
 
+    /** The state of one that steps the model's parameters, or float32 copies of them. */
+    public static TorchState of(Optimizer optimizer, NamedParameters named, List<Parameter> parameters) {
+        return new TorchState(
+                optimizer,
+                parameters,
+                named.numbered(optimizer, parameters),
+                new StateArchive(optimizer, named::nameOf));
+    }
+
+    /** The state of one that steps a share of the parameters; the words are those of the whole. */
+    public static TorchState ofShare(Optimizer optimizer, NamedParameters named, List<Parameter> parameters) {
+        List<String> numbered = parameters.stream().map(StateOwner::line).toList();
+        return new TorchState(optimizer, parameters, numbered, new StateArchive(optimizer, named::nameOf));
+    }
+
     private static String kind(Optimizer optimizer) {
         return optimizer.getClass().getSimpleName();
     }
 
-    /** The optimizer has made a step. */
+    @Override
     public void stepped() {
         stepped = true;
     }
 
+    @Override
     public byte[] save() {
         return headed(TorchArchive.writeState(optimizer));
     }
@@ -78,7 +95,8 @@ public final class TorchState {
         return (int) sum.getValue();
     }
 
-    void load(byte[] state) {
+    @Override
+    public void load(byte[] state) {
         load(state, UnaryOperator.identity());
     }
 
