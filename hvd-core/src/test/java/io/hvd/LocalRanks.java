@@ -1,5 +1,6 @@
 package io.hvd;
 
+import io.hvd.job.EchoRanks;
 import io.hvd.job.RankThreads;
 import java.util.HashMap;
 import java.util.List;
@@ -14,6 +15,13 @@ public final class LocalRanks {
         Map<String, String> all = new HashMap<>(Map.of("HVD_REPORT_DIR", reports()));
         all.putAll(settings);
         return RankThreads.alone(size, options.processSets(), all).run(Hvd.onRank(options, body));
+    }
+
+    /** The same over a transport of the tests and nothing that threads share, with hvd's own algorithms for all sizes. */
+    public static <R> List<R> spawnOverEcho(int size, InitOptions options, RankBody<R> body) {
+        Map<String, String> settings = Map.of(
+                "HVD_REPORT_DIR", reports(), "HVD_SHARED_MEMORY", "0", "HVD_ALLREDUCE_ALGORITHM", "ring");
+        return EchoRanks.run(size, options.processSets(), settings, Hvd.onRank(options, body));
     }
 
     /** Where the build has them, which is no place that is under version control. */

@@ -39,7 +39,7 @@ public final class RankThreads {
     }
 
     /** @param failures told by the job too */
-    private RankThreads(int size, SpawnedJob job, SpawnFailures failures) {
+    RankThreads(int size, SpawnedJob job, SpawnFailures failures) {
         this.size = size;
         this.job = job;
         this.failures = failures;

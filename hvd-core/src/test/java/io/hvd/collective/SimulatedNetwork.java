@@ -13,11 +13,11 @@ import java.util.concurrent.atomic.AtomicLongArray;
  * Messages between ranks that are threads. They are read from the sender's memory only when the receiver asks for them,
  * and at times even later, so that tests notice memory that changes too early.
  */
-final class SimulatedNetwork {
+public final class SimulatedNetwork {
     private final Map<Route, Line> lines = new ConcurrentHashMap<>();
     private final AtomicLongArray sent;
 
-    SimulatedNetwork(int ranks) {
+    public SimulatedNetwork(int ranks) {
         sent = new AtomicLongArray(ranks);
     }
 
@@ -25,7 +25,7 @@ final class SimulatedNetwork {
         return sent.get(rank);
     }
 
-    Transfers of(int rank) {
+    public Transfers of(int rank) {
         Random delays = new Random(rank);
         return new Transfers() {
             @Override

@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.TestInfo;
 
 /** Where a test's ranks come from: threads of this JVM, the processes of the job that it runs in, or threads of those. */
@@ -36,8 +37,10 @@ sealed interface Ranks {
         }
         return Hvd.isInitialized()
                 ? List.of(new Processes(Hvd.size()))
-                : IntStream.rangeClosed(1, mostThreads(contract.getTestClass().orElseThrow()))
-                        .<Ranks>mapToObj(Threads::new)
+                : Stream.concat(
+                                IntStream.rangeClosed(1, mostThreads(contract.getTestClass().orElseThrow()))
+                                        .<Ranks>mapToObj(Threads::new),
+                                Stream.of(new Echo(3)))
                         .toList();
     }
 
@@ -63,6 +66,24 @@ sealed interface Ranks {
         @Override
         public String toString() {
             return size + " ranks as threads";
+        }
+    }
+
+    /** Connected as processes are, by a transport that has nothing but transfers. */
+    record Echo(int size) implements Ranks {
+        @Override
+        public boolean onMpi() {
+            return false;
+        }
+
+        @Override
+        public void run(RankBody<?> body) {
+            LocalRanks.spawnOverEcho(size, InitOptions.standard().withDynamicProcessSets(), body);
+        }
+
+        @Override
+        public String toString() {
+            return size + " ranks over a transport of the tests";
         }
     }
 
