@@ -452,6 +452,7 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
     @Override
     public void listen(Listener newListener) {
         listener = newListener;
+        receivers.clear();
         for (int i = 0; i < slots.size(); i++) {
             var receiver = new GradientHook.Receiver(slots.get(i), i, listener, sparseAsDense);
             receivers.add(receiver);
