@@ -164,6 +164,9 @@ final class CollectiveCalls {
         if (!isUsable()) {
             refuse("a prepared " + kind + " of " + all.get(0).names());
         }
+        if (!membership.isOpen()) {
+            throw membership.generationOver("a prepared " + kind + " of " + all.get(0).names());
+        }
         return membership.open(kind);
     }
 

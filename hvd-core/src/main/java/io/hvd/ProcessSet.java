@@ -666,6 +666,11 @@ public class ProcessSet {
             return ProcessSet.this.parametersBroadcast;
         }
 
+        /** Whether this rank is still in the job of the set. */
+        public boolean isOpen() {
+            return membership.isOpen();
+        }
+
         /** The number of steps after which optimizers compare the ranks' parameters; 0 means never. */
         public int divergenceSteps() {
             return membership.config().divergenceSteps();

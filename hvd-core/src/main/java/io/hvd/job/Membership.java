@@ -188,6 +188,15 @@ public final class Membership implements JobMember {
                         + ": call it before that, or join a new job with Hvd.init() first");
     }
 
+    /** What a prepared collective gets after this rank has left: it does not come along into another generation. */
+    public NotInitialisedException generationOver(String prepared) {
+        return new NotInitialisedException(
+                prepared,
+                "but its generation is over: the context of rank " + topology().rank() + " of "
+                        + topology().size() + " in which it was prepared has been closed, " + end
+                        + ". Prepare it anew in the new context, after Hvd.init()");
+    }
+
     public Engine engine() {
         return generation.engine();
     }

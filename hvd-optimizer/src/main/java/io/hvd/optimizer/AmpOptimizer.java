@@ -1,5 +1,6 @@
 package io.hvd.optimizer;
 
+import io.hvd.HvdContext;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.gradients.GradientClip;
@@ -236,6 +237,11 @@ public final class AmpOptimizer implements Optimizer, AutoCloseable {
      */
     public int join(JoinDivisor divisor) {
         return optimizer.join(divisor, this);
+    }
+
+    /** Goes on in another context, as {@link DistributedOptimizer#rebind} says. */
+    public void rebind(HvdContext next) {
+        optimizer.rebind(next);
     }
 
     @Override

@@ -1,25 +1,20 @@
 package io.hvd.optimizer;
 
+import io.hvd.Hvd;
+import io.hvd.HvdContext;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.log.HvdLogger;
-import io.hvd.optimizer.agreement.SettingsCheck;
-import io.hvd.optimizer.exchange.GradientExchange;
 import io.hvd.optimizer.exchange.GradientsEvent;
 import io.hvd.optimizer.exchange.GradientsRecording;
-import io.hvd.optimizer.exchange.LocalParameters;
 import io.hvd.optimizer.gradients.GradientClip;
 import io.hvd.optimizer.gradients.HostGradients;
-import io.hvd.optimizer.guard.DivergenceGuard;
-import io.hvd.optimizer.guard.FiniteSteps;
 import io.hvd.optimizer.precision.OverflowVote;
-import io.hvd.optimizer.precision.WireRange;
-import io.hvd.optimizer.step.AdasumSteps;
-import io.hvd.optimizer.step.ModelBuffers;
+import io.hvd.optimizer.step.Binding;
 import io.hvd.optimizer.step.OptimizerCheck;
-import io.hvd.optimizer.step.StateBroadcast;
-import io.hvd.optimizer.step.StepRules;
+import io.hvd.optimizer.step.OptimizerChoices;
+import io.hvd.optimizer.step.OptimizerParts;
 import io.hvd.tensor.JoinDivisor;
 import java.util.HashMap;
 import java.util.List;
@@ -59,37 +54,19 @@ import java.util.function.Supplier;
 public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     private static final HvdLogger LOG = HvdLogger.of(DistributedOptimizer.class);
 
+    private final OptimizerChoices choices;
     private final Optimizer inner;
-    /** Null if the wrapped optimizer does not announce its gradients. */
-    private final GradientSource source;
-
-    private final ProcessSet set;
     private final List<Parameter> parameters;
     /** The index of each parameter in {@link #parameters}, by its name. */
     private final Map<String, Integer> places = new HashMap<>();
 
-    /** Null without range control. */
-    private final WireRange range;
-
-    private final GradientExchange exchange;
-    private final StepRules rules;
     /** How gradients are combined, in words. */
     private final String combination;
 
-    private final boolean alone;
-    /** Null unless the operation is ADASUM. */
-    private final AdasumSteps adasum;
-
-    private final ModelBuffers buffers;
-    private final DivergenceGuard guard;
-    private final StateBroadcast broadcast;
-    private final SettingsCheck settingsCheck;
     private final GradientArithmetic gradients;
-    private final LocalParameters.Norms norms;
-    private final Set<String> localParameters;
-    private final OverflowVote vote;
     private final GradientClip clip;
-    private final FiniteSteps finite;
+    /** The ranks of this generation, and what belongs to them. */
+    private Binding bound;
 
     /** What scales the losses; null if nothing does, as far as is known. */
     private GradScaler scaler;
@@ -98,6 +75,8 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
 
     /** The class through which a program steps this optimizer; null for this one. */
     private String owner;
+    /** The settings of that class. */
+    private Supplier<Map<String, String>> ownersSettings = Map::of;
 
     private boolean synchronizedAlready;
     private boolean skipping;
@@ -115,48 +94,30 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
 
     private StepStats lastStep = new StepStats(0, 0, 0, 0);
 
-    DistributedOptimizer(OptimizerParts parts) {
-        this.inner = parts.inner();
-        this.set = parts.ranks();
+    DistributedOptimizer(OptimizerChoices choices) {
+        this.choices = choices;
+        this.inner = choices.inner;
         this.parameters = OptimizerCheck.requireUsable(inner.parameters());
         for (int i = 0; i < parameters.size(); i++) {
             places.put(parameters.get(i).name(), i);
         }
-        List<Parameter> shared = parts.shared(parameters);
-        this.adasum = parts.adasum(set, parameters);
-        this.alone = parts.exchangesNothing(set);
-        if (inner instanceof ShardedOptimizer sharded) {
-            sharded.scope(parts.prefix());
-        }
+        Object stepping = inner instanceof ShardedOptimizer sharded ? sharded.state() : inner;
+        this.gradients = stepping instanceof GradientArithmetic own ? own : new HostGradients(parameters);
+        this.clip = choices.clip;
+        OptimizerParts parts = new OptimizerParts(choices);
+        this.combination = parts.combination();
+        this.bound = parts.bind(parameters, gradients, this::consolidate, 0);
         if (inner instanceof ArrayOptimizer arrays) {
             arrays.arrays().wrappedBy(this);
         }
-        this.settingsCheck = parts.settingsCheck(set);
-        this.range = parts.range(set, parameters);
-        this.exchange = parts.exchange(set, parameters, settingsCheck, range);
-        this.rules = new StepRules(inner, set, parameters, exchange);
-        this.combination = parts.combination();
-        this.buffers = parts.modelBuffers(set);
-        this.guard = parts.guard(set, parameters, buffers);
-        this.settingsCheck.compareParameters(this::parametersAtStart, guard::requireEqualAtStart);
-        this.broadcast = new StateBroadcast(inner, this::consolidate, set, shared, parts.local(), buffers, exchange, rules);
-        Object stepping = inner instanceof ShardedOptimizer sharded ? sharded.state() : inner;
-        this.gradients = stepping instanceof GradientArithmetic own ? own : new HostGradients(parameters);
-        this.norms = parts.local().norms(parameters, gradients);
-        this.localParameters = parts.local().names();
-        this.vote = parts.vote(set);
-        this.clip = parts.clip();
-        this.source = inner instanceof GradientSource announcing && !alone ? announcing : null;
-        this.finite = new FiniteSteps(parts.finiteCheck(set, parameters, gradients, vote), settingsCheck);
-        if (!(inner instanceof GradientSource)) {
-            finite.watch(exchange);
+        begin(parts.prefix());
+    }
+
+    private void begin(String prefix) {
+        if (inner instanceof ShardedOptimizer sharded) {
+            sharded.scope(prefix);
         }
-        if (source != null) {
-            if (source.keepsUntilStaged()) {
-                exchange.mayTravelLate();
-            }
-            source.listen(exchange);
-        }
+        bound.begin(inner instanceof GradientSource);
     }
 
     private void consolidate(int root) {
@@ -165,8 +126,40 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         }
     }
 
-    private long parametersAtStart() {
-        return broadcast.isDone() ? 0 : guard.startHash();
+    /**
+     * Goes on in another context, after {@code Hvd.shutdown()} and a new {@code Hvd.init()}: with the same parameters, inner optimizer,
+     * state, hooks and settings. Every rank calls it, those of a new process build an optimizer instead; in the first step all ranks compare
+     * settings and parameters as after a build. Of a process set the new context must have one of the same ranks. Range control and what
+     * happens every so many steps begin anew.
+     *
+     * <pre>{@code
+     * Hvd.shutdown();
+     * optimizer.rebind(Hvd.init());
+     * }</pre>
+     *
+     * @throws HvdException if the context is closed or the one that the optimizer has, between backward and {@link #step()}, after
+     *     {@link #close}, or if the shares of a {@link ShardedOptimizer} do not fit its ranks; nothing is changed then
+     */
+    public void rebind(HvdContext next) {
+        bound.rules().requireOpen(closed);
+        bound.rules().requireMayRebind(next, synchronizedAlready);
+        ProcessSet ranks = OptimizerCheck.sameRanks(choices.set, next);
+        OptimizerParts parts = new OptimizerParts(choices.over(ranks));
+        Binding before = bound;
+        Binding after = parts.bind(
+                parameters, gradients, this::consolidate, before.finite().steps());
+        if (inner instanceof ShardedOptimizer sharded) {
+            sharded.rebind(ranks);
+        }
+        bound = after;
+        before.giveBack();
+        bound.exchange().passesPerStep(before.exchange().passesPerStep());
+        bound.settingsCheck().compareToo(ownersSettings);
+        if (scaler != null) {
+            bound.exchange().lossScale(scaler::scale);
+        }
+        startOver();
+        begin(parts.prefix());
     }
 
     /**
@@ -200,12 +193,12 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
 
     /** @param look whether gradients that are not finite are to be found */
     private void synchronize(boolean look) {
-        rules.requireOpen(closed);
-        rules.requireOutsideOfNoSync();
-        if (alone) {
+        bound.rules().requireOpen(closed);
+        bound.rules().requireOutsideOfNoSync();
+        if (bound.alone()) {
             gatherOwn();
-            finite.lookAlone(look);
-            exchange.startOver();
+            bound.finite().lookAlone(look);
+            bound.exchange().startOver();
             synchronizedAlready = true;
             return;
         }
@@ -213,15 +206,15 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         synchronizedAlready = false;
         GradientsEvent wait = GradientsRecording.begun();
         long backwardEnded = System.nanoTime();
-        exchange.submitRest(source);
-        lastStep = exchange.awaitAll(backwardEnded);
-        GradientsRecording.ended(wait, set, lastStep);
-        finite.look(look, source);
-        if (source != null) {
-            rules.warnIfNotCleared(stepped && !again && source.addsToLastStep());
-            source.adopt();
+        bound.exchange().submitRest(bound.source());
+        lastStep = bound.exchange().awaitAll(backwardEnded);
+        GradientsRecording.ended(wait, bound.set(), lastStep);
+        bound.finite().look(look, bound.source());
+        if (bound.source() != null) {
+            bound.rules().warnIfNotCleared(stepped && !again && bound.source().addsToLastStep());
+            bound.source().adopt();
         }
-        exchange.endStep();
+        bound.exchange().endStep();
         synchronizedAlready = true;
     }
 
@@ -248,10 +241,10 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      */
     @Override
     public void step() {
-        rules.requireNoOwner(owner);
+        bound.rules().requireNoOwner(owner);
         if (scaler != null) {
             scaler = null;
-            exchange.lossScale(() -> 1);
+            bound.exchange().lossScale(() -> 1);
         }
         stepNow();
     }
@@ -262,59 +255,59 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     }
 
     private void stepNow() {
-        rules.requireOpen(closed);
-        rules.requireOneWrapper(!(inner instanceof ArrayOptimizer own) || own.arrays().areWrappedBy(this));
+        bound.rules().requireOpen(closed);
+        bound.rules().requireOneWrapper(!(inner instanceof ArrayOptimizer own) || own.arrays().areWrappedBy(this));
         stepsMade++;
         failed = true; // unless it comes to its end
-        rules.requireOutsideOfNoSync();
-        if (!skipping && alone && !synchronizedAlready) {
+        bound.rules().requireOutsideOfNoSync();
+        if (!skipping && bound.alone() && !synchronizedAlready) {
             requireBackwardAlone();
         }
-        if (!skipping && !alone) {
+        if (!skipping && !bound.alone()) {
             if (synchronizedAlready) {
                 LOG.warn("step() after synchronize() reduces the gradients a second time; wrap the step in"
                         + " try (var skip = optimizer.skipSynchronize()) { optimizer.step(); }");
             } else {
-                rules.requireBackward(source);
+                bound.rules().requireBackward(bound.source());
             }
             synchronize();
         }
         if (!stepped && inner instanceof ArrayOptimizer) {
-            rules.warnIfAllZero();
+            bound.rules().warnIfAllZero();
         }
-        if (adasum != null) {
-            settingsCheck.begin(); // which the first gradients do otherwise
+        if (bound.adasum() != null) {
+            bound.settingsCheck().begin(); // which the first gradients do otherwise
         }
-        settingsCheck.end();
+        bound.settingsCheck().end();
         warnIfNothingIsKnown();
         requireFinite();
         clip();
         stepInner();
-        if (alone) {
-            exchange.startOver();
+        if (bound.alone()) {
+            bound.exchange().startOver();
         }
         synchronizedAlready = false;
-        set.markStep();
-        buffers.stepped();
-        guard.stepped();
+        bound.set().markStep();
+        bound.buffers().stepped();
+        bound.guard().stepped();
         failed = false;
     }
 
     /** LibTorch's gradients say so only until they have been gathered: then backward adds to them where they are. */
     private void requireBackwardAlone() {
-        if (inner instanceof GradientSource own && set.included() && adasum == null && !gathered) {
-            rules.requireBackward(own);
+        if (inner instanceof GradientSource own && bound.set().included() && bound.adasum() == null && !gathered) {
+            bound.rules().requireBackward(own);
         }
     }
 
     /** With one rank nobody has looked, unless the program has called {@link #synchronize()}. */
     private void requireFinite() {
-        if (alone && !skipping && finite.areRequired()) {
+        if (bound.alone() && !skipping && bound.finite().areRequired()) {
             gatherOwn();
-            finite.lookAlone(true);
+            bound.finite().lookAlone(true);
         }
         try {
-            finite.require();
+            bound.finite().require();
         } catch (HvdException e) {
             synchronizedAlready = false;
             throw e;
@@ -328,7 +321,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
             lastNorm = Double.NaN;
             return;
         }
-        if (alone && !skipping) {
+        if (bound.alone() && !skipping) {
             gatherOwn();
         }
         lastNorm = clip.apply(gradients, this::agreedNorm, measures);
@@ -352,26 +345,26 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     }
 
     private void stepInner() {
-        if (adasum == null) {
+        if (bound.adasum() == null) {
             inner.step();
             return;
         }
         GradientsEvent wait = GradientsRecording.begun();
         long start = System.nanoTime();
-        adasum.step();
-        broadcast.parametersOverwritten();
+        bound.adasum().step();
+        bound.broadcast().parametersOverwritten();
         long bytes = parameters.stream()
                 .mapToLong(parameter -> parameter.value().bytes())
                 .sum();
         lastStep = new StepStats(bytes, 0, bytes, System.nanoTime() - start);
-        GradientsRecording.ended(wait, set, lastStep);
+        GradientsRecording.ended(wait, bound.set(), lastStep);
     }
 
     /** Where nothing says that the ranks start with the same parameters, they have compared them beside their settings. */
     private void warnIfNothingIsKnown() {
-        if (!stepped && (!alone || adasum != null) && !broadcast.isDone()) {
-            boolean known = guard.comparesAtStart() || set.forOptimizers().parametersBroadcast();
-            if (!known && set.rank() == 0) {
+        if (!stepped && (!bound.alone() || bound.adasum() != null) && !bound.broadcast().isDone()) {
+            boolean known = bound.guard().comparesAtStart() || bound.set().forOptimizers().parametersBroadcast();
+            if (!known && bound.set().rank() == 0) {
                 LOG.warn("the first step comes without broadcastParameters(): if the ranks did not start with the same"
                         + " parameters, they will train different models");
             }
@@ -393,7 +386,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      * @throws HvdException if {@link #synchronize()} has not been called since the last step, or with ADASUM
      */
     public SkipSynchronize skipSynchronize() {
-        rules.requireSynchronized(synchronizedAlready || !set.included(), adasum != null);
+        bound.rules().requireSynchronized(synchronizedAlready || !bound.set().included(), bound.adasum() != null);
         skipping = true;
         return () -> skipping = false;
     }
@@ -415,10 +408,10 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      * @throws HvdException if gradients of this step are being averaged already, or inside another such scope
      */
     public NoSync noSync() {
-        rules.requireOpen(closed);
-        rules.requireNoSyncBeforeExchange();
-        exchange.keepLocal(true);
-        return () -> exchange.keepLocal(false);
+        bound.rules().requireOpen(closed);
+        bound.rules().requireNoSyncBeforeExchange();
+        bound.exchange().keepLocal(true);
+        return () -> bound.exchange().keepLocal(false);
     }
 
     /** Ends the effect of {@link #noSync()}. */
@@ -434,17 +427,18 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      * @throws HvdException if a wrapper has called it before
      */
     void onlyThrough(String wrapper, Supplier<Map<String, String>> settings) {
-        rules.requireFree(owner, wrapper);
+        bound.rules().requireFree(owner, wrapper);
         owner = wrapper;
-        settingsCheck.compareToo(settings);
+        ownersSettings = settings;
+        bound.settingsCheck().compareToo(settings);
     }
 
     /** Losses are multiplied by this scale, until a {@link #step()} comes without one. */
     void scaledBy(GradScaler other) {
         if (scaler != other) {
             scaler = other;
-            exchange.lossScale(other::scale);
-            learntLate = !exchange.isBetweenSteps() || synchronizedAlready;
+            bound.exchange().lossScale(other::scale);
+            learntLate = !bound.exchange().isBetweenSteps() || synchronizedAlready;
         }
     }
 
@@ -455,20 +449,20 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      */
     void synchronizeOnce(boolean look) {
         if (!synchronizedAlready) {
-            if (!alone) {
-                rules.requireBackward(source);
+            if (!bound.alone()) {
+                bound.rules().requireBackward(bound.source());
             } else {
                 requireBackwardAlone();
             }
             synchronize(look);
-            if (adasum != null) {
-                settingsCheck.begin(); // before the ranks vote
-                settingsCheck.requireThatGradientsMeet();
+            if (bound.adasum() != null) {
+                bound.settingsCheck().begin(); // before the ranks vote
+                bound.settingsCheck().requireThatGradientsMeet();
             }
         }
         if (learntLate) {
             learntLate = false;
-            exchange.stateLoaded(); // what a reducer has left out of this step's gradients contains the scale
+            bound.exchange().stateLoaded(); // what a reducer has left out of this step's gradients contains the scale
         }
     }
 
@@ -491,10 +485,10 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      *     finite, and no loss scale explains it
      */
     void skipStep(boolean isNormal) {
-        settingsCheck.end();
-        finite.skip(isNormal);
+        bound.settingsCheck().end();
+        bound.finite().skip(isNormal);
         synchronizedAlready = false;
-        set.markStep();
+        bound.set().markStep();
     }
 
     GradientArithmetic gradients() {
@@ -510,8 +504,8 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      */
     OverflowVote.Verdict agree(boolean overflow, double scale, boolean withNorm) {
         return withNorm
-                ? vote.agree(overflow, scale, norms.shared(), norms.localSquares())
-                : vote.agree(overflow, scale, 0, 0);
+                ? bound.vote().agree(overflow, scale, bound.norms().shared(), bound.norms().localSquares())
+                : bound.vote().agree(overflow, scale, 0, 0);
     }
 
     /**
@@ -524,7 +518,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
 
     /** The optimizer in words, for messages. */
     String inWords() {
-        return rules.inWords();
+        return bound.rules().inWords();
     }
 
     /** Ends the effect of {@link #skipSynchronize()}. */
@@ -540,7 +534,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      */
     @Override
     public void zeroGradients() {
-        rules.requireNothingInFlight();
+        bound.rules().requireNothingInFlight();
         startOver();
         inner.zeroGradients();
     }
@@ -548,8 +542,8 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     private void startOver() {
         synchronizedAlready = false;
         gathered = false;
-        finite.forget();
-        exchange.startOver();
+        bound.finite().forget();
+        bound.exchange().startOver();
     }
 
     /**
@@ -574,8 +568,8 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      */
     public void gradientReady(int parameter) {
         Objects.checkIndex(parameter, parameters.size());
-        if (set.included() && adasum == null) {
-            exchange.passedHere(parameter);
+        if (bound.set().included() && bound.adasum() == null) {
+            bound.exchange().passedHere(parameter);
         }
     }
 
@@ -586,8 +580,8 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      * @throws HvdException if it comes more often than backward passes are planned before a step, or without that setting
      */
     public void batchSize(long samples) {
-        if (set.included()) {
-            exchange.batchSize(samples);
+        if (bound.set().included()) {
+            bound.exchange().batchSize(samples);
         }
     }
 
@@ -597,8 +591,8 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      * @throws HvdException if it is called between backward and step, or with ADASUM, which counts no passes, unless the number is 1
      */
     public void backwardPassesPerStep(int count) {
-        rules.requirePassesMayChange(count, adasum != null);
-        exchange.passesPerStep(count);
+        bound.rules().requirePassesMayChange(count, bound.adasum() != null);
+        bound.exchange().passesPerStep(count);
     }
 
     /**
@@ -608,7 +602,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      * @throws HvdException if the ranks differ in the number, names, types or shapes of their parameters
      */
     public void broadcastParameters(int root) {
-        broadcast.parameters(root);
+        bound.broadcast().parameters(root);
     }
 
     /**
@@ -622,13 +616,13 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      *     {@link DistributedOptimizerBuilder#localParameters}, whose state is this rank's own. Nothing has been sent then
      */
     public int join(JoinDivisor divisor) {
-        rules.requireNoOwnerToJoin(owner);
+        bound.rules().requireNoOwnerToJoin(owner);
         return join(divisor, this);
     }
 
     /** @param whole this optimizer, or one around it with more state */
     int join(JoinDivisor divisor, Optimizer whole) {
-        return broadcast.join(divisor, whole);
+        return bound.broadcast().join(divisor, whole);
     }
 
     /**
@@ -639,12 +633,12 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      *     types or shapes of their buffers
      */
     public void synchronizeBuffers() {
-        buffers.synchronize();
+        bound.buffers().synchronize();
     }
 
     /** The names of {@link DistributedOptimizerBuilder#localParameters}; usually none. */
     public Set<String> localParameters() {
-        return localParameters;
+        return choices.local.names();
     }
 
     /**
@@ -659,16 +653,16 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
 
     /** @param whole this optimizer, or one around it with more state */
     void broadcastOptimizerState(int root, Optimizer whole) {
-        broadcast.optimizerState(root, whole);
+        bound.broadcast().optimizerState(root, whole);
     }
 
     /** What {@link DistributedOptimizerBuilder#rangeControl} has seen; all zeros without it. To be read between steps. */
     public RangeStats rangeStats() {
-        if (range == null) {
+        if (bound.range() == null) {
             return RangeStats.NONE;
         }
-        range.settle();
-        return range.stats();
+        bound.range().settle();
+        return bound.range().stats();
     }
 
     /** Figures about the communication of the last step. */
@@ -699,10 +693,10 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     /** Takes over the state. Gradients that are still being averaged, and what compression has left of earlier ones, are dropped. */
     @Override
     public void loadState(byte[] state) {
-        exchange.drop(source);
+        bound.exchange().drop(bound.source());
         startOver();
         inner.loadState(state);
-        exchange.stateLoaded();
+        bound.exchange().stateLoaded();
     }
 
     /**
@@ -719,7 +713,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
             closed = true;
             try {
                 if (!failed) {
-                    guard.ended();
+                    bound.guard().ended();
                 }
             } finally {
                 giveBack();
@@ -731,16 +725,14 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         if (inner instanceof ArrayOptimizer arrays) {
             arrays.arrays().releasedBy(this);
         }
-        exchange.close();
+        bound.giveBack();
         startOver();
-        settingsCheck.startOver();
-        vote.close();
     }
 
     /** What it wraps, how it combines gradients, on which rank, and how far it is. It asks no other rank, and may be called at any time. */
     @Override
     public String toString() {
-        return "DistributedOptimizer(" + inWords() + ", " + combination + " " + rules.onThisRank() + ", learning rate "
+        return "DistributedOptimizer(" + inWords() + ", " + combination + " " + bound.rules().onThisRank() + ", learning rate "
                 + learningRate() + ", " + stepsMade + " step(s) made" + (closed ? ", closed" : "") + ")";
     }
 }

@@ -6,9 +6,9 @@ import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.exchange.LocalParameters;
-import io.hvd.optimizer.gradients.GradientClip;
 import io.hvd.optimizer.reduce.GradientReducer;
 import io.hvd.optimizer.step.OptimizerCheck;
+import io.hvd.optimizer.step.OptimizerChoices;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 import java.util.Collection;
@@ -31,52 +31,15 @@ import java.util.function.Predicate;
  * }</pre>
  */
 public final class DistributedOptimizerBuilder {
-    // OptimizerParts reads the fields, and makes an optimizer of them.
-    final Optimizer inner;
-    /** Null for the current context. */
-    HvdContext context;
-    /** Null for all ranks of the context. */
-    ProcessSet set;
-
-    Compression compression = Compression.NONE;
-    ReduceOp op = ReduceOp.AVERAGE;
-    double predivide = 1.0;
-    int passesPerStep = 1;
-    LocalReduction localReduction = LocalReduction.SUM;
-    boolean weighted;
-    long bucketBytes;
-    int numGroups;
-    List<List<String>> groups = List.of();
-    /** Null for none. */
-    Predicate<Parameter> alwaysFp32;
-    /** Null for an allreduce. */
-    GradientReducer reducer;
-
-    /** Null for a number. */
-    String scopeName;
-
-    LocalParameters local = LocalParameters.NONE;
-    int compareEvery = -1;
-    /** Null for none. */
-    RangeControl rangeControl;
-
-    boolean settingsMayDiffer;
-    Map<String, Tensor> buffers = Map.of();
-    /** Null for never. */
-    BufferSync bufferSync;
-
-    GradientClip clip = GradientClip.NONE;
-
-    /** Null for the setting. */
-    Boolean refuseNonFinite;
+    private final OptimizerChoices choices;
 
     DistributedOptimizerBuilder(Optimizer inner) {
-        this.inner = Objects.requireNonNull(inner, "optimizer");
-        requireNotWrapped();
+        this.choices = new OptimizerChoices(Objects.requireNonNull(inner, "optimizer"));
+        requireNotWrapped(inner);
     }
 
     /** Gradients that are averaged twice are too small, or with SUM too large. */
-    private void requireNotWrapped() {
+    private static void requireNotWrapped(Optimizer inner) {
         if (inner instanceof DistributedOptimizer || inner instanceof AmpOptimizer) {
             throw new HvdException(
                     ErrorId.OPTIMIZER_MISUSE,
@@ -94,7 +57,7 @@ public final class DistributedOptimizerBuilder {
      * names some of its ranks, all of them take part.
      */
     public DistributedOptimizerBuilder context(HvdContext job) {
-        this.context = Objects.requireNonNull(job, "context");
+        choices.context = Objects.requireNonNull(job, "context");
         return this;
     }
 
@@ -108,7 +71,7 @@ public final class DistributedOptimizerBuilder {
      * }</pre>
      */
     public DistributedOptimizerBuilder processSet(ProcessSet ranks) {
-        this.set = Objects.requireNonNull(ranks, "process set");
+        choices.set = Objects.requireNonNull(ranks, "process set");
         return this;
     }
 
@@ -120,7 +83,7 @@ public final class DistributedOptimizerBuilder {
      * }</pre>
      */
     public DistributedOptimizerBuilder compression(Compression kind) {
-        this.compression = kind;
+        choices.compression = kind;
         return this;
     }
 
@@ -133,7 +96,7 @@ public final class DistributedOptimizerBuilder {
      * }</pre>
      */
     public DistributedOptimizerBuilder rangeControl(RangeControl control) {
-        this.rangeControl = Objects.requireNonNull(control, "range control");
+        choices.rangeControl = Objects.requireNonNull(control, "range control");
         return this;
     }
 
@@ -147,7 +110,7 @@ public final class DistributedOptimizerBuilder {
      * }</pre>
      */
     public DistributedOptimizerBuilder op(ReduceOp reduceOp) {
-        this.op = reduceOp;
+        choices.op = reduceOp;
         return this;
     }
 
@@ -156,7 +119,7 @@ public final class DistributedOptimizerBuilder {
      * after it. A factor equal to size avoids overflow in float16; a factor of 1 avoids underflow.
      */
     public DistributedOptimizerBuilder gradientPredivideFactor(double factor) {
-        this.predivide = factor;
+        choices.predivide = factor;
         return this;
     }
 
@@ -173,13 +136,13 @@ public final class DistributedOptimizerBuilder {
      */
     public DistributedOptimizerBuilder backwardPassesPerStep(int count) {
         OptimizerCheck.requirePasses(count);
-        this.passesPerStep = count;
+        choices.passesPerStep = count;
         return this;
     }
 
     /** Sets how the gradients of these passes are combined; the default is SUM. */
     public DistributedOptimizerBuilder localReduction(LocalReduction reduction) {
-        this.localReduction = reduction;
+        choices.localReduction = reduction;
         return this;
     }
 
@@ -196,7 +159,7 @@ public final class DistributedOptimizerBuilder {
      * }</pre>
      */
     public DistributedOptimizerBuilder weightByBatchSize() {
-        this.weighted = true;
+        choices.weighted = true;
         return this;
     }
 
@@ -205,7 +168,7 @@ public final class DistributedOptimizerBuilder {
      * gradients, but at most 25 MiB; autotuning may change the default between steps.
      */
     public DistributedOptimizerBuilder bucketBytes(long bytes) {
-        this.bucketBytes = bytes;
+        choices.bucketBytes = bytes;
         return this;
     }
 
@@ -214,7 +177,7 @@ public final class DistributedOptimizerBuilder {
      * group travel together, when the last of them is ready. The default, 0, leaves it to {@link #bucketBytes}.
      */
     public DistributedOptimizerBuilder numGroups(int count) {
-        this.numGroups = OptimizerCheck.requireGroups(count);
+        choices.numGroups = OptimizerCheck.requireGroups(count);
         return this;
     }
 
@@ -228,7 +191,7 @@ public final class DistributedOptimizerBuilder {
      * @param names of the parameters of each group
      */
     public DistributedOptimizerBuilder groups(List<List<String>> names) {
-        this.groups = names.stream().map(List::copyOf).toList();
+        choices.groups = names.stream().map(List::copyOf).toList();
         return this;
     }
 
@@ -237,7 +200,7 @@ public final class DistributedOptimizerBuilder {
      * parameter -> parameter.value().shape().rank() < 2} for norms and biases.
      */
     public DistributedOptimizerBuilder allreduceAlwaysFp32(Predicate<Parameter> these) {
-        this.alwaysFp32 = Objects.requireNonNull(these, "allreduceAlwaysFp32");
+        choices.alwaysFp32 = Objects.requireNonNull(these, "allreduceAlwaysFp32");
         return this;
     }
 
@@ -246,7 +209,7 @@ public final class DistributedOptimizerBuilder {
      * memory and averages, each optimizer needs one of its own, and on one rank it is not called.
      */
     public DistributedOptimizerBuilder reducer(GradientReducer howToReduce) {
-        this.reducer = Objects.requireNonNull(howToReduce, "reducer");
+        choices.reducer = Objects.requireNonNull(howToReduce, "reducer");
         return this;
     }
 
@@ -262,7 +225,7 @@ public final class DistributedOptimizerBuilder {
      * }</pre>
      */
     public DistributedOptimizerBuilder scope(String prefix) {
-        this.scopeName = Objects.requireNonNull(prefix, "scope");
+        choices.scopeName = Objects.requireNonNull(prefix, "scope");
         return this;
     }
 
@@ -277,7 +240,7 @@ public final class DistributedOptimizerBuilder {
      * }</pre>
      */
     public DistributedOptimizerBuilder localParameters(Collection<String> names) {
-        this.local = new LocalParameters(Set.copyOf(names), local == LocalParameters.NONE || local.scaled());
+        choices.local = new LocalParameters(Set.copyOf(names), choices.local == LocalParameters.NONE || choices.local.scaled());
         return this;
     }
 
@@ -287,7 +250,7 @@ public final class DistributedOptimizerBuilder {
      * to be as large as the sums.
      */
     public DistributedOptimizerBuilder scaleLocalGradients(boolean scale) {
-        this.local = new LocalParameters(local.names(), scale);
+        choices.local = new LocalParameters(choices.local.names(), scale);
         return this;
     }
 
@@ -299,7 +262,7 @@ public final class DistributedOptimizerBuilder {
         if (steps < 0) {
             throw new HvdException(ErrorId.BAD_ARGUMENT, "compareParametersEvery(" + steps + "): expected 0 or more");
         }
-        this.compareEvery = steps;
+        choices.compareEvery = steps;
         return this;
     }
 
@@ -309,7 +272,7 @@ public final class DistributedOptimizerBuilder {
      * same, because the ranks exchange the norm.
      */
     public DistributedOptimizerBuilder settingsMayDiffer() {
-        this.settingsMayDiffer = true;
+        choices.settingsMayDiffer = true;
         return this;
     }
 
@@ -319,7 +282,7 @@ public final class DistributedOptimizerBuilder {
      * makes them the same.
      */
     public DistributedOptimizerBuilder buffers(Map<String, Tensor> byName) {
-        this.buffers = Map.copyOf(byName);
+        choices.buffers = Map.copyOf(byName);
         return this;
     }
 
@@ -336,7 +299,7 @@ public final class DistributedOptimizerBuilder {
      * }</pre>
      */
     public DistributedOptimizerBuilder broadcastBuffers(BufferSync how) {
-        this.bufferSync = Objects.requireNonNull(how, "buffer sync");
+        choices.bufferSync = Objects.requireNonNull(how, "buffer sync");
         return this;
     }
 
@@ -347,7 +310,7 @@ public final class DistributedOptimizerBuilder {
      * each rank scales its own. {@link DistributedOptimizer#lastGradientNorm} is the norm before.
      */
     public DistributedOptimizerBuilder clipGradientNorm(double max) {
-        this.clip = clip.withNorm(max);
+        choices.clip = choices.clip.withNorm(max);
         return this;
     }
 
@@ -356,7 +319,7 @@ public final class DistributedOptimizerBuilder {
      * clip_grad_value_}; before {@link #clipGradientNorm}, if there are both.
      */
     public DistributedOptimizerBuilder clipGradientValue(double max) {
-        this.clip = clip.withValue(max);
+        choices.clip = choices.clip.withValue(max);
         return this;
     }
 
@@ -371,7 +334,7 @@ public final class DistributedOptimizerBuilder {
      * }</pre>
      */
     public DistributedOptimizerBuilder refuseNonFinite(boolean refuse) {
-        this.refuseNonFinite = refuse;
+        choices.refuseNonFinite = refuse;
         return this;
     }
 
@@ -380,6 +343,6 @@ public final class DistributedOptimizerBuilder {
      *     as a context and a process set of another one
      */
     public DistributedOptimizer build() {
-        return new DistributedOptimizer(new OptimizerParts(this));
+        return new DistributedOptimizer(choices.copy());
     }
 }

@@ -28,7 +28,7 @@ import java.util.stream.IntStream;
  * called P<sub>os</sub>; torch calls it ZeroRedundancyOptimizer.)
  */
 public class ShardedOptimizer implements Optimizer {
-    private final ProcessSet set;
+    private ProcessSet set;
     private final ShardedState state;
     private final boolean alone;
     /** The whole state; null from a step until {@link #consolidate}, and on ranks that do not get it. */
@@ -90,6 +90,20 @@ public class ShardedOptimizer implements Optimizer {
     /** Keeps the collectives of several optimizers apart. @param prefix what their names begin with */
     final void scope(String prefix) {
         scope = prefix;
+    }
+
+    /** Goes on with other ranks, of which each has the share that a rank of before had. */
+    final void rebind(ProcessSet next) {
+        boolean same = next.included() == set.included() && next.size() == set.size() && next.rank() == set.rank();
+        if (!same) {
+            throw new HvdException(
+                    ErrorId.OPTIMIZER_MISUSE,
+                    "rebind(...) of a ShardedOptimizer: its state is shared out to " + set.size() + " ranks, of which this was rank "
+                            + set.rank() + ", and in the new context this is rank " + next.rank() + " of " + next.size()
+                            + ". Call consolidate(root) and saveState() before the old context is closed, and load the state"
+                            + " into an optimizer that is built in the new one");
+        }
+        set = next;
     }
 
     /** What steps this rank's share, and may have an arithmetic of its own for all gradients. */

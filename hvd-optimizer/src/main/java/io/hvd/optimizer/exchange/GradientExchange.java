@@ -283,6 +283,11 @@ public final class GradientExchange implements GradientSource.Listener {
         return started.isEmpty() && Arrays.stream(passes).allMatch(done -> done == 0);
     }
 
+    /** Whether no backward pass has come since the last step, not even one whose gradients stay on this rank. */
+    public synchronized boolean isUntouched() {
+        return isBetweenSteps() && reached.isEmpty() && !hasBatch() && !keepsLocal;
+    }
+
     /** Call it only while nothing is in flight. */
     public synchronized void keepLocal(boolean keeps) {
         keepsLocal = keeps || closed;
@@ -292,6 +297,10 @@ public final class GradientExchange implements GradientSource.Listener {
 
     public synchronized boolean isLocal() {
         return keepsLocal;
+    }
+
+    public synchronized int passesPerStep() {
+        return passesPerStep;
     }
 
     /** Call it only between steps. */

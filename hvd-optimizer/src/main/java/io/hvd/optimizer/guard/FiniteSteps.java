@@ -91,6 +91,11 @@ public final class FiniteSteps {
         require();
     }
 
+    /** The number of steps so far, as messages count them. */
+    public long steps() {
+        return check == null ? 0 : check.steps();
+    }
+
     /** What was found no longer counts. */
     public void forget() {
         if (check != null) {

@@ -45,14 +45,15 @@ public final class NonFiniteCheck {
      */
     private record Found(String average, String own) {}
 
-    /** @param vote null if all ranks see the same gradients */
+    /** @param vote null if all ranks see the same gradients @param stepsBefore the number of steps in earlier generations */
     public NonFiniteCheck(
-            ProcessSet set, List<Parameter> parameters, GradientArithmetic gradients, OverflowVote vote, String scope) {
+            ProcessSet set, List<Parameter> parameters, GradientArithmetic gradients, OverflowVote vote, String scope, long stepsBefore) {
         this.set = set;
         this.parameters = parameters;
         this.gradients = gradients;
         this.vote = vote;
         this.scope = scope;
+        this.steps = stepsBefore;
         this.own = new String[parameters.size()];
     }
 
@@ -133,6 +134,10 @@ public final class NonFiniteCheck {
     void forget() {
         found = null;
         Arrays.fill(own, null);
+    }
+
+    long steps() {
+        return steps;
     }
 
     /** A step ends, whether it changes parameters or not. */

@@ -2,6 +2,8 @@ package io.hvd.optimizer.step;
 
 import io.hvd.AllreduceOptions;
 import io.hvd.Compression;
+import io.hvd.HvdContext;
+import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.GradientSource;
@@ -54,6 +56,23 @@ public final class OptimizerCheck {
     private static boolean travelsAsRows(Parameter parameter) {
         Shape whole = parameter.value().shape();
         return whole.rank() > 0 && parameter.gradient().shape().equals(whole.withFirst(0));
+    }
+
+    /**
+     * Finds the ranks of an optimizer in another context.
+     *
+     * @param before null for all ranks
+     */
+    public static ProcessSet sameRanks(ProcessSet before, HvdContext next) {
+        if (before == null || before instanceof HvdContext) {
+            return next;
+        }
+        return next.processSets().values().stream()
+                .filter(set -> set.ranks().equals(before.ranks()))
+                .findFirst()
+                .orElseThrow(() -> misuse("rebind(...) of an optimizer over the process set of ranks " + before.ranks()
+                        + ": the new context has no such set, only " + next.processSets().values()
+                        + ". Add it by addProcessSet(...) on all ranks first"));
     }
 
     public static void requirePasses(int count) {

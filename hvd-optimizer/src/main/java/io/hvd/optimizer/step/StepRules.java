@@ -1,5 +1,6 @@
 package io.hvd.optimizer.step;
 
+import io.hvd.HvdContext;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
@@ -11,6 +12,7 @@ import io.hvd.optimizer.Parameter;
 import io.hvd.optimizer.exchange.GradientExchange;
 import io.hvd.optimizer.exchange.LocalParameters;
 import io.hvd.optimizer.gradients.FiniteScan;
+import java.util.Arrays;
 import java.util.List;
 import java.util.TreeSet;
 
@@ -183,6 +185,9 @@ public final class StepRules {
     }
 
     public void requireNothingInFlight() {
+        if (!set.forOptimizers().isOpen()) {
+            return; // nothing will come any more
+        }
         if (!exchange.inFlight().isEmpty()) {
             throw misuse(
                     "zeroGradients() was called after backward and before step() or synchronize(), while gradients of "
@@ -193,6 +198,25 @@ public final class StepRules {
             throw misuse(
                     "zeroGradients() " + onThisRank() + " after batchSize(n) and before step() or synchronize(): the"
                             + " order is zeroGradients(), batchSize(n), backward, step()");
+        }
+    }
+
+    /**
+     * The optimizer is to go on in another context.
+     *
+     * @param synchronizedAlready whether gradients are averages that no step has used
+     */
+    public void requireMayRebind(HvdContext next, boolean synchronizedAlready) {
+        String call = "rebind(" + next + ") of " + inWords() + ", ";
+        if (next == set || next.processSets().containsValue(set)) {
+            throw misuse(call + "which is bound to this context already: expected that of the next Hvd.init()");
+        }
+        if (!next.isOpen()) {
+            throw misuse(call + "which has been closed: expected an open context, that of the next Hvd.init()");
+        }
+        if (synchronizedAlready || !exchange.isUntouched()) {
+            throw misuse(call + "between backward and step(), when its gradients are under way or belong to the ranks of before: "
+                    + "call zeroGradients() first, which gives them up where the context is closed, or make the step");
         }
     }
 

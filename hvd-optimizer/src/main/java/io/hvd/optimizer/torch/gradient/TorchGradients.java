@@ -73,6 +73,7 @@ public final class TorchGradients implements GradientSource, GradientArithmetic 
     @Override
     public void listen(Listener newListener) {
         listener = newListener;
+        receivers.clear();
         for (int i = 0; i < slots.size(); i++) {
             var receiver = new GradientHook.Receiver(slots.get(i), i, listener, sparse.asDense());
             receivers.add(receiver);

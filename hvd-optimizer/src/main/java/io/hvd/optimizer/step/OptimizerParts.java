@@ -1,4 +1,4 @@
-package io.hvd.optimizer;
+package io.hvd.optimizer.step;
 
 import io.hvd.AllreduceOptions;
 import io.hvd.Compression;
@@ -6,6 +6,13 @@ import io.hvd.Hvd;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.GradientArithmetic;
+import io.hvd.optimizer.GradientSource;
+import io.hvd.optimizer.LocalReduction;
+import io.hvd.optimizer.Optimizer;
+import io.hvd.optimizer.Parameter;
+import io.hvd.optimizer.ShardedOptimizer;
 import io.hvd.optimizer.agreement.OptimizerScope;
 import io.hvd.optimizer.agreement.SettingsCheck;
 import io.hvd.optimizer.exchange.BatchWeights;
@@ -21,12 +28,10 @@ import io.hvd.optimizer.exchange.UnusedParameters;
 import io.hvd.optimizer.gradients.GradientClip;
 import io.hvd.optimizer.gradients.HostGradients;
 import io.hvd.optimizer.guard.DivergenceGuard;
+import io.hvd.optimizer.guard.FiniteSteps;
 import io.hvd.optimizer.guard.NonFiniteCheck;
 import io.hvd.optimizer.precision.OverflowVote;
 import io.hvd.optimizer.precision.WireRange;
-import io.hvd.optimizer.step.AdasumSteps;
-import io.hvd.optimizer.step.ModelBuffers;
-import io.hvd.optimizer.step.OptimizerCheck;
 import io.hvd.tensor.ReduceOp;
 import java.util.HashSet;
 import java.util.List;
@@ -35,17 +40,18 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.DoubleConsumer;
+import java.util.function.IntConsumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /** What a {@link DistributedOptimizer} is put together from, as the settings of its builder say. */
-final class OptimizerParts {
-    private final DistributedOptimizerBuilder asked;
+public final class OptimizerParts {
+    private final OptimizerChoices asked;
     private final OptimizerScope numbered;
     private final String scope;
 
     /** @throws HvdException if the context and the process set contradict each other */
-    OptimizerParts(DistributedOptimizerBuilder asked) {
+    public OptimizerParts(OptimizerChoices asked) {
         this.asked = asked;
         this.numbered =
                 asked.scopeName == null ? OptimizerScope.numbered(ranks()) : OptimizerScope.named(asked.scopeName);
@@ -53,20 +59,20 @@ final class OptimizerParts {
     }
 
     /** What the names of the optimizer's collectives begin with. */
-    String prefix() {
+    public String prefix() {
         return scope;
     }
 
-    LocalParameters local() {
+    public LocalParameters local() {
         return asked.local;
     }
 
-    GradientClip clip() {
+    public GradientClip clip() {
         return asked.clip;
     }
 
     /** How gradients are combined, in words. */
-    String combination() {
+    public String combination() {
         return asked.op
                 + (asked.compression == Compression.NONE ? "" : " in " + asked.compression)
                 + (asked.reducer == null
@@ -74,12 +80,12 @@ final class OptimizerParts {
                         : " by " + asked.reducer.getClass().getSimpleName());
     }
 
-    Optimizer inner() {
+    public Optimizer inner() {
         return asked.inner;
     }
 
     /** A context says which job, a process set which of its ranks: the narrower one decides, in whatever order. */
-    ProcessSet ranks() {
+    public ProcessSet ranks() {
         if (asked.set == null) {
             return asked.context != null ? asked.context : Hvd.context();
         }
@@ -306,7 +312,11 @@ final class OptimizerParts {
 
     /** Null where steps by gradients that are not finite are made. */
     NonFiniteCheck finiteCheck(
-            ProcessSet ranks, List<Parameter> parameters, GradientArithmetic arithmetic, OverflowVote vote) {
+            ProcessSet ranks,
+            List<Parameter> parameters,
+            GradientArithmetic arithmetic,
+            OverflowVote vote,
+            long stepsBefore) {
         if (!refusesNonFinite(ranks)) {
             return null;
         }
@@ -316,10 +326,52 @@ final class OptimizerParts {
         boolean onHost = sparse().isEmpty()
                 && parameters.stream().allMatch(each -> each.gradient().device().isCpu());
         GradientArithmetic looking = onHost ? new HostGradients(parameters) : arithmetic;
-        return new NonFiniteCheck(ranks, parameters, looking, differ ? vote : null, scope);
+        return new NonFiniteCheck(ranks, parameters, looking, differ ? vote : null, scope, stepsBefore);
     }
 
     OverflowVote vote(ProcessSet ranks) {
         return new OverflowVote(ranks, scope, asked.op == ReduceOp.ADASUM && ranks.included());
+    }
+
+    /**
+     * Binds the optimizer to these ranks.
+     *
+     * @param arithmetic of the gradients of all parameters
+     * @param consolidate brings a state that is shared out to the ranks to one of them, a global rank
+     * @param stepsBefore the number of steps in earlier generations, for messages
+     */
+    public Binding bind(
+            List<Parameter> parameters, GradientArithmetic arithmetic, IntConsumer consolidate, long stepsBefore) {
+        ProcessSet set = ranks();
+        List<Parameter> shared = shared(parameters);
+        AdasumSteps adasum = adasum(set, parameters);
+        boolean alone = exchangesNothing(set);
+        SettingsCheck check = settingsCheck(set);
+        WireRange range = range(set, parameters);
+        GradientExchange exchange = exchange(set, parameters, check, range);
+        StepRules rules = new StepRules(asked.inner, set, parameters, exchange);
+        ModelBuffers buffers = modelBuffers(set);
+        DivergenceGuard guard = guard(set, parameters, buffers);
+        StateBroadcast broadcast = new StateBroadcast(
+                asked.inner, consolidate, set, shared, asked.local, buffers, exchange, rules);
+        check.compareParameters(() -> broadcast.isDone() ? 0 : guard.startHash(), guard::requireEqualAtStart);
+        OverflowVote vote = vote(set);
+        FiniteSteps finite =
+                new FiniteSteps(finiteCheck(set, parameters, arithmetic, vote, stepsBefore), check);
+        return new Binding(
+                set,
+                alone,
+                check,
+                range,
+                exchange,
+                rules,
+                adasum,
+                buffers,
+                guard,
+                broadcast,
+                vote,
+                asked.local.norms(parameters, arithmetic),
+                finite,
+                asked.inner instanceof GradientSource source && !alone ? source : null);
     }
 }
