@@ -100,7 +100,7 @@ public final class Engine {
         return settings.variables();
     }
 
-    /** What autotuning has found, in a line; empty before its end, or if it is off. */
+    /** The result of autotuning, in a line; empty before its end, or if it is off. */
     public Optional<String> tuningResult() {
         return settings.result();
     }

@@ -32,7 +32,7 @@ final class PendingList {
         private boolean fresh;
         /** Whether a thread of the program waits for it. */
         private boolean awaited;
-        /** When the answer to an operation with a limit is overdue. */
+        /** The time at which the answer to an operation with a limit is overdue. */
         private long overdueNanos;
 
         Entry(PendingOp op) {

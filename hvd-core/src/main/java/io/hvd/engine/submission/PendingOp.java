@@ -44,7 +44,7 @@ public final class PendingOp implements Recorded, Awaited {
     /** Whether the program does not say when it is submitted. */
     private boolean inAnyOrder;
 
-    /** What it brings besides the output. */
+    /** Its results besides the output. */
     private Outcome brought = Outcome.NOTHING;
     /** Null while the operation is in progress; then {@link #SUCCESS} or the cause of its failure. */
     private volatile Object end;
@@ -178,12 +178,12 @@ public final class PendingOp implements Recorded, Awaited {
         return inPlace;
     }
 
-    /** Sets the tensor for the result; only the thread that has the turn calls this. */
+    /** Sets the tensor for the result; only the thread that has the data plane's lock calls this. */
     public void provide(Tensor made) {
         output = made;
     }
 
-    /** Sets the result; only the thread that has the turn calls this. */
+    /** Sets the result; only the thread that has the data plane's lock calls this. */
     public void bring(Outcome outcome) {
         output = outcome.tensor();
         brought = outcome;

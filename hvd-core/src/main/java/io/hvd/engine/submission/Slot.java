@@ -20,7 +20,7 @@ public final class Slot {
 
     private final SlotTable.Use use = new SlotTable.Use();
 
-    // Only the thread that has the turn writes the following fields.
+    // Only the thread that has the data plane's lock writes the following fields.
     /** The request's number in the response cache, or {@link Op#UNKNOWN}. */
     private volatile int number = Op.UNKNOWN;
 
