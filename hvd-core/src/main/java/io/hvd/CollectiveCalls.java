@@ -32,9 +32,9 @@ final class CollectiveCalls {
     private static final String JOIN = "join.noname";
 
     private final AtomicInteger joins = new AtomicInteger();
-    /** How many of each kind the program has numbered. */
+    /** The numbers given out so far, by kind. */
     private final Map<String, AtomicInteger> numbers = new ConcurrentHashMap<>();
-    /** How many operations of each kind have had no name so far. */
+    /** Operations without a name so far, by kind. */
     private final Map<String, AtomicLong> unnamed = new ConcurrentHashMap<>();
 
     private volatile boolean registered = true;

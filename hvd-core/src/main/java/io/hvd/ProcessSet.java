@@ -629,7 +629,7 @@ public class ProcessSet {
     }
 
     /**
-     * What optimizers and training loops ask a set for. It is for those who write one; a program that trains needs none of it.
+     * The set's services to optimizers and training loops. They are for those who write one; a program that trains needs none of them.
      *
      * <pre>{@code
      * set.forOptimizers().inAnyOrder(() -> handles.add(set.allreduceAsync(name, gradient, options)));

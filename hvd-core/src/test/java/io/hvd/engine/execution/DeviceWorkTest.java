@@ -24,6 +24,7 @@ import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
+import io.hvd.testing.Recomposed;
 import io.hvd.trace.FlightRecorder;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
@@ -80,12 +81,13 @@ class DeviceWorkTest {
 
     /** The back end itself, but that the data plane leaves something behind. */
     private Backend withDevice(Backend inner) {
-        Collectives device = new DeviceLike(inner.topology().rank(), inner.collectives()).proxy();
-        return (Backend) Proxy.newProxyInstance(
-                getClass().getClassLoader(),
-                new Class<?>[] {Backend.class},
-                (proxy, method, args) ->
-                        method.getName().equals("collectives") ? device : called(() -> method.invoke(inner, args)));
+        DataPlane device = new DeviceLike(inner.topology().rank(), inner.collectives()).proxy();
+        return inner.with(inner.description(), new Recomposed.Planes(inner) {
+            @Override
+            public DataPlane ofAll() {
+                return device;
+            }
+        });
     }
 
     /** The n-th collective is done when so many are; or it fails. */
