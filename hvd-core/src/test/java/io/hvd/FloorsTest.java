@@ -80,7 +80,14 @@ class FloorsTest {
             floor(ENGINE + ".message", NET, SPI, TENSOR, ERROR, CONFIG),
             floor(ENGINE + ".coordination", ENGINE + ".message", SPI, TENSOR, CONFIG),
             floor(ENGINE + ".submission", ENGINE + ".message", TRACE, TENSOR, ERROR),
-            floor(ENGINE + ".tuning", ENGINE + ".coordination", ENGINE + ".message", ENGINE + ".submission", SPI, CONFIG, LOG),
+            floor(
+                    ENGINE + ".tuning",
+                    ENGINE + ".coordination",
+                    ENGINE + ".message",
+                    ENGINE + ".submission",
+                    SPI,
+                    CONFIG,
+                    LOG),
             floor(
                     ENGINE + ".execution",
                     ENGINE + ".message",
@@ -333,8 +340,10 @@ class FloorsTest {
             floor("io.hvd.data.cuda", "io.hvd.data", BUFFER, CUDA, TENSOR, ERROR),
             // one file per host, which one of its ranks builds
             floor("io.hvd.data.mapped", "io.hvd.data", BUFFER, FACADE, ERROR, FILE, LOG),
-            // what steps gradients, and what it is made of, from below: which LibTorch a process has, optimizers on arrays,
-            // arithmetic on gradients where they lie, what ranks agree on, the way of gradients, what guards a training, a step
+            // what steps gradients, and what it is made of, from below: which LibTorch a process has, optimizers on
+            // arrays,
+            // arithmetic on gradients where they lie, what ranks agree on, the way of gradients, what guards a
+            // training, a step
             floor("io.hvd.optimizer.libtorch", ERROR),
             floor("io.hvd.optimizer.arrays", OPTIMIZER, ERROR, LOG),
             floor("io.hvd.optimizer.gradients", OPTIMIZER, KERNEL, BUFFER, TENSOR, ERROR),
