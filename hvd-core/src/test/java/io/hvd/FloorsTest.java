@@ -76,7 +76,50 @@ class FloorsTest {
             // what has happened on this rank: written by the engine, read by those who explain it
             floor(TRACE, JFR),
             // floor 2: the engine knows no back end, a back end neither the engine nor another back end
-            floor(ENGINE + ".*", TRACE, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
+            // each may use those above it: messages, decisions about them, operations, and the threads around
+            floor(ENGINE + ".message", NET, SPI, TENSOR, ERROR, CONFIG),
+            floor(ENGINE + ".coordination", ENGINE + ".message", SPI, TENSOR, CONFIG),
+            floor(ENGINE + ".submission", ENGINE + ".message", TRACE, TENSOR, ERROR),
+            floor(
+                    ENGINE + ".tuning",
+                    ENGINE + ".coordination",
+                    ENGINE + ".message",
+                    ENGINE + ".submission",
+                    SPI,
+                    CONFIG,
+                    LOG),
+            floor(
+                    ENGINE + ".execution",
+                    ENGINE + ".message",
+                    ENGINE + ".submission",
+                    ENGINE + ".tuning",
+                    TRACE,
+                    SPI,
+                    TENSOR,
+                    ERROR,
+                    CONFIG),
+            floor(
+                    ENGINE + ".plan",
+                    ENGINE + ".message",
+                    ENGINE + ".submission",
+                    ENGINE + ".tuning",
+                    ENGINE + ".execution",
+                    NET,
+                    SPI),
+            floor(
+                    ENGINE + ".loop",
+                    ENGINE + ".coordination",
+                    ENGINE + ".message",
+                    ENGINE + ".submission",
+                    ENGINE + ".tuning",
+                    ENGINE + ".execution",
+                    ENGINE + ".plan",
+                    TRACE,
+                    SPI,
+                    ERROR,
+                    CONFIG,
+                    LOG),
+            floor(ENGINE, ENGINE + ".*", TRACE, SPI, TENSOR, ERROR, CONFIG),
             floor(MONITOR, TRACE, NET, SPI, ERROR, CONFIG, FILE, LOG),
             floor(
                     TIMELINE,
@@ -297,8 +340,10 @@ class FloorsTest {
             floor("io.hvd.data.cuda", "io.hvd.data", BUFFER, CUDA, TENSOR, ERROR),
             // one file per host, which one of its ranks builds
             floor("io.hvd.data.mapped", "io.hvd.data", BUFFER, FACADE, ERROR, FILE, LOG),
-            // what steps gradients, and what it is made of, from below: which LibTorch a process has, optimizers on arrays,
-            // arithmetic on gradients where they lie, what ranks agree on, the way of gradients, what guards a training, a step
+            // what steps gradients, and what it is made of, from below: which LibTorch a process has, optimizers on
+            // arrays,
+            // arithmetic on gradients where they lie, what ranks agree on, the way of gradients, what guards a
+            // training, a step
             floor("io.hvd.optimizer.libtorch", ERROR),
             floor("io.hvd.optimizer.arrays", OPTIMIZER, ERROR, LOG),
             floor("io.hvd.optimizer.gradients", OPTIMIZER, KERNEL, BUFFER, TENSOR, ERROR),

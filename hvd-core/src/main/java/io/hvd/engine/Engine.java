@@ -2,13 +2,13 @@ package io.hvd.engine;
 
 import io.hvd.config.AutotuneSettings;
 import io.hvd.config.EngineSettings;
-import io.hvd.engine.message.Request;
 import io.hvd.engine.loop.CommunicationThread;
 import io.hvd.engine.loop.Departure;
 import io.hvd.engine.loop.EngineAssembly;
 import io.hvd.engine.loop.EngineParts;
 import io.hvd.engine.loop.SettingsInForce;
 import io.hvd.engine.loop.Wakeup;
+import io.hvd.engine.message.Request;
 import io.hvd.engine.plan.CallerRuns;
 import io.hvd.engine.plan.HeldPlan;
 import io.hvd.engine.plan.StepFollower;
@@ -100,7 +100,7 @@ public final class Engine {
         return settings.variables();
     }
 
-    /** What autotuning has found, in a line; empty before its end, or if it is off. */
+    /** The result of autotuning, in a line; empty before its end, or if it is off. */
     public Optional<String> tuningResult() {
         return settings.result();
     }

@@ -1,5 +1,6 @@
 package io.hvd.engine.coordination;
 
+import io.hvd.engine.message.Announcement.Wishes;
 import io.hvd.engine.message.Batch;
 import io.hvd.engine.message.Moving;
 import io.hvd.engine.message.RankSet;
@@ -20,9 +21,6 @@ import java.util.TreeSet;
  * program.
  */
 public final class CallOrder {
-    /** In place of the line of a call that the program does not order, such as one from a hook of LibTorch's. */
-    public static final String ANY = "";
-
     private final List<Integer> members;
     private final List<Deque<Call>> calls = new ArrayList<>();
     private final Set<Integer> joined = new HashSet<>();
@@ -39,7 +37,7 @@ public final class CallOrder {
     /** One rank's call. @param site the line that made it */
     record Call(int rank, Request request, String site) {
         boolean isInAnyOrder() {
-            return site.equals(ANY);
+            return site.equals(Wishes.ANY_PLACE);
         }
 
         String what() {

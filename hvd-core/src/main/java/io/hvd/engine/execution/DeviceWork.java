@@ -24,7 +24,7 @@ public final class DeviceWork {
     private record Work(Execution execution, Completion completion) {}
 
     /**
-     * @param broken hears of an exception that ends the job before the threads that wait for the operations do; called
+     * @param broken is given an exception that ends the job before the threads that wait for the operations do; called
      *     on any thread that carries one out
      * @param programWaits whether a thread of the program waits for a result
      */

@@ -33,7 +33,7 @@ public final class Execution implements Batch.Carrier {
 
     /**
      * @param ops this rank's operations of the batch, in the batch's order
-     * @param broken hears of an exception that ends the job before the threads that wait for the operations do
+     * @param broken is given an exception that ends the job before the threads that wait for the operations do
      */
     Execution(SetMember set, List<PendingOp> ops, Batch.Run batch, Consumer<Throwable> broken) {
         this.set = set;

@@ -7,7 +7,7 @@ import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.util.Arrays;
 
-/** What a rank that has joined contributes: elements that do not change the result. */
+/** The contribution of a rank that has joined: elements that do not change the result. */
 public final class NeutralElement {
     private static final short HALF_INFINITY = 0x7c00;
     private static final short BFLOAT_INFINITY = 0x7f80;

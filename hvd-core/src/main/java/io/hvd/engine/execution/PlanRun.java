@@ -24,20 +24,20 @@ public final class PlanRun {
     private final ProcessSets sets;
     private final TensorQueue queue;
     private final DataLog log;
-    private final DeviceWork unfinished;
+    private final DeviceWork deviceWork;
     private final Tuner tuner;
 
     /**
-     * @param unfinished takes over the batches that have been carried out
+     * @param deviceWork takes over the batches that have been carried out
      */
     public PlanRun(
-            Backend backend, ProcessSets sets, TensorQueue queue, DataLog log, DeviceWork unfinished, Tuner tuner) {
+            Backend backend, ProcessSets sets, TensorQueue queue, DataLog log, DeviceWork deviceWork, Tuner tuner) {
         this.tuner = tuner;
         this.backend = backend;
         this.sets = sets;
         this.queue = queue;
         this.log = log;
-        this.unfinished = unfinished;
+        this.deviceWork = deviceWork;
     }
 
     /** @param batches the batches of a plan as {@link SetMember#arrived} returns them */
@@ -81,7 +81,7 @@ public final class PlanRun {
     }
 
     private void run(SetMember set, Batch.Collective batch, List<PendingOp> ops) {
-        Execution execution = unfinished.begin(set, ops, batch);
+        Execution execution = deviceWork.begin(set, ops, batch);
         Optional<String> refusal = execution.refusal();
         if (refusal.isPresent()) {
             HvdException unsupported = new HvdException(
@@ -93,13 +93,13 @@ public final class PlanRun {
         }
         log.start(ops);
         execution.run(batch);
-        unfinished.settle(execution);
+        deviceWork.settle(execution);
         if (tuner.isMeasuring() && set == sets.all() && ops.get(0).request() instanceof Reducing.Allreduce) {
             measured(batch, ops);
         }
     }
 
-    /** What the ranks that are left carry out says nothing of a step of all ranks. */
+    /** Batches that only some ranks carry out say nothing of a step of all ranks. */
     private void measured(Batch.Collective batch, List<PendingOp> ops) {
         if (batch instanceof Batch.AllreduceOfSome) {
             tuner.ranWithoutSome();
@@ -110,14 +110,14 @@ public final class PlanRun {
     }
 
     private void run(SetMember set, Batch.SetChange change, List<PendingOp> ops) {
-        Execution execution = unfinished.begin(set, ops, change);
+        Execution execution = deviceWork.begin(set, ops, change);
         log.start(ops);
         execution.guarded(() -> {
             carryOut(change);
             return null;
         });
         ops.get(0).bring(Outcome.of(change.set()));
-        unfinished.settle(execution);
+        deviceWork.settle(execution);
     }
 
     private void carryOut(Batch.SetChange change) {

@@ -27,7 +27,7 @@ public final class ProcessSets {
     /**
      * Begins with the set of all ranks.
      *
-     * @param log hears of the data planes' activities
+     * @param log records the data planes' activities
      * @param queue loses the pending operations of a set that is removed
      */
     public ProcessSets(Backend backend, EngineSettings settings, DataLog log, TensorQueue queue) {

@@ -1,7 +1,6 @@
 package io.hvd.engine.execution;
 
 import io.hvd.config.EngineSettings;
-import io.hvd.engine.coordination.CallOrder;
 import io.hvd.engine.message.Announcement.Wishes;
 import io.hvd.engine.message.Batch;
 import io.hvd.engine.message.Plan;
@@ -31,7 +30,7 @@ public final class SetMember {
 
     /**
      * @param rank this rank's global number
-     * @param log hears of the data plane's activities
+     * @param log records the data plane's activities
      */
     public SetMember(int id, List<Integer> members, int rank, DataPlane data, EngineSettings settings, DataLog log) {
         this.log = log;
@@ -89,7 +88,7 @@ public final class SetMember {
             if (number == Op.UNKNOWN) {
                 fresh.add(op.request());
                 if (strict) {
-                    sites.add(op.isInAnyOrder() ? CallOrder.ANY : op.site());
+                    sites.add(op.isInAnyOrder() ? Wishes.ANY_PLACE : op.site());
                 }
             } else {
                 known.set(number);

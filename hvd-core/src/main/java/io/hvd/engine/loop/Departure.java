@@ -98,7 +98,7 @@ public final class Departure {
         return closing;
     }
 
-    /** What the program runs when all ranks have closed. */
+    /** The program's last work, which runs when all ranks have closed. */
     Runnable farewell() {
         return farewell;
     }

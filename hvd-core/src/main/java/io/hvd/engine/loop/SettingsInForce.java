@@ -18,7 +18,7 @@ public final class SettingsInForce {
     private final CutAdvice advice;
     private final Tuner tuner;
     private final AtomicBoolean optimizersRegroup;
-    /** What was tuned last; any thread may read it. */
+    /** The settings that were tuned last; any thread may read it. */
     private volatile Tuning tuning;
 
     /**
@@ -48,7 +48,7 @@ public final class SettingsInForce {
         return tuning.settings().variables();
     }
 
-    /** What autotuning has found, in a line; empty before its end, or if it is off. Any thread. */
+    /** The result of autotuning, in a line; empty before its end, or if it is off. Any thread. */
     public Optional<String> result() {
         return Optional.of(tuning.result()).filter(result -> !result.isEmpty());
     }
@@ -65,7 +65,7 @@ public final class SettingsInForce {
         return tuning.settings().bucketBytes();
     }
 
-    /** What all ranks are to be told, once; null if nothing is. Only the communication thread asks. */
+    /** The message that is to go to all ranks, once; null if there is none. Only the communication thread asks. */
     Tuning takeWish() {
         return tuner.takeWish();
     }

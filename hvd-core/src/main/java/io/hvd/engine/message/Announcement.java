@@ -4,7 +4,7 @@ import java.util.BitSet;
 import java.util.List;
 
 /**
- * What a rank tells the coordinator.
+ * A rank's message to the coordinator.
  *
  * @param wishes the requests by process set; a set without new requests is left out
  * @param closing true from the moment when its context is being closed
@@ -38,6 +38,9 @@ public record Announcement(List<Wishes> wishes, boolean closing, String failure,
      * @param sites the program's lines that made the requests in {@code fresh}; empty unless in strict mode
      */
     public record Wishes(int set, int epoch, long seen, BitSet known, List<Request> fresh, List<String> sites) {
+        /** In place of the line of a call that the program does not order, such as one from a hook of LibTorch's. */
+        public static final String ANY_PLACE = "";
+
         public Wishes {
             fresh = List.copyOf(fresh);
             sites = List.copyOf(sites);

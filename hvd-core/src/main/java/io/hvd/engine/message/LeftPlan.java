@@ -6,7 +6,7 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * What the ranks keep of a static plan that they have left.
+ * The remains of a static plan that the ranks have left.
  *
  * @param cut the batches for the next plan of the same operations; an empty list of batches if they are to be found
  *     anew; empty to keep what is known

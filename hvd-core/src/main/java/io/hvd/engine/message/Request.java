@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What one rank asks for under a name; the other ranks must ask for the same. Each collective is a record that holds
+ * One rank's wish under a name; the other ranks must ask for the same. Each collective is a record that holds
  * what it needs and nothing else. Ranks are numbered within the process set, except where a component says global.
  */
 public sealed interface Request

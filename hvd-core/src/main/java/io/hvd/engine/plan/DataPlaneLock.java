@@ -12,9 +12,9 @@ public final class DataPlaneLock {
     private final ReentrantLock lock = new ReentrantLock();
 
     /**
-     * Waits for the turn.
+     * Waits for the lock.
      *
-     * @param progress moves on what this rank has sent while another of its threads has the turn and waits for other
+     * @param progress moves on what this rank has sent while another of its threads has the lock and waits for other
      *     ranks; returns the nanoseconds after which it must be called again
      */
     public void take(LongSupplier progress) {
@@ -23,7 +23,7 @@ public final class DataPlaneLock {
             try {
                 lock.tryLock(progress.getAsLong(), TimeUnit.NANOSECONDS);
             } catch (InterruptedException e) {
-                // the program has interrupted it; the thread that has the turn gives it back nevertheless
+                // the program has interrupted it; the thread that has it gives it back nevertheless
                 interrupted = true;
             }
         }
@@ -32,7 +32,7 @@ public final class DataPlaneLock {
         }
     }
 
-    /** Takes the turn if no thread has it or waits for it. */
+    /** Takes the lock if no thread has it or waits for it. */
     boolean tryTake() {
         return !lock.isHeldByCurrentThread() && !lock.hasQueuedThreads() && lock.tryLock();
     }
@@ -46,7 +46,7 @@ public final class DataPlaneLock {
         lock.unlock();
     }
 
-    /** For assertions: whether the thread that asks has the turn. */
+    /** For assertions: whether the thread that asks has the lock. */
     boolean isMine() {
         return lock.isHeldByCurrentThread();
     }

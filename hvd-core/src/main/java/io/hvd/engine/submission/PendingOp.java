@@ -44,24 +44,14 @@ public final class PendingOp implements Recorded, Awaited {
     /** Whether the program does not say when it is submitted. */
     private boolean inAnyOrder;
 
-    private List<Long> received = List.of();
-    private int number;
+    /** Its results besides the output. */
+    private Outcome brought = Outcome.NOTHING;
     /** Null while the operation is in progress; then {@link #SUCCESS} or the cause of its failure. */
     private volatile Object end;
     /** Made by the first thread that waits or asks to be called back. */
     private volatile CompletableFuture<Void> watcher;
 
-    // The following fields belong to the queue, whose lock guards them.
-    /** Neighbours in the order of submission. */
-    PendingOp previous;
-
-    PendingOp next;
-    /** Whether it has not been announced yet. */
-    boolean fresh;
-    /** Whether a thread of the program waits for it. */
-    boolean isAwaited;
-    /** When the answer to an operation with a limit is overdue. */
-    long overdueNanos;
+    private final PendingList.Entry entry = new PendingList.Entry(this);
 
     /**
      * @param output null where the operation allocates it
@@ -149,6 +139,11 @@ public final class PendingOp implements Recorded, Awaited {
         return blocking;
     }
 
+    /** Its place in the queue, whose lock guards it. */
+    PendingList.Entry entry() {
+        return entry;
+    }
+
     public Slot slot() {
         return slot;
     }
@@ -183,16 +178,15 @@ public final class PendingOp implements Recorded, Awaited {
         return inPlace;
     }
 
-    /** Sets the tensor for the result; only the thread that has the turn calls this. */
+    /** Sets the tensor for the result; only the thread that has the data plane's lock calls this. */
     public void provide(Tensor made) {
         output = made;
     }
 
-    /** Sets the result; only the thread that has the turn calls this. */
+    /** Sets the result; only the thread that has the data plane's lock calls this. */
     public void bring(Outcome outcome) {
         output = outcome.tensor();
-        received = outcome.received();
-        number = outcome.number();
+        brought = outcome;
     }
 
     @Override
@@ -318,6 +312,6 @@ public final class PendingOp implements Recorded, Awaited {
         if (how != SUCCESS) {
             throw new CompletionException((Throwable) how);
         }
-        return new Outcome(output, received, number);
+        return new Outcome(output, brought.received(), brought.number());
     }
 }

@@ -18,15 +18,9 @@ public final class Slot {
     private final String name;
     private volatile Asked asked;
 
-    // The following fields belong to the queue, whose lock guards them.
-    /** The operation of this name that is under way, or null. */
-    PendingOp pending;
-    /** The number of prepared collectives that keep this slot. */
-    int keepers;
-    /** Whether it is no longer found by its name, so that a thread that has found it before must look again. */
-    boolean retired;
+    private final SlotTable.Use use = new SlotTable.Use();
 
-    // Only the thread that has the turn writes the following fields.
+    // Only the thread that has the data plane's lock writes the following fields.
     /** The request's number in the response cache, or {@link Op#UNKNOWN}. */
     private volatile int number = Op.UNKNOWN;
 
@@ -42,6 +36,11 @@ public final class Slot {
 
     /** The last request under this name, and the program's line that made it. */
     record Asked(Request request, Call.Operation operation, String site) {}
+
+    /** How the name is used, which the queue's lock guards. */
+    SlotTable.Use use() {
+        return use;
+    }
 
     int set() {
         return set;

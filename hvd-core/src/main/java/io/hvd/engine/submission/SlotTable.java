@@ -14,6 +14,54 @@ final class SlotTable {
      */
     static final int MOST_IDLE_NAMES = 4096;
 
+    /** How the name of a slot is used. The {@link TensorQueue}'s lock guards it. */
+    static final class Use {
+        /** The operation of this name that is under way, or null. */
+        private PendingOp pending;
+        /** The number of prepared collectives that keep the slot. */
+        private int keepers;
+        /** Whether the slot is no longer found by its name, so that a thread that has found it before looks again. */
+        private boolean retired;
+
+        PendingOp pending() {
+            return pending;
+        }
+
+        /** @return false if another operation of this name is under way */
+        boolean claim(PendingOp op) {
+            if (pending != null) {
+                return false;
+            }
+            pending = op;
+            return true;
+        }
+
+        /** The name may be submitted again. */
+        void free() {
+            pending = null;
+        }
+
+        void keep() {
+            keepers++;
+        }
+
+        void release() {
+            keepers--;
+        }
+
+        boolean isIdle() {
+            return pending == null && keepers == 0;
+        }
+
+        boolean isRetired() {
+            return retired;
+        }
+
+        private void retire() {
+            retired = true;
+        }
+    }
+
     private final Map<Integer, Map<String, Slot>> slots = new ConcurrentHashMap<>();
 
     private int names;
@@ -41,7 +89,7 @@ final class SlotTable {
     private void forgetIdleNames() {
         slots.values()
                 .forEach(ofSet -> ofSet.values().removeIf(slot -> {
-                    boolean idle = slot.pending == null && slot.keepers == 0 && !slot.isRemembered();
+                    boolean idle = slot.use().isIdle() && !slot.isRemembered();
                     if (idle) {
                         retire(slot);
                     }
@@ -58,7 +106,7 @@ final class SlotTable {
     }
 
     private void retire(Slot slot) {
-        slot.retired = true;
+        slot.use().retire();
         names--;
     }
 }

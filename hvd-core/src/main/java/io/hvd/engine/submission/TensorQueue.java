@@ -11,20 +11,11 @@ import java.util.Optional;
  * yet, announced ones wait for a plan. Thread-safe.
  */
 public final class TensorQueue {
-    private long thresholdBytes;
-    private long lingerNanos;
+    private final WakePolicy wake;
     private final SlotTable slots = new SlotTable();
     private final PendingList pending = new PendingList();
 
     private List<PendingOp> fresh = new ArrayList<>();
-    private long freshBytes;
-    private long oldestNanos;
-    private boolean urgent;
-    /** Whether the communication thread has been woken for what is fresh. */
-    private boolean called;
-    /** How many fresh operations of the static plan are worth waking the communication thread for. */
-    private int enough = Integer.MAX_VALUE;
-
     private HvdException closed;
 
     /**
@@ -32,14 +23,12 @@ public final class TensorQueue {
      * @param lingerNanos how long fresh operations that no thread waits for may gather company
      */
     public TensorQueue(long thresholdBytes, long lingerNanos) {
-        this.thresholdBytes = thresholdBytes;
-        this.lingerNanos = lingerNanos;
+        this.wake = new WakePolicy(thresholdBytes, lingerNanos);
     }
 
     /** Other values of the constructor's parameters hold from now on. */
     public synchronized void tune(long threshold, long linger) {
-        thresholdBytes = threshold;
-        lingerNanos = linger;
+        wake.tune(threshold, linger);
     }
 
     /** The slot of a name; any thread. */
@@ -55,12 +44,12 @@ public final class TensorQueue {
     /** The slot of a name, for an operation that is prepared: it stays until it is {@link #release released}. */
     public synchronized Slot keep(int set, String name) {
         Slot slot = slots.get(set, name);
-        slot.keepers++;
+        slot.use().keep();
         return slot;
     }
 
     public synchronized void release(Slot slot) {
-        slot.keepers--;
+        slot.use().release();
     }
 
     /**
@@ -79,7 +68,7 @@ public final class TensorQueue {
             PendingOp op = ops.get(i);
             if (!claimsName(op)) {
                 for (int taken = 0; taken < i; taken++) {
-                    ops.get(taken).slot().pending = null;
+                    ops.get(taken).slot().use().free();
                 }
                 throw new DuplicateNameException(
                         "tensor \"" + op.name() + "\": " + op.request().kind()
@@ -87,36 +76,24 @@ public final class TensorQueue {
                                 + " wait for its handle first, or use another name");
             }
         }
-        if (fresh.isEmpty()) {
-            oldestNanos = System.nanoTime();
-        }
+        wake.begin();
         for (int i = 0; i < ops.size(); i++) {
             append(ops.get(i));
         }
-        boolean nowUrgent = hurry || (!planned && freshBytes >= thresholdBytes);
-        boolean wake = (nowUrgent && !urgent) || (!called && (!planned || fresh.size() >= enough));
-        urgent |= nowUrgent;
-        called |= wake;
-        return wake;
+        return wake.submitted(hurry, planned);
     }
 
     private boolean claimsName(PendingOp op) {
-        if (op.slot().retired) {
+        if (op.slot().use().isRetired()) {
             op.move(op.isPrepared() ? keep(op.set(), op.name()) : slot(op.set(), op.name()));
         }
-        Slot slot = op.slot();
-        if (slot.pending != null) {
-            return false;
-        }
-        slot.pending = op;
-        return true;
+        return op.slot().use().claim(op);
     }
 
     private void append(PendingOp op) {
         pending.append(op);
-        op.fresh = true;
         fresh.add(op);
-        freshBytes += op.request().wireBytes();
+        wake.added(op.request().wireBytes());
     }
 
     /** Whether an operation with a limit is pending. */
@@ -136,7 +113,7 @@ public final class TensorQueue {
 
     /** The communication thread goes to sleep while no static plan holds: any submission wakes it. */
     public synchronized void restWithoutPlan() {
-        enough = 0;
+        wake.rest(0);
     }
 
     /**
@@ -146,16 +123,12 @@ public final class TensorQueue {
      * @return false if that many are there already
      */
     public synchronized boolean rest(int operations) {
-        enough = operations;
-        return fresh.size() < operations;
+        return wake.rest(operations);
     }
 
     /** A thread waits: fresh operations become due. Returns true if the caller must wake the communication thread. */
     public synchronized boolean hurry() {
-        boolean wake = !fresh.isEmpty() && !urgent;
-        urgent |= wake;
-        called |= wake;
-        return wake;
+        return wake.hurry();
     }
 
     /**
@@ -181,10 +154,7 @@ public final class TensorQueue {
 
     /** Time until fresh operations are due: 0 when they are, {@link Long#MAX_VALUE} when there are none. */
     public synchronized long nanosUntilDue() {
-        if (fresh.isEmpty()) {
-            return Long.MAX_VALUE;
-        }
-        return urgent ? 0 : Math.max(0, lingerNanos - (System.nanoTime() - oldestNanos));
+        return wake.nanosUntilDue();
     }
 
     /** Removes and returns the operations that have not been announced yet. */
@@ -199,14 +169,9 @@ public final class TensorQueue {
      */
     public synchronized List<PendingOp> drainFresh(List<PendingOp> empty) {
         List<PendingOp> drained = fresh;
-        for (int i = 0; i < drained.size(); i++) {
-            drained.get(i).fresh = false;
-        }
+        pending.taken(drained);
         fresh = empty;
-        freshBytes = 0;
-        urgent = false;
-        called = false;
-        enough = Integer.MAX_VALUE;
+        wake.drained();
         return drained;
     }
 
@@ -231,7 +196,7 @@ public final class TensorQueue {
      * except those that have been announced beside the plan.
      */
     public synchronized List<PendingOp> drainAll() {
-        List<PendingOp> all = pending.all(op -> !op.request().hasLimit() || op.fresh);
+        List<PendingOp> all = pending.all(op -> !op.request().hasLimit() || pending.isFresh(op));
         drainFresh();
         return all;
     }
@@ -241,7 +206,7 @@ public final class TensorQueue {
      * are left out, and so are those with a limit, which go on beside the plan.
      */
     public synchronized List<PendingOp> announced(int set) {
-        return pending.all(op -> op.set() == set && !op.request().hasLimit() && !op.fresh);
+        return pending.all(op -> op.set() == set && !op.request().hasLimit() && !pending.isFresh(op));
     }
 
     /** Removes operations; from here on their names may be submitted again. */
@@ -258,7 +223,7 @@ public final class TensorQueue {
 
     public synchronized Optional<PendingOp> find(int set, String name) {
         Slot slot = slots.find(set, name);
-        return slot == null ? Optional.empty() : Optional.ofNullable(slot.pending);
+        return slot == null ? Optional.empty() : Optional.ofNullable(slot.use().pending());
     }
 
     /** Fails the pending operations of a process set that has been removed. */
@@ -270,8 +235,9 @@ public final class TensorQueue {
         List<PendingOp> left = pending.all(op -> op.set() == set);
         pending.remove(left);
         fresh.removeAll(left);
+        wake.left(fresh.size());
         if (fresh.isEmpty()) {
-            drainFresh(); // the next submission wakes the communication thread again
+            wake.drained();
         }
         slots.remove(set);
         return left;
@@ -290,6 +256,7 @@ public final class TensorQueue {
         List<PendingOp> left = pending.all(op -> true);
         pending.remove(left);
         fresh = new ArrayList<>();
+        wake.drained();
         return left;
     }
 }

@@ -7,7 +7,6 @@ import io.hvd.engine.coordination.Coordinator;
 import io.hvd.engine.message.Tunable;
 import io.hvd.engine.message.Tunable.Knob;
 import io.hvd.engine.message.Tuning;
-import io.hvd.engine.plan.DataPlaneLock;
 import io.hvd.log.HvdLogger;
 import java.util.Arrays;
 import java.util.Collection;
@@ -20,7 +19,7 @@ import java.util.stream.Collectors;
 /**
  * Tries other settings on rank 0 while the program trains, and keeps those that are faster beyond doubt. It only
  * decides: the {@link Coordinator} sends new settings with a plan, so that all ranks change them between the same two operations. Only
- * the thread that has the {@link DataPlaneLock} calls it.
+ * the thread that has the data plane's lock calls it.
  */
 public final class Autotuner implements Tuner {
     private static final HvdLogger LOG = HvdLogger.of(Autotuner.class);
@@ -57,7 +56,7 @@ public final class Autotuner implements Tuner {
     private boolean over;
 
     /**
-     * What matters of the job.
+     * The facts of the job on which tuning depends.
      *
      * @param localSize the number of ranks on each host; 1 if it differs
      * @param noChoiceOfLevels see {@link io.hvd.spi.DataPlane.Levels#obstacle}

@@ -7,7 +7,7 @@ import java.util.Optional;
 
 /**
  * Proposes how a static plan's step should be cut into batches. Rank 0 watches the steps ({@link StudiedCuts}), and the
- * others follow it ({@link NoCutAdvice}). Only the thread that has the data plane calls it, except where a method says
+ * others follow it ({@link NoCutAdvice}). Only the thread that has the data plane's lock calls it, except where a method says
  * otherwise.
  */
 public interface CutAdvice {

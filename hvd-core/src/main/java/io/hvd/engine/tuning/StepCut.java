@@ -45,7 +45,7 @@ final class StepCut {
      */
     record Ready(Request request, long nanos, long neededNanos) {}
 
-    /** What is never cut: one operation, or a group, which is ready when its last operation is. */
+    /** The smallest part that is never cut: one operation, or a group, which is ready when its last operation is. */
     private record Piece(List<Request> requests, long nanos, long neededNanos, long bytes) {
         /**
          * Whether its operations fit into one batch. A group of several types never shares a batch: a part of it would

@@ -1,7 +1,7 @@
 package io.hvd.engine.tuning;
 
 /**
- * What autotuning has measured over some steps in a row under the same settings.
+ * A measurement of autotuning over some steps in a row under the same settings.
  *
  * @param bytesPerMicro the median of the steps' bytes in each microsecond, which is the score
  * @param stepMicros the median of the steps' times

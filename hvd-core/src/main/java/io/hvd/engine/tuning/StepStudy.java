@@ -51,7 +51,7 @@ public final class StepStudy {
     private volatile int looks;
     private int steps;
     private int seen;
-    /** What the last looks at these operations have found, each under settings that ran unlike the others. */
+    /** The findings of the last looks at these operations, each under settings that ran unlike the others. */
     private final List<Found> findings = new ArrayList<>();
 
     private boolean still;
@@ -110,13 +110,13 @@ public final class StepStudy {
         observed.put(name, System.nanoTime());
     }
 
-    /** What is kept of an operation, which may itself be submitted again before the step ends. */
+    /** The record of an operation, which may itself be submitted again before the step ends. */
     private record Ran(Request request, long submittedNanos) {}
 
     /** Sums of times since the beginning of the step, over all steps seen. */
     private static final class Sums {
         long submitted;
-        /** What the program submitted next after it had observed this operation's result. */
+        /** The requests that the program submitted next after it had observed this operation's result. */
         final Set<Request> after = new HashSet<>();
     }
 

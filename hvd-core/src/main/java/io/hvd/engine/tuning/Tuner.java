@@ -4,7 +4,7 @@ import io.hvd.engine.message.Tunable;
 import io.hvd.engine.message.Tuning;
 import java.util.Collection;
 
-/** Looks for better settings while the program trains. Only the thread that has the data plane calls it. */
+/** Looks for better settings while the program trains. Only the thread that has the data plane's lock calls it. */
 public interface Tuner {
     /** Whether it wants to know what the ranks carry out. */
     boolean isMeasuring();
@@ -31,7 +31,7 @@ public interface Tuner {
     /** The settings that are to hold; the same as before if nothing is to change. */
     Tunable wanted();
 
-    /** What is to be sent to all ranks, once; null if nothing is. */
+    /** The message that is to go to all ranks, once; null if there is none. */
     Tuning takeWish();
 
     /** Settings that were sent hold on this rank, and with its next plan on the others. */

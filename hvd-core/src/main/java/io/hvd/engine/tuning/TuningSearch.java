@@ -78,7 +78,7 @@ final class TuningSearch {
         return comparison == null || comparison.isOver() ? Optional.empty() : Optional.of(comparison.next());
     }
 
-    /** What the samples are taken for, for the log. */
+    /** The purpose of the next sample, for the log. */
     String phase() {
         return halving != null ? "search" : "comparison";
     }
@@ -182,7 +182,7 @@ final class TuningSearch {
         return comparison != null && comparison.ratio().isGain() ? best : start;
     }
 
-    /** What has been chosen, what it gains and how sure that is, once the search is over. */
+    /** The choice, its gain and how sure the gain is, once the search is over. */
     String result() {
         if (comparison == null) {
             return "keeps " + start + ": "

@@ -67,7 +67,7 @@ class DeviceWorkTest {
             Engine engine = new Engine(
                     backend, List.of(), Requests.settings(1 << 20, 0), new FlightRecorder(16), failures::add);
             engines.add(engine);
-            Thread thread = new Thread(engine::run, "unfinished-test");
+            Thread thread = new Thread(engine::run, "device-work-test");
             thread.setDaemon(true);
             thread.start();
         }
@@ -228,7 +228,7 @@ class DeviceWorkTest {
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void aDeviceIsLookedAtAgainSoon(boolean programWaits) {
-        DeviceWork unfinished = new DeviceWork(failure -> {}, () -> programWaits);
+        DeviceWork deviceWork = new DeviceWork(failure -> {}, () -> programWaits);
         Tensor tensor = Tensor.of(1f);
         Request request =
                 Request.reduction("w", OpKind.ALLREDUCE, tensor, new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1));
@@ -240,17 +240,17 @@ class DeviceWorkTest {
                 new DeviceLike(0, backends.get(0).collectives()).proxy(),
                 Requests.settings(1 << 20, 0),
                 new DataLog(new FlightRecorder(1)));
-        assertThat(unfinished.nanosUntilDue()).isEqualTo(Long.MAX_VALUE);
+        assertThat(deviceWork.nanosUntilDue()).isEqualTo(Long.MAX_VALUE);
 
-        unfinished.settle(unfinished.begin(set, List.of(op), new Batch.Barrier("w")));
-        unfinished.look();
+        deviceWork.settle(deviceWork.begin(set, List.of(op), new Batch.Barrier("w")));
+        deviceWork.look();
         assertThat(op.isDone()).isFalse();
-        assertThat(unfinished.nanosUntilDue()).isLessThanOrEqualTo(25_000);
+        assertThat(deviceWork.nanosUntilDue()).isLessThanOrEqualTo(25_000);
 
         worksDone.set(1);
-        unfinished.look();
+        deviceWork.look();
         assertThat(op.isDone()).isTrue();
-        assertThat(unfinished.isEmpty()).isTrue();
+        assertThat(deviceWork.isEmpty()).isTrue();
     }
 
     /** The communication thread does not sit in the device's work, so it hears of it. */

@@ -35,7 +35,7 @@ public final class Ops {
 
     /** Somebody waits for the operation that this thread has submitted under a name, if it is still under way. */
     public static void hurry(Engine engine, String name) {
-        PendingOp op = engine.slot(0, name).pending;
+        PendingOp op = engine.slot(0, name).use().pending();
         if (op != null) {
             engine.hurry(op);
         }
@@ -49,6 +49,6 @@ public final class Ops {
 
     /** The operation that is under way under this name. */
     public static PendingOp pending(Slot slot) {
-        return slot.pending;
+        return slot.use().pending();
     }
 }

@@ -19,7 +19,7 @@ class PendingListTest {
         Slot slot = slots.get(0, request.name());
         PendingOp op =
                 new PendingOp(slot, slot.ask(request, List.of(0), false), null, null, new FlightRecorder(1), null);
-        slot.pending = op;
+        slot.use().claim(op);
         list.append(op);
         return op;
     }
@@ -42,9 +42,9 @@ class PendingListTest {
 
     @Test
     void aNameIsFreeAgainOnceItsOperationHasBeenRemoved() {
-        assertThat(a.slot().pending).isSameAs(a);
+        assertThat(a.slot().use().pending()).isSameAs(a);
         list.remove(List.of(a, c));
-        assertThat(a.slot().pending).isNull();
+        assertThat(a.slot().use().pending()).isNull();
         assertThat(all()).containsExactly(b);
     }
 

@@ -69,7 +69,7 @@ class SlotTest {
         Slot first = queue.slot(0, "a");
         fill();
         assertThat(queue.slot(0, "a")).isNotSameAs(first);
-        assertThat(first.retired).isTrue();
+        assertThat(first.use().isRetired()).isTrue();
     }
 
     @Test
@@ -88,7 +88,8 @@ class SlotTest {
         remembered.forget(3);
         queue.take(List.of(pending));
         fill();
-        assertThat(List.of(prepared, remembered, pending.slot())).allMatch(slot -> slot.retired);
+        assertThat(List.of(prepared, remembered, pending.slot()))
+                .allMatch(slot -> slot.use().isRetired());
     }
 
     /** Else two operations of one name could be under way in two slots. */
@@ -107,7 +108,7 @@ class SlotTest {
     void theSlotsOfAProcessSetGoWithIt() {
         Slot slot = queue.slot(5, "a");
         queue.abandon(5, new ShutdownException("removed"));
-        assertThat(slot.retired).isTrue();
+        assertThat(slot.use().isRetired()).isTrue();
         assertThat(queue.slot(5, "a")).isNotSameAs(slot);
     }
 

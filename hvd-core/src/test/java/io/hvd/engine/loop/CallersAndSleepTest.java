@@ -50,7 +50,7 @@ import org.junit.jupiter.api.Timeout.ThreadMode;
 
 /** Callers' threads and a communication thread around a static plan of two batches, with a made-up data plane. */
 @Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
-class CallerRunsTest {
+class CallersAndSleepTest {
     private final FlightRecorder recorder = new FlightRecorder(16);
     private final TensorQueue queue = new TensorQueue(1 << 20, TimeUnit.HOURS.toNanos(1));
     /** The threads that have been in the data plane, in order. */
@@ -230,7 +230,7 @@ class CallerRunsTest {
         };
         CompletableFuture<Boolean> awake = asleep(() -> true);
         collective = () -> {
-            message.countDown(); // the communication thread wakes up and wants the turn
+            message.countDown(); // the communication thread wakes up and wants the lock
             return arrived(moved);
         };
         PendingOp a = submit("a");
@@ -335,8 +335,7 @@ class CallerRunsTest {
         get(CompletableFuture.supplyAsync(
                 () -> {
                     sleep.begin();
-                    sleep.sleep(
-                            TimeUnit.HOURS.toNanos(1), 5_000_000, new RemoteCoordinator(control, List.of("one")));
+                    sleep.sleep(TimeUnit.HOURS.toNanos(1), 5_000_000, new RemoteCoordinator(control, List.of("one")));
                     lock.giveBack();
                     return true;
                 },
@@ -550,7 +549,9 @@ class CallerRunsTest {
         PendingOp a = submit("a");
         CompletableFuture<Taken> inside = Ops.end(a).thenApply(done -> callerRuns.take(submit("b")));
 
-        assertThat(callerRuns.take(a)).as("b is left to the communication thread").isEqualTo(Taken.PART);
+        assertThat(callerRuns.take(a))
+                .as("b is left to the communication thread")
+                .isEqualTo(Taken.PART);
 
         assertThat(get(inside)).isEqualTo(Taken.NOTHING);
         assertThat(carriers).hasSize(1);
