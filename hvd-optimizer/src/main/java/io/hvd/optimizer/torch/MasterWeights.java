@@ -34,7 +34,7 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
 public final class MasterWeights {
     private final Module model;
     private final ScalarType type;
-    /** What the optimizer steps, by the address of the parameter that backward computes a gradient for. */
+    /** The tensors that the optimizer steps, by the address of the parameter that backward computes a gradient for. */
     private final Map<Long, Tensor> masters = new LinkedHashMap<>();
 
     private MasterWeights(Module model, ScalarType type) {
@@ -88,7 +88,7 @@ public final class MasterWeights {
         return modules.stream().anyMatch(member::startsWith);
     }
 
-    /** What the names of their parameters begin with; LibTorch's layers and hvd's {@code SyncBatchNorm}. */
+    /** The prefixes of their parameters' names; they are LibTorch's layers and hvd's {@code SyncBatchNorm}. */
     private static List<String> batchNorms(Module model) {
         List<String> prefixes = new ArrayList<>();
         StringSharedModuleDict modules = model.named_modules();
@@ -129,7 +129,7 @@ public final class MasterWeights {
         }
     }
 
-    /** What the LibTorch optimizer is to step, in the order of their names. */
+    /** The tensors that the LibTorch optimizer is to step, in the order of their names. */
     public TensorVector parameters() {
         TensorVector all = new TensorVector();
         masters.values().forEach(all::push_back);
@@ -140,7 +140,7 @@ public final class MasterWeights {
         return model;
     }
 
-    /** What ranks compare of it. */
+    /** The settings that the ranks compare. */
     Map<String, String> settings() {
         return Map.of("master weights of a model in", type.intern().toString());
     }

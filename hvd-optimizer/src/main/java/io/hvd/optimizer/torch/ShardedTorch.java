@@ -31,7 +31,7 @@ import org.bytedeco.pytorch.TensorVector;
 
 /** One rank's share of a LibTorch optimizer. The gradients of all parameters are collected and averaged on every rank. */
 final class ShardedTorch implements ShardedState, GradientSource, GradientArithmetic {
-    /** What {@link TorchSettings} counts, and what differs between the ranks. */
+    /** The one setting of {@link TorchSettings} that differs between the ranks. */
     private static final String COUNT = "parameters";
 
     private final Optimizer inner;

@@ -49,7 +49,7 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
     private final TorchGradients gradients;
     private final GroupRates rates;
     private final SavedState state;
-    /** What the ranks compare beside the options of the LibTorch optimizer. */
+    /** The settings that the ranks compare beside the options of the LibTorch optimizer. */
     private final Map<String, String> moreSettings;
 
     /**
