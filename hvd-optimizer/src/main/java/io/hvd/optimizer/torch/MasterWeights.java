@@ -4,6 +4,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.torch.memory.SharedStorage;
 import io.hvd.optimizer.torch.memory.TensorViews;
+import io.hvd.optimizer.torch.parameter.DistinctParameters;
 import java.lang.ref.Reference;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -73,7 +74,7 @@ public final class MasterWeights {
         List<Tensor> tensors = List.copyOf(parameters.values());
         int[] firsts = SharedStorage.firsts(tensors);
         for (int i = 0; i < firsts.length; i++) {
-            if (identity(tensors.get(i)) != identity(tensors.get(firsts[i]))) {
+            if (DistinctParameters.identity(tensors.get(i)) != DistinctParameters.identity(tensors.get(firsts[i]))) {
                 throw new HvdException(
                         ErrorId.UNSUPPORTED,
                         "MasterWeights.of(model, ...): the parameters \"" + names.get(firsts[i]) + "\" and \""
@@ -106,7 +107,7 @@ public final class MasterWeights {
 
     /** A parameter of several modules is converted once. */
     private void convert(Tensor parameter, boolean stays) {
-        long address = identity(parameter);
+        long address = DistinctParameters.identity(parameter);
         if (masters.containsKey(address)) {
             return;
         }
@@ -147,12 +148,8 @@ public final class MasterWeights {
 
     /** The tensor that is stepped for a parameter: the parameter itself, where it has stayed in float32. */
     Tensor of(Tensor parameter) {
-        long address = identity(parameter);
+        long address = DistinctParameters.identity(parameter);
         Tensor master = masters.get(address);
-        return master == null || identity(master) == address ? parameter : master;
-    }
-
-    private static long identity(Tensor tensor) {
-        return tensor.unsafeGetTensorImpl().address();
+        return master == null || DistinctParameters.identity(master) == address ? parameter : master;
     }
 }
