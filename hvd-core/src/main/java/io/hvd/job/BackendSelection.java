@@ -15,8 +15,11 @@ import java.util.List;
 final class BackendSelection {
     private BackendSelection() {}
 
-    /** @throws HvdException if the process has no launcher that it could not do without */
-    static BackendProvider choose(HvdConfig config) {
+    /**
+     * @param joined jobs that this process has joined before
+     * @throws HvdException if the process has no launcher that it could not do without
+     */
+    static BackendProvider choose(HvdConfig config, int joined) {
         BackendChoice choice = config.backend();
         if (choice != BackendChoice.LOCAL) {
             requireLauncher(config);
@@ -28,7 +31,7 @@ final class BackendSelection {
             case MPI -> new ProcessProvider(new MpiProvider());
             // Without a GPU, or without NCCL, it is MPI alone, unless the setting asks for NCCL by name.
             case NCCL -> new NcclProvider(new ProcessProvider(new MpiProvider()), GpuAssignment::assign);
-            default -> LocalProvider.ofThreads(1, config.stageBytes()).get(0);
+            default -> LocalProvider.alone(config.stageBytes(), joined);
         };
     }
 

@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.config.EngineSettings;
 import io.hvd.config.HvdConfig;
+import io.hvd.engine.message.Request;
+import io.hvd.engine.submission.Ops;
+import io.hvd.engine.submission.Outcome;
 import io.hvd.host.local.LocalProvider;
 import io.hvd.spi.Backend;
 import io.hvd.spi.OpKind;

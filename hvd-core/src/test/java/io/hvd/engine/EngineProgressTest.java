@@ -3,6 +3,7 @@ package io.hvd.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.config.HvdConfig;
+import io.hvd.engine.message.Requests;
 import io.hvd.host.local.LocalProvider;
 import io.hvd.spi.Backend;
 import io.hvd.trace.FlightRecorder;

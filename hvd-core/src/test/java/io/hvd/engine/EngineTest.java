@@ -4,6 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.config.HvdConfig;
+import io.hvd.engine.message.Request;
+import io.hvd.engine.message.Requests;
+import io.hvd.engine.submission.Ops;
+import io.hvd.engine.submission.Outcome;
 import io.hvd.error.RankMismatchException;
 import io.hvd.error.ShutdownException;
 import io.hvd.host.local.LocalProvider;

@@ -6,6 +6,8 @@ import io.hvd.config.AutotuneSettings;
 import io.hvd.config.EngineSettings;
 import io.hvd.config.HvdConfig;
 import io.hvd.config.Setting;
+import io.hvd.engine.message.Request;
+import io.hvd.engine.submission.PendingOp;
 import io.hvd.host.local.LocalProvider;
 import io.hvd.host.shm.SharedPlanes;
 import io.hvd.kernel.ReduceKernel;

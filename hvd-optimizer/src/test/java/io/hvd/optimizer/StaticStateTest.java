@@ -34,7 +34,7 @@ class StaticStateTest {
     private static final Map<String, String> CONSTANT_COLLECTIONS =
             Map.of("io.hvd.optimizer.torch.Autocast.TYPES", "types that autocast takes");
 
-    private static final Set<String> CONSTANT_ARRAYS = Set.of("io.hvd.train.FileChecksum.BEFORE");
+    private static final Set<String> CONSTANT_ARRAYS = Set.of("io.hvd.train.safetensors.FileChecksum.BEFORE");
 
     /** Looking at a class that LibTorch calls initialises it, and with it LibTorch. */
     @BeforeAll

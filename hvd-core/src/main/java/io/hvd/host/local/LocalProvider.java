@@ -17,18 +17,25 @@ import java.util.stream.IntStream;
 public final class LocalProvider implements BackendProvider {
     private final LocalHub hub;
     private final int rank;
+    private final int generation;
 
-    private LocalProvider(LocalHub hub, int rank) {
+    private LocalProvider(LocalHub hub, int rank, int generation) {
         this.hub = hub;
         this.rank = rank;
+        this.generation = generation;
     }
 
     /** Providers for ranks 0 to {@code size - 1}, which find each other in memory. */
     public static List<LocalProvider> ofThreads(int size, int stageBytes) {
         LocalHub hub = new LocalHub(size, stageBytes);
         return IntStream.range(0, size)
-                .mapToObj(rank -> new LocalProvider(hub, rank))
+                .mapToObj(rank -> new LocalProvider(hub, rank, 0))
                 .toList();
+    }
+
+    /** A rank that is alone. @param generation how many jobs it was in before */
+    public static LocalProvider alone(int stageBytes, int generation) {
+        return new LocalProvider(new LocalHub(1, stageBytes), 0, generation);
     }
 
     /** This rank will come to no meeting any more, so that no other one need wait for it. Any thread may call it. */
@@ -63,7 +70,7 @@ public final class LocalProvider implements BackendProvider {
         String words = hub.size() == 1 ? "local (one rank)" : "local (" + hub.size() + " ranks as threads of one JVM)";
         return new Backend(
                 new Backend.Description("local", words),
-                new ThreadBootstrap(hub, rank, HostAddress.localName()),
+                new ThreadBootstrap(hub, rank, HostAddress.localName(), generation),
                 new MailboxPlane(hub, rank),
                 new ThreadPlanes(hub, rank));
     }

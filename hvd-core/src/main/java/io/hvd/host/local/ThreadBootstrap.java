@@ -9,9 +9,11 @@ import java.util.List;
 final class ThreadBootstrap implements Bootstrap {
     private final LocalHub hub;
     private final Topology topology;
+    private final int generation;
 
-    ThreadBootstrap(LocalHub hub, int rank, String host) {
+    ThreadBootstrap(LocalHub hub, int rank, String host, int generation) {
         this.hub = hub;
+        this.generation = generation;
         this.topology =
                 Topology.of(rank, Collections.nCopies(hub.size(), "this JVM"), Collections.nCopies(hub.size(), host));
     }
@@ -21,10 +23,9 @@ final class ThreadBootstrap implements Bootstrap {
         return topology;
     }
 
-    /** Always 0: the next job of such threads has a hub of its own. */
     @Override
     public int generation() {
-        return 0;
+        return generation;
     }
 
     @Override

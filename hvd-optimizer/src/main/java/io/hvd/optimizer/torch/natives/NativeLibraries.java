@@ -3,7 +3,7 @@ package io.hvd.optimizer.torch.natives;
 import io.hvd.cuda.MissingLibrary;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
-import io.hvd.optimizer.LoadedTorch;
+import io.hvd.optimizer.libtorch.LoadedTorch;
 import java.io.IOException;
 import java.util.Optional;
 import org.bytedeco.javacpp.Loader;

@@ -2,7 +2,7 @@ package io.hvd.optimizer.torch.natives;
 
 import io.hvd.config.HvdConfig;
 import io.hvd.log.HvdLogger;
-import io.hvd.optimizer.LoadedTorch;
+import io.hvd.optimizer.libtorch.LoadedTorch;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
