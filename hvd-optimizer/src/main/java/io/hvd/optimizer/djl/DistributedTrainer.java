@@ -46,7 +46,7 @@ import java.util.function.UnaryOperator;
 public final class DistributedTrainer extends Trainer {
     private final HvdContext hvd;
     private final ListenersTogether listeners;
-    private final StepVote vote;
+    private final UpdateVote vote;
     private final ai.djl.training.optimizer.Optimizer given;
     private final UnaryOperator<DistributedOptimizerBuilder> settings;
     /** Null before the parameters have values. */
@@ -68,7 +68,7 @@ public final class DistributedTrainer extends Trainer {
         super(model, new SharedConfig(config, List.of(listeners)));
         this.hvd = hvd;
         this.listeners = listeners;
-        this.vote = new StepVote(hvd);
+        this.vote = new UpdateVote(hvd);
         this.given = config.getOptimizer();
         this.settings = settings;
     }
@@ -169,7 +169,7 @@ public final class DistributedTrainer extends Trainer {
         return slots;
     }
 
-    /** What a step changes without a gradient, as the running mean of a batch norm. */
+    /** The tensors that a step changes without a gradient, as the running mean of a batch norm. */
     private Map<String, Tensor> buffers() {
         Map<String, Tensor> buffers = new LinkedHashMap<>();
         named(false).forEach((name, parameter) -> buffers.put(name, DjlTensors.alias(name, parameter.getArray())));
@@ -248,7 +248,7 @@ public final class DistributedTrainer extends Trainer {
         }
     }
 
-    /** What averages the gradients: its figures, its clipping. Null before the first step. */
+    /** The optimizer that averages the gradients, for its figures and its clipping. Null before the first step. */
     public DistributedOptimizer optimizer() {
         return optimizer;
     }

@@ -56,7 +56,7 @@ final class ListenersTogether implements TrainingListener {
     void meet() {
         RuntimeException mine = thrown;
         thrown = null;
-        Outcome.throwTogether(hvd, mine);
+        ListenerFailures.throwTogether(hvd, mine);
     }
 
     /** A collective. The listeners see the totals of all ranks. */

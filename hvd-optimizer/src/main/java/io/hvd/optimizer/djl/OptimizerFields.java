@@ -77,7 +77,7 @@ final class OptimizerFields {
         }
     }
 
-    /** What decides the learning rate; empty if the optimizer has no tracker, as Adadelta. */
+    /** The tracker that decides the learning rate; empty if the optimizer has no tracker, as Adadelta. */
     static Optional<ParameterTracker> tracker(Optimizer optimizer) {
         return of(optimizer).stream()
                 .map(field -> read(field, optimizer))

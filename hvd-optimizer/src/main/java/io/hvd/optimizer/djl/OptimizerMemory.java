@@ -22,7 +22,7 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * What a DJL optimizer remembers between steps, as bytes, which DJL itself does not save: the number of updates, and for each
+ * The memory of a DJL optimizer between steps as bytes, which DJL itself does not save: the number of updates, and for each
  * parameter an array for each of its maps, such as the momentum. DJL's keys are new in each run, so that the parameters go by their order.
  *
  * <pre>

@@ -2,7 +2,7 @@ package io.hvd.optimizer.reduce;
 
 /** Columns of a thin matrix, one after the other in an array. */
 final class Columns {
-    /** What is left of a column that the ones before it make up is nothing but rounding, and no direction. */
+    /** The rest of a column that the ones before it make up is nothing but rounding, and no direction. */
     private static final double LEAST_LEFT = 1e-6;
 
     private Columns() {}

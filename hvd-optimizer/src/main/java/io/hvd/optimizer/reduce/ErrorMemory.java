@@ -3,7 +3,7 @@ package io.hvd.optimizer.reduce;
 import java.util.HashMap;
 import java.util.Map;
 
-/** What compression has left out of the gradients so far, for each parameter. */
+/** The part of the gradients that compression has left out so far, for each parameter. */
 final class ErrorMemory {
     private final Map<String, float[]> byName = new HashMap<>();
 

@@ -9,7 +9,7 @@ final class LowRank {
     private final int rows;
     private final int columns;
     private final int rank;
-    /** What was left out before. */
+    /** The part that was left out before. */
     private final float[] errors;
     /** M: the gradient and what was left out before; then what the product leaves out of it. */
     private final float[] matrix;

@@ -31,7 +31,7 @@ public final class PowerSgd implements GradientReducer {
     private final Map<String, float[]> bases = new LinkedHashMap<>();
 
     /**
-     * What is compressed, and how.
+     * The settings of the compression.
      *
      * @param rank columns of P and Q: more are exacter and longer
      * @param startIteration number of steps at the beginning in which nothing is compressed, while gradients change fast

@@ -29,7 +29,7 @@ abstract sealed class SparseReducer implements GradientReducer permits TopK, Thr
      */
     abstract int addDecoded(int[] from, int at, float sign, float[] to);
 
-    /** What is left of a row after a step, counted from 0. */
+    /** The rest of a row after a step, counted from 0. */
     void leftOver(float[] row, long step) {}
 
     /** One gradient in one step. @param row the gradient and what was left out before @param finite whether the row is */

@@ -88,7 +88,7 @@ public final class DataParallel<M extends Module> implements AutoCloseable {
         return replicas.stream().map(Replica::module).toList();
     }
 
-    /** What the last forward pass has moved and how long that took; of no devices before the first one. */
+    /** The bytes that the last forward pass has moved, and the time that it took; of no devices before the first one. */
     public DataParallelStats lastForward() {
         return last;
     }

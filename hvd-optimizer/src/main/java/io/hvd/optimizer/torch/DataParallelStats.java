@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * What a forward pass of a {@link DataParallel} has put on each device, and the time that it took to do so. On GPUs the times are
+ * The load that a forward pass of a {@link DataParallel} has put on each device, and the time that it took to do so. On GPUs the times are
  * those of queueing the work, unless something in it waits.
  *
  * @param shares of the devices that had a part of the batch, in their order

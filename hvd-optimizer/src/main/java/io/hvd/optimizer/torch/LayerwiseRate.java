@@ -13,7 +13,7 @@ import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
-/** What LARS and LAMB have in common: a LibTorch optimizer whose steps are changed layer by layer, on the layers' device. */
+/** The common part of LARS and LAMB: the steps of a LibTorch optimizer are changed layer by layer, on the layers' device. */
 final class LayerwiseRate {
     private LayerwiseRate() {}
 
@@ -28,7 +28,7 @@ final class LayerwiseRate {
         return quotient.where(one.gt(new Scalar(0.0)).logical_and(other.gt(new Scalar(0.0))), new Scalar(1.0));
     }
 
-    /** What is done with a layer. */
+    /** The change of one layer. */
     interface Use {
         /** @param rate the learning rate of the parameter's group */
         void of(Tensor parameter, double rate);

@@ -4,6 +4,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.torch.memory.SharedStorage;
 import io.hvd.optimizer.torch.memory.TensorViews;
+import io.hvd.optimizer.torch.parameter.DistinctParameters;
 import java.lang.ref.Reference;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -34,7 +35,7 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
 public final class MasterWeights {
     private final Module model;
     private final ScalarType type;
-    /** What the optimizer steps, by the address of the parameter that backward computes a gradient for. */
+    /** The tensors that the optimizer steps, by the address of the parameter that backward computes a gradient for. */
     private final Map<Long, Tensor> masters = new LinkedHashMap<>();
 
     private MasterWeights(Module model, ScalarType type) {
@@ -73,7 +74,7 @@ public final class MasterWeights {
         List<Tensor> tensors = List.copyOf(parameters.values());
         int[] firsts = SharedStorage.firsts(tensors);
         for (int i = 0; i < firsts.length; i++) {
-            if (identity(tensors.get(i)) != identity(tensors.get(firsts[i]))) {
+            if (DistinctParameters.identity(tensors.get(i)) != DistinctParameters.identity(tensors.get(firsts[i]))) {
                 throw new HvdException(
                         ErrorId.UNSUPPORTED,
                         "MasterWeights.of(model, ...): the parameters \"" + names.get(firsts[i]) + "\" and \""
@@ -88,7 +89,7 @@ public final class MasterWeights {
         return modules.stream().anyMatch(member::startsWith);
     }
 
-    /** What the names of their parameters begin with; LibTorch's layers and hvd's {@code SyncBatchNorm}. */
+    /** The prefixes of their parameters' names; they are LibTorch's layers and hvd's {@code SyncBatchNorm}. */
     private static List<String> batchNorms(Module model) {
         List<String> prefixes = new ArrayList<>();
         StringSharedModuleDict modules = model.named_modules();
@@ -106,7 +107,7 @@ public final class MasterWeights {
 
     /** A parameter of several modules is converted once. */
     private void convert(Tensor parameter, boolean stays) {
-        long address = identity(parameter);
+        long address = DistinctParameters.identity(parameter);
         if (masters.containsKey(address)) {
             return;
         }
@@ -129,7 +130,7 @@ public final class MasterWeights {
         }
     }
 
-    /** What the LibTorch optimizer is to step, in the order of their names. */
+    /** The tensors that the LibTorch optimizer is to step, in the order of their names. */
     public TensorVector parameters() {
         TensorVector all = new TensorVector();
         masters.values().forEach(all::push_back);
@@ -140,19 +141,15 @@ public final class MasterWeights {
         return model;
     }
 
-    /** What ranks compare of it. */
+    /** The settings that the ranks compare. */
     Map<String, String> settings() {
         return Map.of("master weights of a model in", type.intern().toString());
     }
 
     /** The tensor that is stepped for a parameter: the parameter itself, where it has stayed in float32. */
     Tensor of(Tensor parameter) {
-        long address = identity(parameter);
+        long address = DistinctParameters.identity(parameter);
         Tensor master = masters.get(address);
-        return master == null || identity(master) == address ? parameter : master;
-    }
-
-    private static long identity(Tensor tensor) {
-        return tensor.unsafeGetTensorImpl().address();
+        return master == null || DistinctParameters.identity(master) == address ? parameter : master;
     }
 }

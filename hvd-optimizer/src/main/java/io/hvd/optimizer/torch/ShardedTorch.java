@@ -11,14 +11,14 @@ import io.hvd.optimizer.ShardedState;
 import io.hvd.optimizer.torch.gradient.ExchangeStream;
 import io.hvd.optimizer.torch.gradient.TorchGradients;
 import io.hvd.optimizer.torch.gradient.TorchGradients.Sparse;
+import io.hvd.optimizer.torch.memory.SharedStorage;
 import io.hvd.optimizer.torch.parameter.GroupRates;
 import io.hvd.optimizer.torch.parameter.NamedParameters;
 import io.hvd.optimizer.torch.parameter.NamedParameters.Named;
-import io.hvd.optimizer.torch.state.TorchState;
-import io.hvd.optimizer.torch.memory.SharedStorage;
 import io.hvd.optimizer.torch.parameter.TorchSettings;
 import io.hvd.optimizer.torch.state.ShareArchive;
 import io.hvd.optimizer.torch.state.TorchArchive;
+import io.hvd.optimizer.torch.state.TorchState;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -31,7 +31,7 @@ import org.bytedeco.pytorch.TensorVector;
 
 /** One rank's share of a LibTorch optimizer. The gradients of all parameters are collected and averaged on every rank. */
 final class ShardedTorch implements ShardedState, GradientSource, GradientArithmetic {
-    /** What {@link TorchSettings} counts, and what differs between the ranks. */
+    /** The one setting of {@link TorchSettings} that differs between the ranks. */
     private static final String COUNT = "parameters";
 
     private final Optimizer inner;

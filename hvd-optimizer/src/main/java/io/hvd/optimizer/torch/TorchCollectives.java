@@ -55,7 +55,7 @@ public final class TorchCollectives {
     }
 
     /**
-     * What an alltoall brings to a rank.
+     * The rows that an alltoall brings to a rank.
      *
      * @param output the pieces received, in rank order, along the first dimension
      * @param receivedSplits number of rows from each rank

@@ -44,7 +44,7 @@ public final class TorchLoader<S> implements EpochBatches<TorchBatch>, AutoClose
         this.batches = batches;
     }
 
-    /** What is loaded, in the order of the sampler, and how a sample lies in a batch's tensors. */
+    /** Begins a loader of a data set's samples in the sampler's order; the layout says how a sample lies in a batch's tensors. */
     public static <S> Builder<S> builder(Dataset<S> dataset, Sampler sampler, BatchLayout<S> layout) {
         return new Builder<>(dataset, sampler, layout);
     }

@@ -50,7 +50,7 @@ public final class ExchangeStream {
         stream.follow(compute);
     }
 
-    /** What LibTorch queues from now on finds the averages. */
+    /** LibTorch finds the averages in all work that it queues from now on. */
     public void giveBack() {
         cuda.enter();
         stream.holdBack(compute);

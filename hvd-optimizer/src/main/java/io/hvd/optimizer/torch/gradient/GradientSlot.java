@@ -17,7 +17,7 @@ import org.bytedeco.pytorch.Tensor;
 final class GradientSlot {
     private final String name;
     private final Tensor value;
-    /** What the optimizer steps: the value itself, or a float32 copy of it. */
+    /** The tensor that the optimizer steps: the value itself, or a float32 copy of it. */
     private final Tensor master;
     /** Where the value lay when the slot was made. */
     private final ParameterPlace place;
@@ -263,7 +263,7 @@ final class GradientSlot {
         return addsToLastStep;
     }
 
-    /** What backward has computed on this rank, in the host's memory; empty if the slot alone has it, or the rows of all ranks. */
+    /** The gradient that backward has computed on this rank, in the host's memory; empty if the slot alone has it, or the rows of all ranks. */
     Optional<io.hvd.tensor.Tensor> ownGradient() {
         Tensor gradient = value.grad();
         if (sparse || !gradient.defined() || isSlot(gradient)) {

@@ -16,9 +16,9 @@ import org.bytedeco.pytorch.global.torch;
  * is: it is an empty leaf to which only the hook and the graph refer.
  */
 public abstract class GraphHook extends TensorTensorHook {
-    /** What native code may call: the graphs belong to the process, not to a context. */
+    /** The hooks that native code may call: the graphs belong to the process, not to a context. */
     private static final List<GraphHook> LIVING = new ArrayList<>();
-    /** What a hook returned last on this thread: LibTorch takes its own references after the hook has ended. */
+    /** The last result of a hook on this thread: LibTorch takes its own references after the hook has ended. */
     private static final ThreadLocal<Tensor> DELIVERED = new ThreadLocal<>();
 
     private final Tensor witness;

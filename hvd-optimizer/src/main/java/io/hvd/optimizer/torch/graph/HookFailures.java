@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What hooks have thrown in the middle of backward. JavaCPP carries only the text of a Java exception through native code, by
+ * The exceptions that hooks have thrown in the middle of backward. JavaCPP carries only the text of a Java exception through native code, by
  * which the exception is found again here. A hook may run on a thread of LibTorch's own.
  */
 public final class HookFailures {
@@ -29,7 +29,7 @@ public final class HookFailures {
         return failure;
     }
 
-    /** What a hook threw, if that is what LibTorch speaks of. It stays, since hooks of several ranks may throw alike. */
+    /** The exception of a hook, if LibTorch's names one. It stays, since hooks of several ranks may throw alike. */
     public static Optional<HvdException> behind(RuntimeException ofLibTorch) {
         String text = String.valueOf(ofLibTorch.getMessage());
         synchronized (THROWN) {

@@ -65,7 +65,7 @@ public record Replica<M extends Module>(
         return parts;
     }
 
-    /** What the module has under several names is copied once. No scope of the program's may take the tensors away. */
+    /** A tensor that the module has under several names is copied once. No scope of the program's may take the tensors away. */
     private static TreeMap<String, Tensor> kept(TreeMap<String, Tensor> tensors) {
         Set<Long> known = new HashSet<>();
         tensors.values().removeIf(tensor -> !known.add(DistinctParameters.identity(tensor)));

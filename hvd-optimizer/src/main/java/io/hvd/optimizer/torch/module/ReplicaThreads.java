@@ -121,7 +121,7 @@ public final class ReplicaThreads implements AutoCloseable {
         AutoCloseable begin(Device device);
     }
 
-    /** What a thread does for its device. */
+    /** The work of a thread for its device. */
     @FunctionalInterface
     public interface Work {
         List<Tensor> on(int replica);

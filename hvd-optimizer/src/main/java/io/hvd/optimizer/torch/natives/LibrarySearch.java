@@ -33,7 +33,7 @@ final class LibrarySearch {
     private static final String PREFIX = "platform.library.prefix";
     private static final String SUFFIX = "platform.library.suffix";
 
-    /** What JavaCPP reads of {@link #wanted} when it looks for a library in folders. */
+    /** The properties of {@link #wanted} that JavaCPP reads when it looks for a library in folders. */
     private static final List<String> FOR_FOLDERS = List.of(
             "platform",
             "platform.extension",
@@ -83,7 +83,7 @@ final class LibrarySearch {
         }
     }
 
-    /** What {@link #lines} has said; empty if it has said nothing of the kind. */
+    /** Reads {@link #lines} back; empty if there are none. */
     static Optional<LibrarySearch> of(List<String> lines) {
         if (lines.isEmpty()) {
             return Optional.empty();

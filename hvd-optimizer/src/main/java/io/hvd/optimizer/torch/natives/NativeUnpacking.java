@@ -26,7 +26,7 @@ import org.bytedeco.javacpp.Loader;
 final class NativeUnpacking {
     private static final HvdLogger LOG = HvdLogger.of(NativeUnpacking.class);
     static final List<String> LIBRARIES = List.of("javacpp", "openblas", "pytorch");
-    /** What follows the platform in the folders of the builds for GPUs. */
+    /** The end of the folders of the builds for GPUs, behind the platform. */
     private static final String CUDA_BUILD = "-gpu";
 
     private static final String LOCK = ".hvd.lock";

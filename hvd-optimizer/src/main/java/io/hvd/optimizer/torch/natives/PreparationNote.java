@@ -24,7 +24,7 @@ import java.util.jar.Manifest;
 import java.util.stream.Stream;
 
 /**
- * What {@link NativePreparation} has found out about a class path, noted down in JavaCPP's cache for later processes: that
+ * The findings of {@link NativePreparation} about a class path, noted down in JavaCPP's cache for later processes: that
  * everything is unpacked, and which libraries no jar has. Both take a rank some 60 ms, and opening jars is most of it.
  *
  * <p>A note counts only if nothing has changed that the answer depends on: the JVM's and JavaCPP's properties, the

@@ -3,7 +3,7 @@ package io.hvd.optimizer.torch.norm;
 import org.bytedeco.pytorch.BatchNormOptions;
 import org.bytedeco.pytorch.Tensor;
 
-/** What {@link SyncNormalisation} reads of a batch norm layer; LibTorch's classes for 1, 2 and 3 dimensions have no such type. */
+/** A batch norm layer as {@link SyncNormalisation} reads it; LibTorch's classes for 1, 2 and 3 dimensions have no such type. */
 public interface NormLayer {
     /** Normalises by the batches of all ranks in training. */
     Tensor forward(Tensor input);

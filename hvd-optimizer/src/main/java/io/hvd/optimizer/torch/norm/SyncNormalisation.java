@@ -17,7 +17,7 @@ import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /**
- * What the layers for 1, 2 and 3 dimensions have in common: the normalisation by the batches of all ranks, and the running
+ * The common part of the layers for 1, 2 and 3 dimensions: the normalisation by the batches of all ranks, and the running
  * statistics. LibTorch's own operations do the work on the elements; only sums per channel travel.
  */
 public final class SyncNormalisation {

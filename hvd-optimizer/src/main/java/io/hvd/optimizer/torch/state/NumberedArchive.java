@@ -26,7 +26,7 @@ import org.bytedeco.pytorch.global.torch;
  * LibTorch reads both: it takes the names for mere names.
  */
 public final class NumberedArchive {
-    /** What the names of a group's parameters begin with, in the order of the group. */
+    /** The beginning of the names of a group's parameters, which are numbered in the order of the group. */
     static final String PARAMETER_OF_GROUP = "params/";
 
     private static final String SIZE_OF_GROUP = PARAMETER_OF_GROUP + "size";

@@ -1,6 +1,6 @@
 package io.hvd.optimizer.torch.state;
 
-/** What an optimizer remembers, as bytes: without float32 copies of the parameters ({@link TorchState}) or with them ({@link MasterState}). */
+/** The memory of an optimizer as bytes: without float32 copies of the parameters ({@link TorchState}) or with them ({@link MasterState}). */
 public interface SavedState {
     byte[] save();
 

@@ -197,7 +197,7 @@ public final class StateArchive {
         return tensors;
     }
 
-    /** What an archive holds at one place. */
+    /** The entries of an archive at one place. */
     private static final class Entries {
         private final String place;
         private final InputArchive archive;

@@ -13,7 +13,7 @@ import java.util.zip.CRC32C;
 import org.bytedeco.pytorch.Optimizer;
 
 /**
- * What a LibTorch optimizer remembers, as bytes. LibTorch's archive knows its parameters by their
+ * The memory of a LibTorch optimizer as bytes. LibTorch's archive knows its parameters by their
  * number only, so a head is put before it that says whose state it is:
  *
  * <pre>

@@ -7,11 +7,11 @@ import io.hvd.error.HvdException;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 
-/** What all ranks ask each other before a step, in an allreduce of 24 bytes: whether a listener has thrown, and the learning rate. */
-final class StepVote {
+/** The question of all ranks to each other before a step, in an allreduce of 24 bytes: whether a listener has thrown, and the learning rate. */
+final class UpdateVote {
     private final HvdContext hvd;
 
-    StepVote(HvdContext hvd) {
+    UpdateVote(HvdContext hvd) {
         this.hvd = hvd;
     }
 

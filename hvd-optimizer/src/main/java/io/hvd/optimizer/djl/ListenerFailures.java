@@ -6,14 +6,14 @@ import io.hvd.HvdContext;
 import io.hvd.ObjectCodec;
 import java.util.List;
 
-/** What the listeners of one rank have thrown, in words that travel: a letter for the kind, the epoch, then the message. */
-final class Outcome {
+/** The exceptions of the listeners of one rank, in words that travel: a letter for the kind, the epoch, then the message. */
+final class ListenerFailures {
     private static final String NOTHING = "";
     private static final char STOPPED = 's';
     private static final char DIVERGED = 'd';
     private static final char FAILED = 'f';
 
-    private Outcome() {}
+    private ListenerFailures() {}
 
     /**
      * A collective: throws on all ranks if listeners have thrown on any; what this rank has thrown itself, or the same of
