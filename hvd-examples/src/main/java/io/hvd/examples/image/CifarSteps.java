@@ -16,6 +16,7 @@ import io.hvd.optimizer.torch.TorchTensors;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.apache.commons.cli.ParseException;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.SGDOptions;
@@ -34,7 +35,8 @@ final class CifarSteps implements AutoCloseable {
     /** Scales nothing in float32. */
     private final AmpOptimizer optimizer;
 
-    CifarSteps(HvdContext hvd, CifarOptions options, RunTotals totals) {
+    /** @throws ParseException if several devices of one process are to go to several ranks */
+    CifarSteps(HvdContext hvd, CifarOptions options, RunTotals totals) throws ParseException {
         this.options = options;
         this.totals = totals;
         this.device = TorchDevice.of(hvd, options.cuda());
