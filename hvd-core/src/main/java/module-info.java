@@ -19,7 +19,7 @@ module io.hvd.core {
     uses io.hvd.spi.StartupHook;
 
     provides io.hvd.spi.GpuDriver with
-            io.hvd.transport.nccl.CudaGpuDriver;
+            io.hvd.cuda.CudaGpuDriver;
 
     exports io.hvd;
     exports io.hvd.error;
@@ -34,7 +34,7 @@ module io.hvd.core {
     exports io.hvd.transport.mpi to
             io.hvd.benchmarks,
             io.hvd.launch;
-    exports io.hvd.transport.nccl to
+    exports io.hvd.transport.nccl.report to
             io.hvd.examples,
             io.hvd.launch;
     exports io.hvd.host.shm to

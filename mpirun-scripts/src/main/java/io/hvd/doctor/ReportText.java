@@ -1,7 +1,7 @@
 package io.hvd.doctor;
 
 import io.hvd.doctor.checks.Finding;
-import io.hvd.doctor.checks.MemoryCheck;
+import io.hvd.doctor.checks.MemoryBudget;
 import io.hvd.doctor.checks.Severity;
 import io.hvd.doctor.checks.Sizes;
 import io.hvd.doctor.facts.Facts;
@@ -64,7 +64,7 @@ final class ReportText {
                 "Java",
                 facts.values().getOrDefault("Java version", "unknown") + ", hvd "
                         + facts.values().getOrDefault("hvd version", "unknown"));
-        line("memory", MemoryCheck.Budget.of(report.inventory(), host).text());
+        line("memory", MemoryBudget.of(report.inventory(), host).text());
         Facts.Folder shared = facts.folders().sharedMemory();
         line("/dev/shm", Sizes.of(shared.free()) + " free of " + Sizes.of(shared.total()));
         line("limits", limits(facts.limits()));

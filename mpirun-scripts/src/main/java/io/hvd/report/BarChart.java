@@ -44,6 +44,15 @@ record BarChart(String title, String unit, List<Key> parts, List<Bar> bars) impl
                 Html.text(title)));
         double most = bars.stream().mapToDouble(Bar::sum).max().orElse(0);
         AxisScale along = AxisScale.of(0, most, 4, LEFT, RIGHT);
+        axis(svg, along, bottom);
+        int labelled = (int) Math.ceil(LETTER / thick);
+        for (int i = 0; i < bars.size(); i++) {
+            draw(svg, bars.get(i), TOP + thick * i, thick, along, i % labelled == 0);
+        }
+        return svg.append("</svg>").toString();
+    }
+
+    private void axis(StringBuilder svg, AxisScale along, double bottom) {
         for (double value : along.ticks()) {
             double x = along.place(value);
             svg.append(String.format(
@@ -62,11 +71,6 @@ record BarChart(String title, String unit, List<Key> parts, List<Bar> bars) impl
                 (LEFT + RIGHT) / 2,
                 bottom + 34,
                 Html.text(unit)));
-        int labelled = (int) Math.ceil(LETTER / thick);
-        for (int i = 0; i < bars.size(); i++) {
-            draw(svg, bars.get(i), TOP + thick * i, thick, along, i % labelled == 0);
-        }
-        return svg.append("</svg>").toString();
     }
 
     private void draw(StringBuilder svg, Bar bar, double top, double thick, AxisScale along, boolean labelled) {

@@ -93,20 +93,7 @@ record LineChart(String title, List<Line> lines, boolean fromZero) implements Ch
 
     private void draw(StringBuilder svg, Line line, AxisScale up, AxisScale along) {
         List<Point> points = line.thinned();
-        StringBuilder path = new StringBuilder();
-        boolean pen = false;
-        for (Point point : points) {
-            if (Double.isFinite(point.value())) {
-                path.append(String.format(
-                        Locale.ROOT,
-                        "%s%.1f %.1f",
-                        pen ? "L" : "M",
-                        along.place(point.step()),
-                        up.place(point.value())));
-            }
-            pen = Double.isFinite(point.value());
-        }
-        svg.append("<path " + line.stroke.attributes() + " d=\"" + path + "\"/>");
+        svg.append("<path " + line.stroke.attributes() + " d=\"" + path(points, up, along) + "\"/>");
         double radius = points.size() <= MARKED ? 2.5 : 1;
         for (Point point : points) {
             if (Double.isFinite(point.value())) {
@@ -122,6 +109,24 @@ record LineChart(String title, List<Line> lines, boolean fromZero) implements Ch
                         Html.number(point.value())));
             }
         }
+    }
+
+    /** A line with a gap where a value is not finite. */
+    private static String path(List<Point> points, AxisScale up, AxisScale along) {
+        StringBuilder path = new StringBuilder();
+        boolean pen = false;
+        for (Point point : points) {
+            if (Double.isFinite(point.value())) {
+                path.append(String.format(
+                        Locale.ROOT,
+                        "%s%.1f %.1f",
+                        pen ? "L" : "M",
+                        along.place(point.step()),
+                        up.place(point.value())));
+            }
+            pen = Double.isFinite(point.value());
+        }
+        return path.toString();
     }
 
     @Override

@@ -4,7 +4,6 @@ import io.hvd.engine.message.Batch;
 import io.hvd.engine.message.Moving;
 import io.hvd.engine.message.Reducing;
 import io.hvd.engine.message.Request;
-import io.hvd.engine.plan.StaticPlan.PlannedBatch;
 import io.hvd.engine.submission.Outcome;
 import io.hvd.engine.submission.PendingOp;
 import io.hvd.error.ErrorId;

@@ -5,7 +5,7 @@ import io.hvd.engine.message.Reducing;
 import io.hvd.engine.submission.Outcome;
 import io.hvd.engine.submission.PendingOp;
 import io.hvd.engine.submission.TensorQueue;
-import io.hvd.engine.tuning.Autotuner;
+import io.hvd.engine.tuning.Tuner;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.spi.Backend;
@@ -25,15 +25,13 @@ public final class PlanRun {
     private final TensorQueue queue;
     private final DataLog log;
     private final DeviceWork unfinished;
-    /** Null where nothing is tuned. */
-    private final Autotuner tuner;
+    private final Tuner tuner;
 
     /**
      * @param unfinished takes over the batches that have been carried out
-     * @param tuner on rank 0 if settings are tuned, else null
      */
     public PlanRun(
-            Backend backend, ProcessSets sets, TensorQueue queue, DataLog log, DeviceWork unfinished, Autotuner tuner) {
+            Backend backend, ProcessSets sets, TensorQueue queue, DataLog log, DeviceWork unfinished, Tuner tuner) {
         this.tuner = tuner;
         this.backend = backend;
         this.sets = sets;
@@ -96,7 +94,7 @@ public final class PlanRun {
         log.start(ops);
         execution.run(batch);
         unfinished.settle(execution);
-        if (tuner != null && set == sets.all() && ops.get(0).request() instanceof Reducing.Allreduce) {
+        if (tuner.isMeasuring() && set == sets.all() && ops.get(0).request() instanceof Reducing.Allreduce) {
             measured(batch, ops);
         }
     }

@@ -8,7 +8,6 @@ import io.hvd.engine.message.Plan;
 import io.hvd.engine.message.Plan.Op;
 import io.hvd.engine.message.Request;
 import io.hvd.engine.message.ResponseCache;
-import io.hvd.engine.plan.StaticPlan;
 import io.hvd.engine.submission.PendingOp;
 import io.hvd.engine.submission.Slot;
 import io.hvd.engine.submission.TensorQueue;
@@ -27,7 +26,6 @@ public final class SetMember {
     private final ResponseCache<Known> cache;
     private long seen;
     private int epoch;
-    private StaticPlan steps;
 
     private final DataLog log;
 
@@ -53,7 +51,7 @@ public final class SetMember {
         return id;
     }
 
-    int size() {
+    public int size() {
         return members.size();
     }
 
@@ -79,11 +77,6 @@ public final class SetMember {
     /** The number of times that the set has begun or left a static plan. */
     public int epoch() {
         return epoch;
-    }
-
-    /** The static plan that holds, or null. */
-    public StaticPlan steps() {
-        return steps;
     }
 
     /** Makes the announcement of operations that the coordinator does not know of yet. */
@@ -153,22 +146,22 @@ public final class SetMember {
         cache.find(name).ifPresent(entry -> slot.remember(entry.number(), asked.request()));
     }
 
-    /** Begins a static plan, to whose steps the operations belong that were announced meanwhile. */
-    public void lock(List<List<String>> batches, List<PendingOp> announced) {
+    /**
+     * A static plan begins.
+     *
+     * @return the slots of its operations, batch by batch
+     */
+    public List<List<Slot>> beginPlan(List<List<String>> batches) {
         epoch++;
-        List<List<Slot>> slots = batches.stream()
+        return batches.stream()
                 .map(names -> names.stream()
                         .map(name -> cache.find(name).orElseThrow().value().slot())
                         .toList())
                 .toList();
-        steps = new StaticPlan(slots, size());
-        announced.forEach(steps::submitted);
     }
 
-    /** Ends the static plan: the ranks negotiate again. */
-    public void unlock() {
+    /** The static plan has ended: the ranks negotiate again. */
+    public void endPlan() {
         epoch++;
-        steps.end();
-        steps = null;
     }
 }

@@ -1,298 +1,65 @@
 package io.hvd.engine.loop;
 
-import io.hvd.config.AutotuneSettings;
-import io.hvd.config.EngineSettings;
-import io.hvd.config.Processors;
-import io.hvd.engine.Engine;
-import io.hvd.engine.coordination.Coordinator;
-import io.hvd.engine.execution.DataLog;
 import io.hvd.engine.execution.DeviceWork;
 import io.hvd.engine.execution.PlanRun;
 import io.hvd.engine.execution.ProcessSets;
 import io.hvd.engine.execution.SetMember;
-import io.hvd.engine.message.Announcement;
-import io.hvd.engine.message.Announcement.Wishes;
-import io.hvd.engine.message.Moving;
 import io.hvd.engine.message.Plan;
-import io.hvd.engine.message.Request;
-import io.hvd.engine.message.Tunable;
 import io.hvd.engine.message.Tuning;
 import io.hvd.engine.plan.CallerRuns;
-import io.hvd.engine.plan.DataPlaneLock;
 import io.hvd.engine.plan.HeldPlan;
-import io.hvd.engine.plan.PlanExit;
-import io.hvd.engine.plan.PromptWaits;
 import io.hvd.engine.plan.StepFollower;
 import io.hvd.engine.submission.PendingOp;
 import io.hvd.engine.submission.TensorQueue;
-import io.hvd.engine.tuning.Autotuner;
-import io.hvd.engine.tuning.StepStudy;
-import io.hvd.error.ShutdownException;
-import io.hvd.spi.Backend;
-import io.hvd.spi.Topology;
 import io.hvd.trace.FlightRecorder;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.TreeMap;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.BooleanSupplier;
-import java.util.function.Consumer;
-import java.util.stream.Collectors;
 
 /**
  * The work of the communication thread, one per rank: it drains the operations that this rank has submitted, announces
- * them to rank 0, receives rank 0's plan and carries it out. Only this thread talks to the {@link Backend}, except for
+ * them to rank 0, receives rank 0's plan and carries it out. Only this thread talks to the back end, except for
  * steps that a waiting thread carries out itself ({@link CallerRuns}).
  */
-public final class CommunicationLoop {
-    private final Backend backend;
-    private final EngineSettings settings;
-    private final int rank;
-    private final TensorQueue queue;
-    private final CoordinatorLink coordinator;
-    private final Wakeup bell;
-
+final class CommunicationLoop {
     private final FlightRecorder recorder;
-    private final Consumer<String> onFailure;
+    private final TensorQueue queue;
+    private final DeviceWork deviceWork;
     private final ProcessSets sets;
-    private final PlanExit exit;
+    private final PlanRun run;
+    private final CoordinatorLink coordinator;
+    private final Announcer announcer;
+    private final Departure departure;
+    private final SettingsInForce settings;
     private final HeldPlan plan;
     private final StepFollower steps;
-    private final CallerRuns shortcut;
-    private final DeviceWork unfinished;
-    private final PlanRun run;
-    /** On rank 0 if settings are tuned, else null. */
-    private final Autotuner tuner;
-    /** What was tuned last; any thread may read it. */
-    private volatile Tuning tuning;
+    private final CallerRuns callerRuns;
+    private final Sleep sleep;
 
-    private volatile boolean optimizersRegroup;
-
-    private final StepStudy study;
-    /** Whether batches of tensors in the host's memory keep the program from computing meanwhile. */
-    private final boolean takesCores;
-
-    private final CompletableFuture<Void> ended = new CompletableFuture<>();
-    private final AtomicBoolean givenUp = new AtomicBoolean();
-
-    private volatile boolean closing;
-    private volatile Runnable farewell = () -> {};
-    private volatile String failure = "";
-    private boolean closingAnnounced;
-    private boolean failureAnnounced;
-
-    /**
-     * The other parameters are those of {@link Engine}'s constructor.
-     *
-     * @param queue the one that program threads fill
-     * @param bell the one that program threads ring
-     * @param programWaits whether a program thread waits for a result
-     */
-    public CommunicationLoop(
-            Backend backend,
-            List<List<Integer>> processSets,
-            EngineSettings settings,
-            AutotuneSettings autotune,
-            FlightRecorder recorder,
-            Consumer<String> onFailure,
-            TensorQueue queue,
-            Wakeup bell,
-            BooleanSupplier programWaits) {
-        this.backend = backend;
-        this.bell = bell;
-        this.settings = settings;
-        this.rank = backend.topology().rank();
-        this.queue = queue;
-        this.unfinished = new DeviceWork(this::broken, programWaits);
-        int size = backend.topology().size();
-        this.coordinator = line(size, processSets);
-        this.recorder = recorder;
-        this.onFailure = onFailure;
-        DataLog log = new DataLog(recorder);
-        this.sets = new ProcessSets(backend, settings, log, queue);
-        boolean plans = settings.staticPlanSteps() > 0 && !settings.strict();
-        this.exit = PlanExit.open(backend, plans, bell::ring);
-        this.takesCores = takesCoresFromProgram();
-        this.study = rank == 0 ? new StepStudy(settings, takesCores) : null;
-        this.tuning = new Tuning(Tunable.of(settings), "");
-        this.tuner = autotune.enabled() && rank == 0 && size > 1
-                ? new Autotuner(
-                        autotune,
-                        settings,
-                        study,
-                        new Autotuner.Job(
-                                localSize(backend.topology()),
-                                sets.all().data().levels().obstacle(),
-                                () -> optimizersRegroup))
-                : null;
-        this.run = new PlanRun(backend, sets, queue, log, unfinished, tuner);
-        this.plan = new HeldPlan(queue, exit, new PromptWaits(hasFewerCoresForEachRank(1)), study);
-        DataPlaneLock turn = new DataPlaneLock();
-        this.steps = new StepFollower(turn, sets.all(), plan, queue, log, unfinished, study, tuner);
-        this.shortcut = new CallerRuns(bell, backend.progress()::make, turn, plan, steps);
-        if (settings.levels() == 1) {
-            sets.all().data().levels().choose(false);
-        }
-        for (int i = 0; i < processSets.size(); i++) {
-            sets.enter(i + 1, processSets.get(i));
-        }
+    CommunicationLoop(EngineParts parts, Announcer announcer) {
+        this.recorder = parts.recorder();
+        this.queue = parts.queue();
+        this.deviceWork = parts.deviceWork();
+        this.sets = parts.sets();
+        this.run = parts.run();
+        this.coordinator = parts.coordinator();
+        this.announcer = announcer;
+        this.departure = parts.departure();
+        this.settings = parts.settings();
+        this.plan = parts.plan();
+        this.steps = parts.steps();
+        this.callerRuns = parts.callerRuns();
+        this.sleep = parts.sleep();
     }
 
-    /** The static plan, for program threads. */
-    public HeldPlan plan() {
-        return plan;
-    }
-
-    private static int localSize(Topology topology) {
-        return topology.homogeneous() ? topology.localSize() : 1;
-    }
-
-    /** See {@link Engine#stepsTravelLate}; any thread. */
-    public boolean stepsTravelLate() {
-        return takesCores && plan.hasHeld();
-    }
-
-    /** What was tuned last; any thread. */
-    public Tuning tuning() {
-        return tuning;
-    }
-
-    /** See {@link Engine#bucketBytes}; any thread. */
-    public long bucketBytes(boolean regroups) {
-        if (regroups && !optimizersRegroup) {
-            optimizersRegroup = true;
-        }
-        return tuning.settings().bucketBytes();
-    }
-
-    /** The shortcut, for program threads that wait. */
-    public CallerRuns shortcut() {
-        return shortcut;
-    }
-
-    /**
-     * Whether the data plane competes with the program for cores: all ranks run on one host, with fewer than two cores
-     * each.
-     */
-    private boolean takesCoresFromProgram() {
-        return backend.topology().localSize() == backend.topology().size() && hasFewerCoresForEachRank(2);
-    }
-
-    private boolean hasFewerCoresForEachRank(int cores) {
-        int ranks = backend.topology().localSize();
-        return cores * ranks > Processors.ofThisProcess(ranks).ofAll(ranks);
-    }
-
-    private CoordinatorLink line(int size, List<List<Integer>> processSets) {
-        List<String> hosts = backend.topology().hosts();
-        return rank == 0
-                ? new LocalCoordinator(
-                        new Coordinator(size, processSets, settings, this::ready, backend.collectives()::takesVetoes),
-                        backend.control(),
-                        hosts)
-                : new RemoteCoordinator(backend.control(), hosts);
-    }
-
-    /** See {@link Engine#close(Runnable)}; any thread. */
-    public void close(Runnable last) {
-        farewell = last;
-        closing = true;
-        bell.ring();
-        ended.join();
-    }
-
-    /** See {@link Engine#fail}; any thread. */
-    public boolean fail(String why, long limitMillis) {
-        failure = why;
-        plan.leave();
-        bell.ring();
-        try {
-            ended.get(limitMillis, TimeUnit.MILLISECONDS);
-            return true;
-        } catch (TimeoutException | ExecutionException e) {
-            return false;
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            return false;
-        }
-    }
-
-    /** See {@link Engine#run}. */
-    public void run() {
-        String why = "this rank's context is closed";
-        boolean orderly = false;
-        try {
-            Plan last = cycleUntilTheEnd();
-            if (last.stop()) {
-                last = leave(why);
-            }
-            orderly = last.stop();
-            why = orderly ? why : last.failure();
-        } catch (Throwable e) {
-            why = broken(e);
-        } finally {
-            ShutdownException cause = new ShutdownException(why);
-            queue.close(cause);
-            unfinished.fail(cause);
-            if (tuner != null) {
-                tuner.close();
-            }
-            exit.close();
-            try {
-                if (orderly) {
-                    sets.close();
-                    backend.close();
-                } else {
-                    sets.abandon();
-                }
-            } finally {
-                ended.complete(null);
-            }
-        }
-    }
-
-    /** All ranks have closed. Operations that not all of their ranks have asked for never run. */
-    private Plan leave(String why) {
-        queue.close(new ShutdownException(why));
-        Plan last = new OrderlyEnd(backend, coordinator, unfinished, farewell).meet(() -> {
-            if (failureIsNews()) {
-                announce(List.of());
-            }
-        });
-        if (!last.failure().isEmpty()) {
-            giveUp(last.failure());
-        }
-        return last;
-    }
-
-    private void giveUp(String why) {
-        if (givenUp.compareAndSet(false, true)) {
-            onFailure.accept(why);
-        }
-    }
-
-    /** @return why the job cannot go on */
-    private String broken(Throwable cause) {
-        String why = cause instanceof ShutdownException consequence
-                ? consequence.words()
-                : "rank " + rank + " (" + backend.topology().host() + "): the communication thread failed: " + cause;
-        giveUp(why);
-        return why;
-    }
-
-    private Plan cycleUntilTheEnd() {
-        shortcut.begin();
+    /** @return the plan with which all ranks stop, or that says why the job cannot go on */
+    Plan untilTheEnd() {
+        sleep.begin();
         while (true) {
             recorder.cycle();
             passTuningOn();
-            if (shortcut.wasVetoed()) {
+            if (callerRuns.wasVetoed()) {
                 negotiateAgain();
             }
-            unfinished.look();
+            deviceWork.look();
             takeIn();
             coordinator.decide();
             Plan decided = coordinator.next();
@@ -302,13 +69,13 @@ public final class CommunicationLoop {
                     return decided;
                 }
             } else if (!tookStep() && steps.rest()) {
-                shortcut.sleep(nanosUntilDue(), steps.lookNanos(), coordinator);
+                sleep.sleep(nanosUntilDue(), steps.lookNanos(), coordinator);
             }
         }
     }
 
     private long nanosUntilDue() {
-        long own = Math.min(Math.min(queue.nanosUntilDue(), steps.patienceNanos()), unfinished.nanosUntilDue());
+        long own = Math.min(Math.min(queue.nanosUntilDue(), steps.patienceNanos()), deviceWork.nanosUntilDue());
         return Math.min(own, coordinator.nanosUntilDue());
     }
 
@@ -317,70 +84,20 @@ public final class CommunicationLoop {
      */
     private void takeIn() {
         if (plan.holds()) {
-            List<PendingOp> beside = steps.takeIn(closing);
-            if (failureIsNews() || !beside.isEmpty()) {
-                announce(beside);
+            List<PendingOp> beside = steps.takeIn(departure.isClosing());
+            if (departure.isFailureNews() || !beside.isEmpty()) {
+                announcer.announce(beside);
             }
-        } else if (queue.nanosUntilDue() == 0 || closing != closingAnnounced || failureIsNews()) {
-            announce(queue.drainFresh());
+        } else if (queue.nanosUntilDue() == 0 || departure.isClosingNews() || departure.isFailureNews()) {
+            announcer.announce(queue.drainFresh());
         }
     }
 
     /** Tells the coordinator which settings all ranks are to have. */
     private void passTuningOn() {
-        Tuning wish = tuner == null ? null : tuner.takeWish();
+        Tuning wish = settings.takeWish();
         if (wish != null) {
             coordinator.tune(wish);
-        }
-    }
-
-    private void tune(Tuning arrived) {
-        Tunable before = tuning.settings();
-        Tunable now = arrived.settings();
-        tuning = arrived;
-        queue.tune(Math.max(1, now.fusionThresholdBytes()), now.cycleNanos());
-        if (now.levels() != before.levels()) {
-            sets.all().data().levels().choose(now.levels() == 2);
-        }
-        if (study != null) {
-            study.tune(now);
-        }
-        if (tuner != null) {
-            tuner.applied(arrived);
-        }
-    }
-
-    private boolean failureIsNews() {
-        return !failure.isEmpty() && !failureAnnounced;
-    }
-
-    private void announce(List<PendingOp> ops) {
-        // While a static plan holds, the rank leaves it before it announces that it closes; a failure is announced at
-        // once.
-        closingAnnounced = closing && !plan.holds();
-        failureAnnounced = !failure.isEmpty();
-        ops.forEach(op -> op.announce(true));
-        List<Wishes> wishes = new ArrayList<>();
-        ops.stream()
-                .filter(this::isOfRegisteredSet)
-                .collect(Collectors.groupingBy(PendingOp::set, TreeMap::new, Collectors.toList()))
-                .forEach((set, members) -> wishes.add(sets.get(set).wishes(members)));
-        coordinator.announce(new Announcement(wishes, closingAnnounced, failure));
-    }
-
-    /** The program may submit an operation while its process set is being removed; only that operation fails. */
-    private boolean isOfRegisteredSet(PendingOp op) {
-        boolean there = sets.contains(op.set());
-        if (!there) {
-            queue.takeIfPending(op.set(), op.name()).ifPresent(gone -> gone.fail(ProcessSets.removed(gone.set())));
-        }
-        return there;
-    }
-
-    private void ready(int set, Request request, int from) {
-        // Rank 0 records operations of its own sets only, and no transfers, which may be between two other ranks.
-        if (sets.contains(set) && !(request instanceof Moving.Transfer)) {
-            recorder.ready(set, request.kind().toString(), request.name(), from);
         }
     }
 
@@ -388,9 +105,9 @@ public final class CommunicationLoop {
         SetMember set = sets.get(arrived.set());
         Plan decided = set.arrived(arrived, queue);
         if (!decided.failure().isEmpty()) {
-            giveUp(decided.failure());
+            departure.giveUp(decided.failure());
         }
-        decided.tuning().ifPresent(this::tune);
+        decided.tuning().ifPresent(settings::apply);
         run.carryOut(set, decided.batches());
         if (!decided.lock().isEmpty()) {
             steps.begin(decided.lock());
@@ -412,6 +129,6 @@ public final class CommunicationLoop {
     /** A rank has vetoed a step of the static plan. */
     private void negotiateAgain() {
         coordinator.unlock(steps.left());
-        announce(queue.drainAll());
+        announcer.announce(queue.drainAll());
     }
 }

@@ -16,7 +16,7 @@ final class OrderlyEnd {
     private final Backend backend;
     private final ControlChannel control;
     private final CoordinatorLink coordinator;
-    private final DeviceWork unfinished;
+    private final DeviceWork deviceWork;
     private final Runnable farewell;
     /** Null until the farewell has begun. */
     private CompletableFuture<Void> leaving;
@@ -24,14 +24,14 @@ final class OrderlyEnd {
     private boolean done;
 
     /**
-     * @param unfinished the work that devices have not finished yet
+     * @param deviceWork the work that devices have not finished yet
      * @param farewell runs after that on a thread of its own, and may wait for other ranks
      */
-    OrderlyEnd(Backend backend, CoordinatorLink coordinator, DeviceWork unfinished, Runnable farewell) {
+    OrderlyEnd(Backend backend, CoordinatorLink coordinator, DeviceWork deviceWork, Runnable farewell) {
         this.backend = backend;
         this.control = backend.control();
         this.coordinator = coordinator;
-        this.unfinished = unfinished;
+        this.deviceWork = deviceWork;
         this.farewell = farewell;
     }
 
@@ -44,7 +44,7 @@ final class OrderlyEnd {
     Plan meet(Runnable tellFailure) {
         while (true) {
             tellFailure.run();
-            unfinished.look();
+            deviceWork.look();
             tellWhenDone();
             coordinator.decide();
             Plan plan = coordinator.next();
@@ -52,14 +52,14 @@ final class OrderlyEnd {
                 return plan;
             }
             if (plan == null) {
-                long due = Math.min(unfinished.nanosUntilDue(), coordinator.nanosUntilDue());
+                long due = Math.min(deviceWork.nanosUntilDue(), coordinator.nanosUntilDue());
                 control.receive(Math.min(due, backend.progress().make()), coordinator);
             }
         }
     }
 
     private void tellWhenDone() {
-        if (leaving == null && unfinished.isEmpty()) {
+        if (leaving == null && deviceWork.isEmpty()) {
             leaving = CompletableFuture.runAsync(farewell, OrderlyEnd::start);
             leaving.whenComplete((nothing, error) -> control.wakeUp());
         }

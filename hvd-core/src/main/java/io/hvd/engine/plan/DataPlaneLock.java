@@ -38,7 +38,7 @@ public final class DataPlaneLock {
     }
 
     /** Whether some thread has it at the moment; any thread may ask. */
-    boolean isTaken() {
+    public boolean isTaken() {
         return lock.isLocked();
     }
 

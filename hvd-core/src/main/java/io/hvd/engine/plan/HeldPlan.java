@@ -2,7 +2,7 @@ package io.hvd.engine.plan;
 
 import io.hvd.engine.submission.PendingOp;
 import io.hvd.engine.submission.TensorQueue;
-import io.hvd.engine.tuning.StepStudy;
+import io.hvd.engine.tuning.CutAdvice;
 import java.util.List;
 
 /**
@@ -15,8 +15,8 @@ public final class HeldPlan {
     private final TensorQueue queue;
     private final PlanExit exit;
     private final PromptWaits promptWaits;
-    /** The study of the steps on rank 0; null on the other ranks. */
-    private final StepStudy study;
+    private final CutAdvice advice;
+    private final boolean takesCores;
 
     /** Number of the plan that holds, the same on all ranks; or {@link #NONE}. */
     private volatile int number = NONE;
@@ -26,13 +26,15 @@ public final class HeldPlan {
     /**
      * @param exit takes all ranks out of a plan
      * @param promptWaits what the program does after it has submitted a step
-     * @param study the study of the steps on rank 0; null on the other ranks
+     * @param advice learns when the program asks for results
+     * @param takesCores whether batches of tensors in the host's memory keep the program from computing meanwhile
      */
-    public HeldPlan(TensorQueue queue, PlanExit exit, PromptWaits promptWaits, StepStudy study) {
+    public HeldPlan(TensorQueue queue, PlanExit exit, PromptWaits promptWaits, CutAdvice advice, boolean takesCores) {
         this.queue = queue;
         this.exit = exit;
         this.promptWaits = promptWaits;
-        this.study = study;
+        this.advice = advice;
+        this.takesCores = takesCores;
     }
 
     /** All ranks begin to follow a plan, which its slots already know. */
@@ -50,9 +52,13 @@ public final class HeldPlan {
         return number != NONE;
     }
 
-    /** Whether a plan holds or has held before. */
-    public boolean hasHeld() {
-        return hasHeld;
+    /**
+     * Whether a step that is submitted at its end, as a whole, ends sooner than one that is submitted bit by bit while
+     * the program computes: a plan holds or has held before, and what carries it out has only the cores of the threads
+     * that compute.
+     */
+    public boolean stepsTravelLate() {
+        return takesCores && hasHeld;
     }
 
     /** Whether all of these operations are part of every step. */
@@ -66,6 +72,10 @@ public final class HeldPlan {
             }
         }
         return true;
+    }
+
+    CutAdvice advice() {
+        return advice;
     }
 
     /** Whether the program waits soon after it has submitted a step. */
@@ -102,8 +112,8 @@ public final class HeldPlan {
         if (waits) {
             promptWaits.waits();
         }
-        for (int i = 0; study != null && study.isLooking() && i < ops.size(); i++) {
-            study.observed(ops.get(i).name());
+        for (int i = 0; advice.isLooking() && i < ops.size(); i++) {
+            advice.observed(ops.get(i).name());
         }
     }
 

@@ -1,14 +1,9 @@
 package io.hvd.engine.plan;
 
-import io.hvd.engine.execution.Execution;
-import io.hvd.engine.message.Batch;
-import io.hvd.engine.message.Plan;
-import io.hvd.engine.message.Reducing;
+import io.hvd.engine.execution.PlannedBatch;
 import io.hvd.engine.message.Request;
 import io.hvd.engine.submission.PendingOp;
 import io.hvd.engine.submission.Slot;
-import io.hvd.tensor.Device;
-import io.hvd.tensor.Tensor;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -52,119 +47,6 @@ public final class StaticPlan {
         return bytes;
     }
 
-    /**
-     * The operations that are carried out together in every step, and those of the current step that have been
-     * submitted.
-     */
-    public static final class PlannedBatch {
-        private final Slot[] slots;
-        private final Reducing.Allreduce[] requests;
-        private final PendingOp[] ops;
-        private final Tensor[] inputs;
-        private final Tensor[] outputs;
-        /** The device of all tensors. */
-        private final Device device;
-
-        private final long elements;
-        private final Batch.Allreduce run;
-        private int missing;
-        /** Whether the operation that came last did so in a call that waits for its end. */
-        private boolean blocking;
-
-        private PlannedBatch(int number, List<Slot> members, int ranks) {
-            slots = members.toArray(Slot[]::new);
-            requests = members.stream()
-                    .map(slot -> (Reducing.Allreduce) slot.remembered())
-                    .toArray(Reducing.Allreduce[]::new);
-            ops = new PendingOp[slots.length];
-            inputs = new Tensor[slots.length];
-            outputs = new Tensor[slots.length];
-            device = requests[0].device();
-            elements = Stream.of(requests)
-                    .mapToLong(request -> request.shape().elements())
-                    .sum();
-            List<Plan.Op> named =
-                    members.stream().map(slot -> Plan.Op.named(slot.name())).toList();
-            run = new Batch.Allreduce(named, ranks);
-            missing = slots.length;
-            for (int place = 0; place < slots.length; place++) {
-                slots[place].plan(number, place);
-            }
-        }
-
-        /**
-         * The operations of this step, in the order of the plan. Valid while none is missing, and until {@link
-         * #advance}.
-         */
-        List<PendingOp> ops() {
-            return Arrays.asList(ops);
-        }
-
-        public List<Tensor> inputs() {
-            for (int i = 0; i < ops.length; i++) {
-                inputs[i] = ops[i].input();
-            }
-            return Arrays.asList(inputs);
-        }
-
-        public List<Tensor> outputs() {
-            for (int i = 0; i < ops.length; i++) {
-                outputs[i] = ops[i].output();
-            }
-            return Arrays.asList(outputs);
-        }
-
-        /** The batch in the form that {@link Execution} carries out. */
-        Batch.Allreduce run() {
-            return run;
-        }
-
-        Device device() {
-            return device;
-        }
-
-        /** Number of elements of all tensors. */
-        long elements() {
-            return elements;
-        }
-
-        /** The request of the first operation; all operations have its type and its reduction. */
-        Reducing.Allreduce first() {
-            return requests[0];
-        }
-
-        private boolean takes(PendingOp op, int place) {
-            if (op.request() != requests[place] && !op.request().equals(requests[place])) {
-                return false;
-            }
-            if (ops[place] == null) {
-                missing--;
-            }
-            blocking = op.isBlocking();
-            ops[place] = op;
-            return true;
-        }
-
-        /**
-         * Whether the last step has completed this batch in a call that waits for it. Such a call carries the batch
-         * out itself, or wakes the communication thread at once.
-         */
-        boolean endsInBlockingCall() {
-            return blocking;
-        }
-
-        private boolean isEmpty() {
-            return missing == slots.length;
-        }
-
-        private void startOver() {
-            Arrays.fill(ops, null);
-            Arrays.fill(inputs, null);
-            Arrays.fill(outputs, null);
-            missing = slots.length;
-        }
-    }
-
     /** Takes in an operation of the set that the program has submitted. */
     public void submitted(PendingOp op) {
         int batch = op.slot().batch();
@@ -181,7 +63,7 @@ public final class StaticPlan {
      */
     private boolean beginsStepTooEarly(int batch) {
         for (int i = next; batch < next && i < batches.length; i++) {
-            if (batches[i].missing > 0) {
+            if (batches[i].missing() > 0) {
                 return true;
             }
         }
@@ -204,7 +86,7 @@ public final class StaticPlan {
 
     /** Number of operations of the next batch that have not been submitted. */
     int missing() {
-        return next().missing;
+        return next().missing();
     }
 
     /** Whether no submitted operation is still to be carried out. */
@@ -249,7 +131,7 @@ public final class StaticPlan {
     }
 
     private Stream<Request> requests(int fromBatch, int toBatch) {
-        return Arrays.stream(batches, fromBatch, toBatch).flatMap(batch -> Stream.of(batch.requests));
+        return Arrays.stream(batches, fromBatch, toBatch).flatMap(PlannedBatch::requests);
     }
 
     /** The next batch has been carried out. */
@@ -261,9 +143,7 @@ public final class StaticPlan {
     /** The plan has ended: its slots belong to no plan any more. */
     public void end() {
         for (PlannedBatch batch : batches) {
-            for (Slot slot : batch.slots) {
-                slot.leavePlan();
-            }
+            batch.end();
         }
     }
 }

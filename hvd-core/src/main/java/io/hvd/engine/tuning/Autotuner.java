@@ -22,7 +22,7 @@ import java.util.stream.Collectors;
  * decides: the {@link Coordinator} sends new settings with a plan, so that all ranks change them between the same two operations. Only
  * the thread that has the {@link DataPlaneLock} calls it.
  */
-public final class Autotuner {
+public final class Autotuner implements Tuner {
     private static final HvdLogger LOG = HvdLogger.of(Autotuner.class);
     /** Samples that are left out at most until the study has looked at the step under settings under which it runs in another way. */
     private static final int MOST_WAITED_FOR_STUDY = 10;
@@ -98,15 +98,17 @@ public final class Autotuner {
         return over;
     }
 
+    @Override
     public void planBegan() {
         sampler.planBegan();
     }
 
+    @Override
     public void planEnded() {
         sampler.planEnded();
     }
 
-    /** The ranks have carried out negotiated allreduces of all ranks. */
+    @Override
     public void ran(Collection<String> names, long bytes, long nanos) {
         if (isMeasuring()) {
             sampler.ran(names, bytes, nanos).ifPresent(sample -> sampled(sample, nanos));
@@ -117,15 +119,12 @@ public final class Autotuner {
      * Some ranks have joined, and the others have carried out allreduces: they have more of the cores and of the network
      * for themselves. The sample begins anew when all ranks take part again.
      */
+    @Override
     public void ranWithoutSome() {
         sampler.settingsChanged();
     }
 
-    /**
-     * The ranks have carried out a step of the static plan.
-     *
-     * @return whether they have to leave the plan, for other settings
-     */
+    @Override
     public boolean ranStep(long bytes, long nanos) {
         if (isMeasuring()) {
             sampler.stepEnded(bytes, nanos).ifPresent(sample -> sampled(sample, nanos));
@@ -133,23 +132,24 @@ public final class Autotuner {
         return !now.equals(holding);
     }
 
-    private boolean isMeasuring() {
+    @Override
+    public boolean isMeasuring() {
         return !over && now.equals(holding);
     }
 
-    /** The settings that are to hold; the same as before if nothing is to change. */
+    @Override
     public Tunable wanted() {
         return now;
     }
 
-    /** What is to be sent to all ranks, once; null if nothing is. */
+    @Override
     public Tuning takeWish() {
         Tuning taken = wish;
         wish = null;
         return taken;
     }
 
-    /** Settings that were sent hold on this rank, and with its next plan on the others. */
+    @Override
     public void applied(Tuning tuning) {
         holding = tuning.settings();
         sampler.settingsChanged();
@@ -267,6 +267,7 @@ public final class Autotuner {
     }
 
     /** The job ends; says so if the search has not come to its end. */
+    @Override
     public void close() {
         if (!over) {
             over = true;

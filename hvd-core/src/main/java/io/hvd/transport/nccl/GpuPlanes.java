@@ -11,6 +11,8 @@ import io.hvd.spi.PointToPoint;
 import io.hvd.spi.Progress;
 import io.hvd.spi.Topology;
 import io.hvd.tensor.Tensor;
+import io.hvd.transport.nccl.library.NcclCalls;
+import io.hvd.transport.nccl.library.NcclCommunicator;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

@@ -12,6 +12,8 @@ import io.hvd.spi.BackendProvider;
 import io.hvd.spi.GpuDriver.Gpu;
 import io.hvd.spi.Topology;
 import io.hvd.tensor.Device;
+import io.hvd.transport.nccl.library.NcclCalls;
+import io.hvd.transport.nccl.library.NcclPresence;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

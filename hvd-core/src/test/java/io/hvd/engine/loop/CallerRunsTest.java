@@ -21,6 +21,7 @@ import io.hvd.engine.plan.StepFollower;
 import io.hvd.engine.submission.Ops;
 import io.hvd.engine.submission.PendingOp;
 import io.hvd.engine.submission.TensorQueue;
+import io.hvd.engine.tuning.NoCutAdvice;
 import io.hvd.error.HvdException;
 import io.hvd.error.ShutdownException;
 import io.hvd.spi.ControlChannel;
@@ -62,12 +63,14 @@ class CallerRunsTest {
     /** What the communication thread moves on, and when it wants to be called again. */
     private volatile LongSupplier progress = () -> Long.MAX_VALUE;
 
-    private final DataPlaneLock turn = new DataPlaneLock();
-    private final HeldPlan plan = new HeldPlan(queue, PlanExit.ofOneRank(() -> {}), new PromptWaits(false), null);
+    private final DataPlaneLock lock = new DataPlaneLock();
+    private final HeldPlan plan =
+            new HeldPlan(queue, PlanExit.ofOneRank(() -> {}), new PromptWaits(false), new NoCutAdvice(), false);
     private final StepFollower steps = follower();
     private final Control control = new Control();
-    private final Wakeup bell = new Wakeup(control);
-    private final CallerRuns shortcut = new CallerRuns(bell, () -> progress.getAsLong(), turn, plan, steps);
+    private final Wakeup wakeup = new Wakeup(control);
+    private final CallerRuns callerRuns = new CallerRuns(lock, plan, steps);
+    private final Sleep sleep = new Sleep(wakeup, () -> progress.getAsLong(), lock, steps);
     /** What a collective does; false for a veto. */
     private volatile BooleanSupplier collective = () -> true;
 
@@ -78,29 +81,29 @@ class CallerRunsTest {
     private StepFollower follower() {
         SetMember set =
                 new SetMember(0, List.of(0, 1), 0, dataPlane(), Requests.settings(1 << 20, 0), new DataLog(recorder));
-        DeviceWork unfinished = new DeviceWork(broken::add, () -> false);
-        StepFollower follower = new StepFollower(turn, set, plan, queue, new DataLog(recorder), unfinished, null, null);
+        DeviceWork deviceWork = new DeviceWork(broken::add, () -> false);
+        StepFollower follower = new StepFollower(lock, set, plan, queue, new DataLog(recorder), deviceWork);
         List<PendingOp> ops = List.of(op("a"), op("b"));
         queue.submit(ops, false, false);
         set.arrived(new Plan(0, List.of(batch("a"), batch("b")), List.of(), false, ""), queue);
         queue.drainFresh();
         queue.take(ops);
-        withTheTurn(() -> follower.begin(List.of(List.of("a"), List.of("b"))));
+        withTheLock(() -> follower.begin(List.of(List.of("a"), List.of("b"))));
         return follower;
     }
 
-    private void withTheTurn(Runnable body) {
-        turn.take(progress);
+    private void withTheLock(Runnable body) {
+        lock.take(progress);
         try {
             body.run();
         } finally {
-            turn.giveBack();
+            lock.giveBack();
         }
     }
 
     /** As the communication thread does before it sleeps. */
     private void rest() {
-        withTheTurn(steps::rest);
+        withTheLock(steps::rest);
     }
 
     private static Batch batch(String name) {
@@ -177,9 +180,9 @@ class CallerRunsTest {
     private <T> CompletableFuture<T> asleep(Supplier<T> afterwards) throws InterruptedException {
         CompletableFuture<T> result = CompletableFuture.supplyAsync(
                 () -> {
-                    shortcut.begin();
+                    sleep.begin();
                     steps.rest();
-                    shortcut.sleep(Long.MAX_VALUE, Long.MAX_VALUE, new RemoteCoordinator(control, List.of()));
+                    sleep.sleep(Long.MAX_VALUE, Long.MAX_VALUE, new RemoteCoordinator(control, List.of()));
                     return afterwards.get();
                 },
                 this::onCommunicationThread);
@@ -211,7 +214,7 @@ class CallerRunsTest {
         asleep(() -> true);
         PendingOp a = submit("a");
 
-        assertThat(shortcut.take(a)).isEqualTo(Taken.ALL);
+        assertThat(callerRuns.take(a)).isEqualTo(Taken.ALL);
 
         assertThat(carriers).containsExactly(Thread.currentThread());
         assertThat(a.join().tensor().item()).isEqualTo(1);
@@ -232,7 +235,7 @@ class CallerRunsTest {
         };
         PendingOp a = submit("a");
 
-        assertThat(shortcut.take(a)).isEqualTo(Taken.ALL);
+        assertThat(callerRuns.take(a)).isEqualTo(Taken.ALL);
         assertThat(get(awake)).isTrue();
     }
 
@@ -252,7 +255,7 @@ class CallerRunsTest {
             queue.submit(List.of(a, b), true, true);
             plan.submitted(List.of(a, b));
             plan.observed(List.of(b), true);
-            assertThat(shortcut.take(b)).isEqualTo(Taken.ALL);
+            assertThat(callerRuns.take(b)).isEqualTo(Taken.ALL);
         }
     }
 
@@ -262,12 +265,12 @@ class CallerRunsTest {
         waitsPromptly();
 
         PendingOp a = submit("a");
-        assertThat(shortcut.take(a)).as("the first batch").isEqualTo(Taken.ALL);
+        assertThat(callerRuns.take(a)).as("the first batch").isEqualTo(Taken.ALL);
         rest();
         boolean wakes = queue.submit(List.of(op("b")), false, true);
 
         assertThat(wakes).as("the communication thread").isFalse();
-        withTheTurn(() ->
+        withTheLock(() ->
                 assertThat(steps.lookNanos()).as("until it looks all the same").isEqualTo(5_000_000));
     }
 
@@ -275,7 +278,7 @@ class CallerRunsTest {
     void nothingIsLeftToTheProgramWhileTheCommunicationThreadSleepsForLong() throws Exception {
         asleep(() -> true);
         waitsPromptly();
-        assertThat(shortcut.take(submit("a"))).isEqualTo(Taken.ALL);
+        assertThat(callerRuns.take(submit("a"))).isEqualTo(Taken.ALL);
 
         assertThat(queue.submit(List.of(op("b")), false, true)).as("wakes it").isTrue();
     }
@@ -284,10 +287,10 @@ class CallerRunsTest {
     void theLastBatchIsNobodysButTheCommunicationThreadsWhereTheProgramDoesOtherThingsFirst() throws Exception {
         asleep(() -> true);
         PendingOp a = submit("a");
-        assertThat(shortcut.take(a)).isEqualTo(Taken.ALL);
+        assertThat(callerRuns.take(a)).isEqualTo(Taken.ALL);
 
         assertThat(queue.submit(List.of(op("b")), false, true)).isTrue();
-        withTheTurn(() -> assertThat(steps.lookNanos()).isEqualTo(Long.MAX_VALUE));
+        withTheLock(() -> assertThat(steps.lookNanos()).isEqualTo(Long.MAX_VALUE));
     }
 
     @Test
@@ -297,7 +300,7 @@ class CallerRunsTest {
             return steps.isDue() && steps.next();
         });
         waitsPromptly();
-        assertThat(shortcut.take(submit("a"))).isEqualTo(Taken.ALL);
+        assertThat(callerRuns.take(submit("a"))).isEqualTo(Taken.ALL);
         rest();
         PendingOp b = op("b");
         queue.submit(List.of(b), false, true);
@@ -312,15 +315,15 @@ class CallerRunsTest {
     void nothingIsLeftToACallThatWaitsItselfSoNobodyHasToLook() throws Exception {
         asleep(() -> true);
         waitsPromptly();
-        assertThat(shortcut.take(submit("a"))).isEqualTo(Taken.ALL);
+        assertThat(callerRuns.take(submit("a"))).isEqualTo(Taken.ALL);
         PendingOp b = op("b");
         b.block();
-        assertThat(shortcut.take(submit(b))).isEqualTo(Taken.ALL);
+        assertThat(callerRuns.take(submit(b))).isEqualTo(Taken.ALL);
 
-        assertThat(shortcut.take(submit("a"))).isEqualTo(Taken.ALL);
+        assertThat(callerRuns.take(submit("a"))).isEqualTo(Taken.ALL);
         rest();
 
-        withTheTurn(() -> assertThat(steps.lookNanos()).isEqualTo(Long.MAX_VALUE));
+        withTheLock(() -> assertThat(steps.lookNanos()).isEqualTo(Long.MAX_VALUE));
         assertThat(queue.submit(List.of(op("b")), false, true))
                 .as("wakes it if the program does not block this time")
                 .isTrue();
@@ -331,10 +334,10 @@ class CallerRunsTest {
         control.during = new ArrayDeque<>(during);
         get(CompletableFuture.supplyAsync(
                 () -> {
-                    shortcut.begin();
-                    shortcut.sleep(
+                    sleep.begin();
+                    sleep.sleep(
                             TimeUnit.HOURS.toNanos(1), 5_000_000, new RemoteCoordinator(control, List.of("one")));
-                    turn.giveBack();
+                    lock.giveBack();
                     return true;
                 },
                 this::onCommunicationThread));
@@ -342,8 +345,8 @@ class CallerRunsTest {
     }
 
     private void carriesAStepOut() {
-        assertThat(shortcut.take(submit("a"))).isEqualTo(Taken.ALL);
-        assertThat(shortcut.take(submit("b"))).isEqualTo(Taken.ALL);
+        assertThat(callerRuns.take(submit("a"))).isEqualTo(Taken.ALL);
+        assertThat(callerRuns.take(submit("b"))).isEqualTo(Taken.ALL);
     }
 
     @Test
@@ -362,7 +365,7 @@ class CallerRunsTest {
             return arrived(message);
         };
         Runnable begins = () -> {
-            new Thread(() -> worker.complete(shortcut.take(submit("a")))).start();
+            new Thread(() -> worker.complete(callerRuns.take(submit("a")))).start();
             arrived(works);
         };
         Runnable ends = () -> {
@@ -381,7 +384,7 @@ class CallerRunsTest {
         Runnable step = this::carriesAStepOut;
         Runnable rings = () -> {
             carriesAStepOut();
-            bell.ring();
+            wakeup.ring();
         };
 
         assertThat(looks(List.of(step, rings, step))).isEqualTo(2);
@@ -404,8 +407,8 @@ class CallerRunsTest {
         control.during = new ArrayDeque<>(List.of(this::carriesAStepOut, this::carriesAStepOut));
         get(CompletableFuture.supplyAsync(
                 () -> {
-                    shortcut.begin();
-                    shortcut.sleep(2, 1, new RemoteCoordinator(control, List.of()));
+                    sleep.begin();
+                    sleep.sleep(2, 1, new RemoteCoordinator(control, List.of()));
                     return true;
                 },
                 this::onCommunicationThread));
@@ -423,7 +426,7 @@ class CallerRunsTest {
         PendingOp a = op("a");
         CompletableFuture<List<Throwable>> known = Ops.end(a).handle((outcome, cause) -> List.copyOf(broken));
 
-        assertThat(shortcut.take(submit(a))).isEqualTo(Taken.PART);
+        assertThat(callerRuns.take(submit(a))).isEqualTo(Taken.PART);
 
         assertThat(get(known)).containsExactly(gone);
     }
@@ -434,7 +437,7 @@ class CallerRunsTest {
         PendingOp a = submit("a");
         PendingOp b = submit("b");
 
-        assertThat(shortcut.take(b)).isEqualTo(Taken.ALL);
+        assertThat(callerRuns.take(b)).isEqualTo(Taken.ALL);
 
         assertThat(carriers).hasSize(2);
         assertThat(Ops.end(a)).isCompleted();
@@ -445,7 +448,7 @@ class CallerRunsTest {
         CountDownLatch works = new CountDownLatch(1);
         CompletableFuture<Boolean> communicating = CompletableFuture.supplyAsync(
                 () -> {
-                    shortcut.begin();
+                    sleep.begin();
                     works.countDown();
                     try {
                         return message.await(20, TimeUnit.SECONDS);
@@ -456,11 +459,11 @@ class CallerRunsTest {
                 this::onCommunicationThread);
         works.await();
 
-        assertThat(shortcut.take(submit("a"))).isEqualTo(Taken.NOTHING);
+        assertThat(callerRuns.take(submit("a"))).isEqualTo(Taken.NOTHING);
         assertThat(carriers).isEmpty();
         message.countDown();
         assertThat(get(communicating)).isTrue();
-        assertThat(shortcut.take(submit("b"))).as("after its end").isEqualTo(Taken.NOTHING);
+        assertThat(callerRuns.take(submit("b"))).as("after its end").isEqualTo(Taken.NOTHING);
         assertThat(carriers).isEmpty();
     }
 
@@ -479,8 +482,8 @@ class CallerRunsTest {
 
         PendingOp next = op("b");
 
-        assertThat(shortcut.take(submit("a"))).isEqualTo(Taken.ALL);
-        assertThat(shortcut.take(submit(next)))
+        assertThat(callerRuns.take(submit("a"))).isEqualTo(Taken.ALL);
+        assertThat(callerRuns.take(submit(next)))
                 .as("another turn, before the communication thread's")
                 .isEqualTo(Taken.NOTHING);
 
@@ -490,11 +493,11 @@ class CallerRunsTest {
 
     @Test
     void aVetoOnACallersThreadLeavesThePlanAndTheCommunicationThreadIsToldOnce() throws Exception {
-        CompletableFuture<List<Boolean>> told = asleep(() -> List.of(shortcut.wasVetoed(), shortcut.wasVetoed()));
+        CompletableFuture<List<Boolean>> told = asleep(() -> List.of(callerRuns.wasVetoed(), callerRuns.wasVetoed()));
         collective = () -> false;
         PendingOp a = submit("a");
 
-        assertThat(shortcut.take(a)).isEqualTo(Taken.PART);
+        assertThat(callerRuns.take(a)).isEqualTo(Taken.PART);
 
         assertThat(plan.holds()).isFalse();
         assertThat(a.isDone()).as("is negotiated, and carried out then").isFalse();
@@ -505,13 +508,13 @@ class CallerRunsTest {
 
     @Test
     void whatTheDataPlaneThrowsFailsTheOperationAndReachesTheCommunicationThread() throws Exception {
-        CompletableFuture<Boolean> told = asleep(shortcut::wasVetoed);
+        CompletableFuture<Boolean> told = asleep(callerRuns::wasVetoed);
         collective = () -> {
             throw new IllegalStateException("the memory is gone");
         };
         PendingOp a = submit("a");
 
-        assertThat(shortcut.take(a)).isEqualTo(Taken.PART);
+        assertThat(callerRuns.take(a)).isEqualTo(Taken.PART);
 
         assertThatThrownBy(() -> get(Ops.end(a))).hasMessageContainingAll("allreduce of [a]", "the memory is gone");
         message.countDown();
@@ -523,7 +526,7 @@ class CallerRunsTest {
     /** Not even the operation hears of it, until the communication thread ends all of them. */
     @Test
     void anErrorAroundTheStepReachesTheCommunicationThreadAsItIs() throws Exception {
-        CompletableFuture<Boolean> told = asleep(shortcut::wasVetoed);
+        CompletableFuture<Boolean> told = asleep(callerRuns::wasVetoed);
         StackOverflowError deep = new StackOverflowError("too deep");
         recorder.listen((TraceListener) Proxy.newProxyInstance(
                 getClass().getClassLoader(), new Class<?>[] {TraceListener.class}, (proxy, method, args) -> {
@@ -534,7 +537,7 @@ class CallerRunsTest {
                 }));
         PendingOp a = submit("a");
 
-        assertThat(shortcut.take(a)).isEqualTo(Taken.PART);
+        assertThat(callerRuns.take(a)).isEqualTo(Taken.PART);
 
         assertThat(a.isDone()).isFalse();
         message.countDown();
@@ -545,9 +548,9 @@ class CallerRunsTest {
     void aCallbackThatWaitsDoesNotBeginAnotherStepInsideTheFirst() throws Exception {
         asleep(() -> true);
         PendingOp a = submit("a");
-        CompletableFuture<Taken> inside = Ops.end(a).thenApply(done -> shortcut.take(submit("b")));
+        CompletableFuture<Taken> inside = Ops.end(a).thenApply(done -> callerRuns.take(submit("b")));
 
-        assertThat(shortcut.take(a)).as("b is left to the communication thread").isEqualTo(Taken.PART);
+        assertThat(callerRuns.take(a)).as("b is left to the communication thread").isEqualTo(Taken.PART);
 
         assertThat(get(inside)).isEqualTo(Taken.NOTHING);
         assertThat(carriers).hasSize(1);
@@ -559,7 +562,7 @@ class CallerRunsTest {
         PendingOp limited = Ops.op(queue, 0, new Request.Barrier("meet", 1_000), null, recorder);
         submit("a");
 
-        assertThat(shortcut.take(submit(limited))).isEqualTo(Taken.NOTHING);
+        assertThat(callerRuns.take(submit(limited))).isEqualTo(Taken.NOTHING);
 
         assertThat(carriers).isEmpty();
         assertThat(queue.drainFresh()).hasSize(2);
@@ -570,7 +573,7 @@ class CallerRunsTest {
         takesAnyThread = false;
         asleep(() -> true);
 
-        assertThat(shortcut.take(submit("a"))).isEqualTo(Taken.PART);
+        assertThat(callerRuns.take(submit("a"))).isEqualTo(Taken.PART);
 
         assertThat(carriers).isEmpty();
     }

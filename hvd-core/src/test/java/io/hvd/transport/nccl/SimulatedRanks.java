@@ -14,6 +14,9 @@ import io.hvd.tensor.Device;
 import io.hvd.tensor.DeviceMemory;
 import io.hvd.tensor.Tensor;
 import io.hvd.testing.OnNodes;
+import io.hvd.transport.nccl.library.NcclPresence;
+import io.hvd.transport.nccl.library.NcclVariables;
+import io.hvd.transport.nccl.library.SimulatedNccl;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
@@ -195,7 +198,8 @@ final class SimulatedRanks {
         NcclProvider provider = new NcclProvider(
                 host,
                 (topology, settings) -> devices,
-                () -> new NcclPresence(nccl, cards, nccl == null ? "libnccl.so.2 is hidden" : "").withProcess(own),
+                () -> new NcclPresence(
+                        nccl, cards, nccl == null ? "libnccl.so.2 is hidden" : "", NcclVariables.NONE, own),
                 index -> gpus.get(index).device());
         Rank rank = new Rank(provider.open(config, List.of()), gpus, nccl);
         try {

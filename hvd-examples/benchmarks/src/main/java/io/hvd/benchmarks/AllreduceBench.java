@@ -122,7 +122,7 @@ final class AllreduceBench implements Benchmark {
                 .withPairs(run.ratios("heap", "mpi-heap", bytes));
     }
 
-    /** What the engine adds to the collective. */
+    /** The time that the engine adds to the collective. */
     private static Result added(int ranks, long bytes, Samples run) {
         return result("allreduce-engine", "engine", "alone", ranks, bytes, run, RAW_COLLECTIVE)
                 .withPairs(run.ratios("engine", "alone", bytes));

@@ -27,7 +27,7 @@ final class ModelBench implements Benchmark {
     @Override
     public String summary() {
         return "Fits a cost model of allreduces to times of --sizes, writes it to --out, and compares it with times of"
-                + " --check-sizes. With --predict, prints the steps that a saved model predicts, and measures nothing.";
+                + " --check-sizes.";
     }
 
     @Override
@@ -54,11 +54,7 @@ final class ModelBench implements Benchmark {
             throws IOException, InterruptedException, ParseException {
         ModelPlan wanted = ModelPlan.of(plan);
         try {
-            List<Result> all = wanted.predict().isPresent()
-                    ? Prediction.of(ModelFile.read(wanted.predict().get()), wanted)
-                            .printed()
-                    : calibrate(plan, wanted, progress);
-            all.forEach(results);
+            calibrate(plan, wanted, progress).forEach(results);
         } catch (HvdException e) {
             throw new IOException(e.getMessage(), e);
         }

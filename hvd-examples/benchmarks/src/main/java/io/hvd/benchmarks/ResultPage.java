@@ -99,7 +99,7 @@ final class ResultPage {
         return text.toString();
     }
 
-    /** Whether a result has a row: settings that are neither the best nor the default one are in the plot only. */
+    /** True if a result has a row: settings that are neither the best nor the default one are in the plot only. */
     private boolean isShown(Result result) {
         boolean hasBest = byBench.get(group(result)).stream()
                 .anyMatch(each -> each.opponent().contains("[best:"));

@@ -1,16 +1,11 @@
 package io.hvd.doctor.facts;
 
-import io.hvd.config.HvdConfig;
-import io.hvd.config.RankFacts;
 import io.hvd.doctor.facts.Facts.Mpi;
-import io.hvd.error.ErrorId;
-import io.hvd.error.HvdException;
 import io.hvd.launch.hosts.MachineFacts;
 import io.hvd.launch.hosts.MachineSurvey;
 import io.hvd.launch.mpi.MpiInstall;
 import io.hvd.launch.words.UsageException;
-import io.hvd.transport.mpi.MpiProvider;
-import io.hvd.transport.nccl.GpuReport;
+import io.hvd.transport.nccl.report.GpuReport;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -38,44 +33,29 @@ public final class Probe {
      * Everything at once.
      *
      * @param hosts the host list
-     * @param settings variables that horovodrun would hand on
+     * @param handedOn variables that horovodrun would hand on
      * @param interfaces comma list asked for, or empty
      */
-    public Facts facts(List<String> hosts, Map<String, String> settings, String interfaces) {
+    public Facts facts(List<String> hosts, Map<String, String> handedOn, String interfaces) {
         Map<String, String> all = new HashMap<>(environment);
-        all.putAll(settings);
+        all.putAll(handedOn);
         MachineFacts machine = new MachineSurvey(root, all).survey(List.of());
         var network = new NetworkProbe(root);
         var memory = new MemoryProbe(root);
-        Map<String, String> values = Map.of();
-        String badSetting = "";
-        long direct = 0;
-        String jar = "";
-        String jarObstacle = "";
-        boolean bindings = true;
-        try {
-            HvdConfig config = HvdConfig.from(all);
-            values = RankFacts.gather(all).values();
-            direct = config.fusionThresholdBytes() + config.stageBytes();
-            jar = MpiProvider.jar(config).toString();
-        } catch (HvdException e) {
-            badSetting = e.id() == ErrorId.BAD_SETTING ? e.getMessage() : "";
-            jarObstacle = e.getMessage();
-            bindings = e.id() != ErrorId.NO_OPEN_MPI;
-        }
+        var settings = SettingFacts.of(all);
         return new Facts(
-                mpi(all, jar, jarObstacle, bindings),
-                values,
-                badSetting,
+                mpi(all, settings),
+                settings.values(),
+                settings.bad(),
                 GpuReport.ofThisProcess(),
-                new Facts.Memory(memory.total(), Runtime.getRuntime().maxMemory(), direct),
+                new Facts.Memory(memory.total(), Runtime.getRuntime().maxMemory(), settings.directBytes()),
                 new FolderProbe(root, all).folders(),
                 new LimitProbe(root).limits(machine.cores(), machine.fabric().orElse("")),
                 network.names(machine.hostname(), hosts),
                 network.network(interfaces));
     }
 
-    private Mpi mpi(Map<String, String> all, String jar, String jarObstacle, boolean bindings) {
+    private Mpi mpi(Map<String, String> all, SettingFacts settings) {
         try {
             MpiInstall install = MpiInstall.find(all);
             String daemon = install.version().startsWithPrrte() ? "prted" : "orted";
@@ -86,11 +66,20 @@ public final class Probe {
                     install.version().runsHvd(),
                     daemon,
                     daemonPath(daemon, all),
-                    jar,
-                    jarObstacle,
-                    bindings);
+                    settings.jar(),
+                    settings.jarObstacle(),
+                    settings.bindings());
         } catch (UsageException e) {
-            return new Mpi("", "", e.getMessage(), false, "orted", "", jar, jarObstacle, bindings);
+            return new Mpi(
+                    "",
+                    "",
+                    e.getMessage(),
+                    false,
+                    "orted",
+                    "",
+                    settings.jar(),
+                    settings.jarObstacle(),
+                    settings.bindings());
         }
     }
 

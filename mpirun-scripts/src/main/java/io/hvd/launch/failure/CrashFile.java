@@ -1,8 +1,6 @@
 package io.hvd.launch.failure;
 
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -11,32 +9,18 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 
 /** The file that a JVM writes when it crashes in native code or gets no memory from the system, {@code hs_err_pidPID.log}. */
 public final class CrashFile {
 
-    private static final int MOST_BYTES = 1 << 18;
-    private static final int MOST_INNERMOST = 2;
-    private static final int MOST_USERS = 3;
     private static final String ERROR_FILE = "-XX:ErrorFile=";
     private static final Pattern NAME = Pattern.compile("hs_err_pid(\\d+)\\.log");
-    private static final Pattern REASON = Pattern.compile(
-            "#\\s+(SIG[A-Z]+ .*|Internal Error .*|fatal error.*|Error: .*|guarantee.*|assert.*|Out of Memory Error.*"
-                    + "|There is insufficient memory .*|Native memory allocation .*)");
-    /** Interpreted, compiled, and a stub; a compiled frame has a number and its compiler before the name. */
-    private static final Pattern JAVA_FRAME = Pattern.compile("[jJvA] .*");
-
-    private static final Pattern FOUNDATION = Pattern.compile(
-            "v |[jJA] +(?:\\d+%? +)?(?:c\\d +)?(?:java|javax|jdk|sun|com\\.sun|kotlin|scala|ai\\.djl|org\\.bytedeco"
-                    + "|io\\.hvd(?!\\.(?:examples|benchmarks)))\\.");
 
     private CrashFile() {}
 
-    /** Where the ranks' JVMs would write it, as far as that is known here. */
+    /** The places where the ranks' JVMs would write it, as far as they are known here. */
     public record Places(Path directory, List<String> words, Instant since) {}
 
     /**
@@ -59,7 +43,7 @@ public final class CrashFile {
             elsewhere.stream().filter(file -> isNamed(file, said)).forEach(found::add);
             Optional<Path> file = found.stream()
                     .min(Comparator.comparing((Path one) -> !isNamed(one, said)).thenComparing(CrashFile::changed));
-            return file.isPresent() ? excerpt(file.get()) : List.of();
+            return file.isPresent() ? CrashExcerpt.of(file.get()) : List.of();
         } catch (IOException e) {
             return List.of();
         }
@@ -99,53 +83,5 @@ public final class CrashFile {
         } catch (IOException e) {
             return Instant.MIN;
         }
-    }
-
-    /** The name, the reason, the frame in which it happened, and where Java was. */
-    static List<String> excerpt(Path file) throws IOException {
-        String text;
-        try (InputStream in = Files.newInputStream(file)) {
-            text = new String(in.readNBytes(MOST_BYTES), StandardCharsets.UTF_8);
-        }
-        List<String> lines = text.lines().map(String::strip).toList();
-        List<String> said = new ArrayList<>(List.of("the JVM has crashed and left " + file));
-        lines.stream()
-                .map(REASON::matcher)
-                .filter(Matcher::matches)
-                .limit(2)
-                .forEach(reason -> said.add("  " + reason.group(1)));
-        after(lines, "# Problematic frame:", line -> line.startsWith("# "), 1)
-                .forEach(frame -> said.add("  in " + frame.substring(2).strip()));
-        lines.stream()
-                .filter(line -> line.startsWith("Current thread "))
-                .findFirst()
-                .ifPresent(thread -> said.add(
-                        "  " + thread.replaceFirst(" \\[.*| \\(.*?\\)", "").replaceFirst(" \\[.*", "")));
-        List<String> frames =
-                after(lines, "Java frames:", line -> JAVA_FRAME.matcher(line).matches(), Integer.MAX_VALUE);
-        Stream.concat(
-                        frames.stream().limit(MOST_INNERMOST),
-                        frames.stream()
-                                .skip(MOST_INNERMOST)
-                                .filter(CrashFile::isUsers)
-                                .limit(MOST_USERS))
-                .forEach(frame -> said.add("    " + frame));
-        return List.copyOf(said);
-    }
-
-    private static boolean isUsers(String frame) {
-        return !FOUNDATION.matcher(frame).lookingAt();
-    }
-
-    private static List<String> after(List<String> lines, String heading, Predicate<String> belongs, int most) {
-        for (int i = 0; i < lines.size(); i++) {
-            if (lines.get(i).startsWith(heading)) {
-                return lines.subList(i + 1, lines.size()).stream()
-                        .takeWhile(belongs)
-                        .limit(most)
-                        .toList();
-            }
-        }
-        return List.of();
     }
 }

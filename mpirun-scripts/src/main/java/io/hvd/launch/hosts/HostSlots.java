@@ -13,8 +13,15 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
-/** One host of a job and how many ranks it may hold. */
+/**
+ * One host of a job and the number of ranks that it may hold.
+ *
+ * @param slots {@link #UNKNOWN} where nobody has said
+ */
 public record HostSlots(String host, int slots) {
+
+    /** The slots of a host of which nothing is said. */
+    static final int UNKNOWN = 0;
 
     /** A name that ssh does not take for a flag, nor a shell for more than a name. */
     private static final String NAME = "(\\w[\\w.@-]*)";
@@ -65,6 +72,24 @@ public record HostSlots(String host, int slots) {
     /** The sum of all slots, at most {@link Integer#MAX_VALUE}. */
     public static int total(List<HostSlots> hosts) {
         return hosts.stream().mapToInt(HostSlots::slots).reduce(0, HostSlots::sum);
+    }
+
+    /** The fewest hosts on which this many ranks can be, unless hosts are crowded. */
+    public static int fewest(List<HostSlots> hosts, int ranks) {
+        if (hosts.stream().anyMatch(host -> host.slots() == UNKNOWN)) {
+            return 1;
+        }
+        int left = ranks;
+        int count = 0;
+        for (HostSlots host : hosts.stream()
+                .sorted((one, other) -> Integer.compare(other.slots(), one.slots()))
+                .toList()) {
+            if (left > 0) {
+                count++;
+                left -= host.slots();
+            }
+        }
+        return Math.max(1, count);
     }
 
     private static int sum(int some, int more) {

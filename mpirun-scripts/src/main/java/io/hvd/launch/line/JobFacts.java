@@ -141,7 +141,7 @@ public final class JobFacts {
             return Optional.empty();
         }
         List<HostSlots> named = hosts();
-        int hosts = named.isEmpty() || allowsCrowding() ? 1 : HostSource.fewest(distinct(named), settings.ranks());
+        int hosts = named.isEmpty() || allowsCrowding() ? 1 : HostSlots.fewest(distinct(named), settings.ranks());
         String name = hostSource
                 .map(HostSource::name)
                 .orElse(named.isEmpty() ? "-np " + settings.ranks() : "-H " + HostSlots.join(named));

@@ -19,33 +19,16 @@ import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The running mpirun. The main thread starts it and waits; a shutdown hook may end it from another thread.
+ * A job under mpirun. The main thread starts it and waits; a shutdown hook may end it from another thread.
  *
- * <p>mpirun must be told to end only once: it leaves at once on a second signal, and its ranks
- * stay behind. In the foreground of a terminal it gets Ctrl-C from there, so the launcher waits
- * before it adds a signal of its own. Anywhere else mpirun is put into a session of its own (where
- * setsid is there), so that a signal to the whole group reaches the launcher alone. In the
- * foreground it has to stay in the group: it reads a terminal from nowhere else.
+ * <p>Where the launcher is not in the foreground of a terminal, mpirun is put into a session of its own (where setsid is
+ * there), so that a signal to the whole group reaches the launcher alone. In the foreground it has to stay in the group: it
+ * reads a terminal from nowhere else.
  */
 public final class MpiJob {
 
-    /** mpirun itself gives its ranks one second between SIGTERM and SIGKILL. */
-    private static final long GRACE_SECONDS = 10;
-
-    /** After a Ctrl-C mpirun is gone within that second and the time to notice. */
-    private static final long TERMINAL_GRACE_SECONDS = 3;
-
     /** After mpirun's end only what is in the pipe is still to be copied. */
     private static final long LAST_WORDS_MILLIS = 2_000;
-
-    /** Ranks that live longer than this after mpirun's end are not just ending; a large process takes a while. */
-    private static final long ORPHAN_MILLIS = 1_000;
-
-    /** The time between asking ranks to end and killing them; mpirun leaves its ranks as much. */
-    private static final long RANK_GRACE_MILLIS = 1_000;
-
-    /** A process that is killed may just have begun a child. */
-    private static final int MOST_LOOKS = 3;
 
     private static final long LOOK_MILLIS = 500;
 
@@ -54,7 +37,7 @@ public final class MpiJob {
     private final ProcessBuilder builder;
     private final Path folder;
     private final MpirunWords said = new MpirunWords();
-    private Process mpirun;
+    private Optional<MpirunFamily> family = Optional.empty();
     private Optional<JobWatch> watch = Optional.empty();
     private boolean ending;
     private volatile Optional<ObservedFailure> died = Optional.empty();
@@ -78,12 +61,12 @@ public final class MpiJob {
     /** The exit code of mpirun, or of the ranks where mpirun takes no notice of their end. */
     public int run() throws IOException, InterruptedException {
         Process started = start();
-        var copier = new Thread(this::copyErrors, "hvd-launch-stderr");
+        var copier = new Thread(() -> copyErrors(started), "hvd-launch-stderr");
         copier.setDaemon(true);
         copier.start();
         int exitCode = endOf(started);
         if (ObservedFailure.isSignal(exitCode)) {
-            endOrphans(exitCode, copier);
+            endOrphans(started, exitCode, copier);
         }
         copier.join(LAST_WORDS_MILLIS);
         return exitCode;
@@ -97,7 +80,7 @@ public final class MpiJob {
                 System.err.println(
                         "horovodrun: all ranks have ended and mpirun takes no notice of it, as when a foreign"
                                 + " connection to one of its ports keeps it busy; horovodrun ends it");
-                killMpirun();
+                killMpirun(started);
                 return ofRanks.getAsInt();
             }
         }
@@ -108,7 +91,8 @@ public final class MpiJob {
         if (ending) {
             throw new InterruptedException("ended before it began");
         }
-        mpirun = builder.start();
+        Process mpirun = builder.start();
+        family = Optional.of(family(mpirun));
         try {
             watch = Optional.of(JobWatch.over(mpirun, folder, builder.environment()));
         } catch (IOException e) {
@@ -116,6 +100,10 @@ public final class MpiJob {
             throw e;
         }
         return mpirun;
+    }
+
+    private MpirunFamily family(Process mpirun) {
+        return new MpirunFamily(mpirun, folder, builder.environment());
     }
 
     /** Hands a signal on to mpirun, which hands it on to the ranks; before the start it is lost. */
@@ -130,18 +118,13 @@ public final class MpiJob {
     }
 
     /** Ends ranks that have outlived mpirun, which shows that mpirun was killed: otherwise it ends after them. */
-    private void endOrphans(int exitCode, Thread copier) throws InterruptedException {
-        List<ProcessHandle> ranks = JobProcesses.living(folder);
-        var leftovers = new Leftovers(mpirun.toHandle(), ranks, builder.environment());
-        if (JobProcesses.endedWithin(ranks, ORPHAN_MILLIS) || ending() || hasNamedAFailure(copier)) {
+    private void endOrphans(Process mpirun, int exitCode, Thread copier) throws InterruptedException {
+        MpirunFamily.Orphans orphans = family(mpirun).orphans();
+        if (orphans.endByThemselves() || ending() || hasNamedAFailure(copier)) {
             return;
         }
         died = Optional.of(ObservedFailure.mpirunEnded(exitCode));
-        ranks.forEach(ProcessHandle::destroy);
-        JobProcesses.endedWithin(ranks, RANK_GRACE_MILLIS);
-        ranks.forEach(ProcessHandle::destroyForcibly);
-        JobProcesses.endedWithin(ranks, LAST_WORDS_MILLIS);
-        leftovers.delete();
+        orphans.end();
     }
 
     private boolean hasNamedAFailure(Thread copier) throws InterruptedException {
@@ -149,18 +132,18 @@ public final class MpiJob {
         return said.firstFailure().isPresent();
     }
 
-    /** What mpirun saw failing first, in words. */
+    /** The first failure that mpirun saw, in words. */
     public Optional<ObservedFailure> firstFailure() {
         return died.or(said::firstFailure);
     }
 
-    /** What ranks have printed last to standard error, only those of this rank if they are told apart. */
+    /** The last lines of ranks on standard error, only those of this rank if they are told apart. */
     public LastLines.Said lastLines(int ofRank) {
         return said.lastLines(ofRank);
     }
 
     /** Byte for byte and at once, so that a progress bar of a rank looks as if nobody read along. */
-    private void copyErrors() {
+    private void copyErrors(Process mpirun) {
         byte[] buffer = new byte[8192];
         var to = new FileOutputStream(FileDescriptor.err); // never closed: the launcher has something to say afterwards
         try (InputStream from = mpirun.getErrorStream()) {
@@ -176,65 +159,14 @@ public final class MpiJob {
     /** Ends mpirun and its ranks: politely, then by force. Returns when they are gone; safe at any time. */
     public synchronized void end() {
         ending = true;
-        if (mpirun == null) {
-            return;
-        }
-        if (mpirun.isAlive()) {
-            endMpirun();
-        }
-        endRanks();
+        family.ifPresent(MpirunFamily::end);
     }
 
-    private synchronized void killMpirun() {
-        var leftovers = new Leftovers(mpirun.toHandle(), List.of(), builder.environment());
-        mpirun.destroyForcibly();
-        endsWithin(GRACE_SECONDS);
-        leftovers.delete();
-    }
-
-    private void endMpirun() {
-        List<ProcessHandle> family = mpirun.descendants().toList();
-        var leftovers = new Leftovers(mpirun.toHandle(), family, builder.environment());
-        boolean ended = Terminal.isForeground() && endsWithin(TERMINAL_GRACE_SECONDS);
-        if (!ended) {
-            mpirun.destroy();
-            ended = endsWithin(GRACE_SECONDS);
-        }
-        if (!ended) {
-            mpirun.destroyForcibly();
-        }
-        family.forEach(ProcessHandle::destroyForcibly);
-        leftovers.delete();
-    }
-
-    /** Ends the ranks that mpirun has started since its family was looked at, or has left behind, and the ones that are just ending. */
-    private void endRanks() {
-        try {
-            for (int look = 0; look < MOST_LOOKS; look++) {
-                List<ProcessHandle> left = JobProcesses.living(folder);
-                if (left.isEmpty()) {
-                    return;
-                }
-                var leftovers = new Leftovers(mpirun.toHandle(), left, builder.environment());
-                left.forEach(ProcessHandle::destroyForcibly);
-                JobProcesses.endedWithin(left, LAST_WORDS_MILLIS);
-                leftovers.delete();
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+    private synchronized void killMpirun(Process mpirun) {
+        family(mpirun).kill();
     }
 
     public synchronized boolean ending() {
         return ending;
-    }
-
-    private boolean endsWithin(long seconds) {
-        try {
-            return mpirun.waitFor(seconds, TimeUnit.SECONDS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            return false;
-        }
     }
 }

@@ -128,10 +128,10 @@ final class HostSourceTest {
     void theFewestHostsAreThoseWithTheMostSlots(int ranks, int fewest) {
         var hosts = List.of(new HostSlots("a", 1), new HostSlots("b", 4), new HostSlots("c", 2));
 
-        assertThat(HostSource.fewest(hosts, ranks)).isEqualTo(fewest);
-        assertThat(HostSource.fewest(List.of(new HostSlots("a", 0), new HostSlots("b", 1)), ranks))
+        assertThat(HostSlots.fewest(hosts, ranks)).isEqualTo(fewest);
+        assertThat(HostSlots.fewest(List.of(new HostSlots("a", 0), new HostSlots("b", 1)), ranks))
                 .as("nothing is known of a's slots")
                 .isEqualTo(1);
-        assertThat(HostSource.fewest(List.of(), ranks)).isEqualTo(1);
+        assertThat(HostSlots.fewest(List.of(), ranks)).isEqualTo(1);
     }
 }

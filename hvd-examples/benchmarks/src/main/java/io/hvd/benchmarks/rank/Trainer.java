@@ -24,12 +24,12 @@ interface Trainer extends AutoCloseable {
     /** Trains on one batch. */
     void step();
 
-    /** Whether this way averages gradients. */
+    /** True if this way averages gradients. */
     default boolean communicates() {
         return true;
     }
 
-    /** Whether the ranks negotiate again after another way of hvd's has had its turn. */
+    /** True if the ranks negotiate again after another way of hvd's has had its turn. */
     default boolean negotiates() {
         return false;
     }
@@ -150,10 +150,6 @@ interface Trainer extends AutoCloseable {
             var wrapped = DistributedOptimizer.wrap(new TorchOptimizer(model.sgd, model.net.named_parameters()));
             optimizer = settings.apply(wrapped.scope(scope)).build();
             optimizer.broadcastParameters(0);
-        }
-
-        String backend() {
-            return hvd.backend();
         }
 
         @Override

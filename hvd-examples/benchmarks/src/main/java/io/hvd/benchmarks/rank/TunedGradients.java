@@ -27,7 +27,7 @@ public final class TunedGradients {
     private final List<Tensor> tensors;
     /** Null if each gradient is handed over by itself. */
     private final DistributedOptimizer optimizer;
-    /** Whether autotuning is over, on average over the ranks. */
+    /** True if autotuning is over, on average over the ranks. */
     private final float[] over = new float[1];
 
     private TunedGradients(HvdContext hvd, GradientSet set, long backwardMillis, boolean inGroups) {
