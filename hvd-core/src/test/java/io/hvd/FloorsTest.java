@@ -523,7 +523,6 @@ class FloorsTest {
                     "io.hvd.train",
                     "io.hvd.train.loop",
                     BUFFER,
-                    KERNEL,
                     "io.hvd.optimizer",
                     "io.hvd.data",
                     FACADE,

@@ -35,6 +35,7 @@ final class CifarSteps implements AutoCloseable {
     /** Scales nothing in float32. */
     private final AmpOptimizer optimizer;
 
+    /** @throws ParseException if several devices of one process are to go to several ranks */
     CifarSteps(HvdContext hvd, CifarOptions options, RunTotals totals) throws ParseException {
         this.options = options;
         this.totals = totals;
