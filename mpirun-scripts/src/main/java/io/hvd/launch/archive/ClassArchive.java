@@ -12,13 +12,13 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * What a start does about the class-data archive of its program: it uses the one that is there, and has the ranks write down
- * what classes they load if there is none, or none with this subcommand's. After the job a process of its own makes it.
- * Whatever fails here costs time and nothing else.
+ * The part that the class-data archive of a program has in a start: the one that is there is used, and if there is none, or none
+ * with this subcommand's classes, the ranks list the classes that they load, and after the job a process of its own makes the
+ * archive. Whatever fails here costs time and nothing else.
  *
  * @param why in words, for the dry run
- * @param archive what the ranks' JVMs map
- * @param recording where they write lists of classes
+ * @param archive the file that the ranks' JVMs map
+ * @param recording the folder in which they write lists of classes
  */
 public record ClassArchive(
         String why,

@@ -104,7 +104,7 @@ public record MpirunLine(String mpirun, List<Argument> arguments, List<String> c
         return arguments;
     }
 
-    /** What is started. */
+    /** The words that are started. */
     public List<String> words() {
         return words(arguments, command);
     }
