@@ -5,7 +5,7 @@ import io.hvd.error.HvdException;
 import io.hvd.launch.mpi.MpiInstall;
 import io.hvd.launch.words.UsageException;
 import io.hvd.transport.mpi.MpiProvider;
-import io.hvd.transport.nccl.GpuReport;
+import io.hvd.transport.nccl.report.GpuReport;
 import java.util.Locale;
 import java.util.Map;
 

@@ -1,7 +1,7 @@
 package io.hvd.doctor.facts;
 
 import io.hvd.doctor.network.ListeningPort;
-import io.hvd.transport.nccl.GpuReport;
+import io.hvd.transport.nccl.report.GpuReport;
 import java.util.List;
 import java.util.Map;
 

@@ -5,7 +5,7 @@ import io.hvd.launch.hosts.MachineFacts;
 import io.hvd.launch.hosts.MachineSurvey;
 import io.hvd.launch.mpi.MpiInstall;
 import io.hvd.launch.words.UsageException;
-import io.hvd.transport.nccl.GpuReport;
+import io.hvd.transport.nccl.report.GpuReport;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
