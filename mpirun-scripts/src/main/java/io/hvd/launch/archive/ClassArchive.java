@@ -3,7 +3,7 @@ package io.hvd.launch.archive;
 import io.hvd.config.HvdConfig.ArchiveChoice;
 import io.hvd.launch.jvm.JavaLine;
 import io.hvd.launch.line.CommandCheck;
-import io.hvd.launch.line.JobFacts;
+import io.hvd.launch.line.LaunchFacts;
 import io.hvd.launch.words.Argument;
 import java.nio.file.Path;
 import java.util.List;
@@ -42,7 +42,8 @@ public record ClassArchive(
      *
      * @param starts whether ranks are going to be started; a dry run makes no folder
      */
-    public static ClassArchive look(JobFacts job, JavaLine line, ArchiveFolder folder, Path directory, boolean starts) {
+    public static ClassArchive look(
+            LaunchFacts job, JavaLine line, ArchiveFolder folder, Path directory, boolean starts) {
         if (job.settings().java().archive() == ArchiveChoice.OFF) {
             return none("no class-data archive: turned off");
         }

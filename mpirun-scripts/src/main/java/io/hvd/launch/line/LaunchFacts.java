@@ -20,7 +20,7 @@ import java.util.stream.Stream;
  * Everything that the mpirun line depends on: the user's settings, the machine, MPI's version and the hosts. Files and the
  * whole environment are read once, when it is made: half of the launcher's classes ask for it.
  */
-public final class JobFacts {
+public final class LaunchFacts {
 
     private final LaunchSettings settings;
     private final MachineFacts machine;
@@ -30,7 +30,7 @@ public final class JobFacts {
     private final Optional<HostSource> hostSource;
 
     /** A job on other hosts of which nothing is known but their names, if there are any. */
-    public JobFacts(LaunchSettings settings, MachineFacts machine, MpiVersion version) {
+    public LaunchFacts(LaunchSettings settings, MachineFacts machine, MpiVersion version) {
         this(
                 settings,
                 machine,
@@ -42,7 +42,7 @@ public final class JobFacts {
                         : Optional.empty());
     }
 
-    private JobFacts(
+    private LaunchFacts(
             LaunchSettings settings,
             MachineFacts machine,
             MpiVersion version,
@@ -58,8 +58,8 @@ public final class JobFacts {
     }
 
     /** @param others names of the network interfaces of the other hosts, as far as they have been asked */
-    public JobFacts with(Map<String, Set<String>> others) {
-        return new JobFacts(settings, machine, version, others, choices, hostSource);
+    public LaunchFacts with(Map<String, Set<String>> others) {
+        return new LaunchFacts(settings, machine, version, others, choices, hostSource);
     }
 
     public LaunchSettings settings() {
