@@ -11,9 +11,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What came of an examination: the hosts as they are, and what is to be mended, the worst first.
+ * The result of an examination: the hosts as they are, and the findings, the worst first.
  *
- * @param selfTest what its ranks said, or empty
+ * @param selfTest the words of its ranks, or empty
  */
 record DoctorReport(HostInventory inventory, List<Finding> findings, String selfTest) {
 

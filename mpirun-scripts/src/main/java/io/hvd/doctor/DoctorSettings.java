@@ -11,13 +11,13 @@ import java.util.OptionalLong;
 import java.util.Set;
 
 /**
- * What the user asked of hvd-doctor.
+ * The user's choices for hvd-doctor.
  *
  * @param hosts the hosts of the host list; none for this machine
  * @param ranks the number of ranks of the job whose needs are looked at
  * @param interfaces the network interfaces, with commas between them, or empty
  * @param heapBytes the heap of each rank
- * @param nativeBytes what a rank takes outside the JVM's heap and hvd's buffers
+ * @param nativeBytes memory of a rank outside the JVM's heap and hvd's buffers
  * @param areas that are looked at
  */
 record DoctorSettings(

@@ -151,7 +151,7 @@ public final class HvdDoctor {
         return new SshHost(host, ssh, settings.ssh(), program, environment.getOrDefault("PATH", ""));
     }
 
-    /** What horovodrun gives to ranks on other hosts, as far as it concerns hvd. */
+    /** The variables that horovodrun gives to ranks on other hosts, as far as they concern hvd. */
     private Map<String, String> handedOn() {
         Map<String, String> settings = new TreeMap<>();
         environment.forEach((name, value) -> {

@@ -9,7 +9,7 @@ import java.util.Locale;
 /** One of the two ranks of {@code --self-test}: sums a tensor that is larger than a stage buffer. */
 final class SelfTestRank {
 
-    /** How the line begins that says that the sum is right. */
+    /** The beginning of the line that says that the sum is right. */
     static final String DONE = "self-test: ";
 
     private static final int COUNT = 3_000_001;

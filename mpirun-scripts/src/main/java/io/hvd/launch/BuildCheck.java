@@ -10,12 +10,12 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * What {@code --check-build} prints: what of hvd works here, one check box per item. MPI and NCCL are
+ * The output of {@code --check-build}: the parts of hvd that work here, one check box per item. MPI and NCCL are
  * looked for as {@code Hvd.init()} and {@code Hvd.capabilities()} do it.
  *
  * @param openMpi version and mpirun, or empty
  * @param mpiJar the one that fits Open MPI, or empty
- * @param mpiObstacle why there is none; empty if there is
+ * @param mpiObstacle the reason why there is none; empty if there is one
  * @param gpu GPUs and the libraries that tensors on them pass through
  * @param libTorch whether its classes are on the class path
  */

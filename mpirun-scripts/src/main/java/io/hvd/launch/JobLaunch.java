@@ -6,7 +6,7 @@ import io.hvd.error.FailureRecord;
 import io.hvd.launch.failure.FailureDirectory;
 import io.hvd.launch.failure.JobFailureReport;
 import io.hvd.launch.failure.ObservedFailure;
-import io.hvd.launch.line.JobFacts;
+import io.hvd.launch.line.LaunchFacts;
 import io.hvd.launch.mpi.MpiInstall;
 import io.hvd.launch.options.LaunchSettings;
 import io.hvd.launch.process.LaunchEnvironment;
@@ -74,7 +74,7 @@ final class JobLaunch implements AutoCloseable {
     private static JobLaunch of(
             PreparedJob prepared, FailureDirectory folder, LaunchSettings settings, LaunchEnvironment around)
             throws IOException {
-        JobFacts facts = prepared.facts();
+        LaunchFacts facts = prepared.facts();
         MpiInstall install = prepared.install();
         boolean allHere = facts.allRanksHere();
         Optional<LauncherServer> server = allHere ? Optional.empty() : Optional.of(server(folder, settings, around));

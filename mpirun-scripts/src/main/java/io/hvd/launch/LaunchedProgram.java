@@ -19,6 +19,6 @@ public interface LaunchedProgram<R> {
      */
     R run(HvdContext hvd, String... args) throws Exception;
 
-    /** How a result travels to the launcher; up to a gigabyte per rank. */
+    /** The form in which a result travels to the launcher; up to a gigabyte per rank. */
     ObjectCodec<R> codec();
 }

@@ -8,7 +8,7 @@ import io.hvd.launch.hosts.OtherHosts;
 import io.hvd.launch.jvm.InstalledJava;
 import io.hvd.launch.jvm.JavaLine;
 import io.hvd.launch.line.CommandCheck;
-import io.hvd.launch.line.JobFacts;
+import io.hvd.launch.line.LaunchFacts;
 import io.hvd.launch.line.MpirunLine;
 import io.hvd.launch.mpi.MpiInstall;
 import io.hvd.launch.mpi.OpenFileLimit;
@@ -25,7 +25,7 @@ import java.util.Set;
  * The mpirun line of a job, and all that it is made of: the installed MPI, the machine and the hosts, and the archive of the
  * program's classes. Nothing is started yet.
  */
-record PreparedJob(MpiInstall install, JobFacts facts, ClassArchive archive, MpirunLine line) {
+record PreparedJob(MpiInstall install, LaunchFacts facts, ClassArchive archive, MpirunLine line) {
 
     /**
      * Looks at everything, and asks other hosts.
@@ -37,7 +37,7 @@ record PreparedJob(MpiInstall install, JobFacts facts, ClassArchive archive, Mpi
         MpiInstall install = MpiInstall.find(around.environment());
         install.requireRunsHvd();
         install.version().doubt().ifPresent(doubt -> err.println("hvd: " + doubt));
-        JobFacts asked = facts(settings, install);
+        LaunchFacts asked = facts(settings, install);
         CommandCheck.of(settings, install, around.folder())
                 .obstacle()
                 .ifPresent(obstacle -> report(obstacle, asked.allRanksHere(), err));
@@ -56,16 +56,16 @@ record PreparedJob(MpiInstall install, JobFacts facts, ClassArchive archive, Mpi
     /** The same from what is known already: a dry run asks nobody. */
     static PreparedJob forShow(LaunchSettings settings, Map<String, String> environment) {
         MpiInstall install = MpiInstall.find(environment);
-        JobFacts asked = facts(settings, install);
+        LaunchFacts asked = facts(settings, install);
         return of(install, asked, otherHosts(asked).known(), Path.of("").toAbsolutePath(), false);
     }
 
-    private static JobFacts facts(LaunchSettings settings, MpiInstall install) {
+    private static LaunchFacts facts(LaunchSettings settings, MpiInstall install) {
         MachineFacts machine = new MachineSurvey(Path.of("/"), install.environment()).survey(settings.hosts());
-        return new JobFacts(settings, machine, install.version());
+        return new LaunchFacts(settings, machine, install.version());
     }
 
-    private static OtherHosts otherHosts(JobFacts job) {
+    private static OtherHosts otherHosts(LaunchFacts job) {
         LaunchSettings settings = job.settings();
         return new OtherHosts(settings.hosts(), settings.ssh(), settings.checks(), job.machine());
     }
@@ -80,7 +80,7 @@ record PreparedJob(MpiInstall install, JobFacts facts, ClassArchive archive, Mpi
 
     /** @param starts whether ranks are going to be started */
     private static PreparedJob of(
-            MpiInstall install, JobFacts asked, Map<String, Set<String>> others, Path directory, boolean starts) {
+            MpiInstall install, LaunchFacts asked, Map<String, Set<String>> others, Path directory, boolean starts) {
         Map<String, String> environment = asked.machine().environment();
         Optional<JavaLine> java = JavaLine.of(asked.settings().command(), environment);
         ClassArchive archive = java.map(
@@ -88,7 +88,7 @@ record PreparedJob(MpiInstall install, JobFacts facts, ClassArchive archive, Mpi
                 .orElse(ClassArchive.none(""));
         Optional<InstalledJava> installed =
                 java.flatMap(line -> InstalledJava.of(line.program(), environment, directory));
-        JobFacts job = asked.with(others);
+        LaunchFacts job = asked.with(others);
         return new PreparedJob(
                 install, job, archive, MpirunLine.of(install.command(), job, archive.forJava(), installed));
     }

@@ -4,10 +4,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What {@code run.json} says of a run, as {@code io.hvd.train.log.RunCard} writes it.
+ * The contents of {@code run.json} about a run, as {@code io.hvd.train.log.RunCard} writes it.
  *
  * @param starts the times at which the run was begun and resumed, in ISO 8601; the other times too
- * @param written when the file was written
+ * @param written the time at which the file was written
  */
 record Card(
         int format,
@@ -39,7 +39,7 @@ record Card(
     /** @param epoch counted from 1 @param step batches that were done at its end */
     record Epoch(int epoch, long step, Map<String, Double> metrics, List<Figures> ranks) {}
 
-    /** What a rank did. The times are in seconds; those of data and exchange are parts of the steps'. */
+    /** The work of a rank. The times are in seconds; those of data and exchange are parts of the steps'. */
     record Figures(
             int rank,
             long steps,

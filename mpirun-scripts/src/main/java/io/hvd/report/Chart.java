@@ -6,7 +6,7 @@ import java.util.List;
 sealed interface Chart permits LineChart, BarChart {
     /** Width of the drawing in its own units, in which a letter has about the size of the page's. */
     int WIDTH = 360;
-    /** How many colours there are. */
+    /** The number of colours. */
     int COLOURS = 8;
 
     String title();
@@ -20,7 +20,7 @@ sealed interface Chart permits LineChart, BarChart {
 
     List<List<String>> rows();
 
-    /** What a colour and a pattern stand for. */
+    /** The meaning of a colour and a pattern. */
     record Key(String name, Stroke stroke) {}
 
     /** @param colour number of a colour @param pattern number of a pattern of dashes; 0 for none */
@@ -31,7 +31,7 @@ sealed interface Chart permits LineChart, BarChart {
             return new Stroke(number % COLOURS, 0);
         }
 
-        /** What an element that draws a line has as attributes. */
+        /** The attributes of an element that draws a line. */
         String attributes() {
             return "class=\"line c" + colour + "\" stroke-dasharray=\"" + DASHES.get(pattern % DASHES.size()) + "\"";
         }

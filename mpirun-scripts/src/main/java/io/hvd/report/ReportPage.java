@@ -16,7 +16,7 @@ import java.util.stream.Collectors;
 record ReportPage(List<RunFolder> runs, List<String> obstacles, int refreshSeconds) {
     /** More lines of a legend help nobody; the table beside the chart has all names. */
     private static final int MOST_KEYS = 12;
-    /** How the tags of curves begin that are written within epochs, as LogScalars does. */
+    /** The beginning of the tags of curves that are written within epochs, as LogScalars does. */
     private static final String WITHIN_EPOCHS = "steps/";
 
     /** A page of runs that are all there, which stays as it is. */

@@ -36,7 +36,7 @@ record RunFolder(String name, Card card, List<ChartCurve> curves) {
         return !curve.tag().equals("samples per second") && !curve.tag().matches(".*/rank \\d+");
     }
 
-    /** Where the scalars are missing, the card has those of the epochs. */
+    /** The epochs' scalars from the card, for a run without a file of scalars. */
     private static List<ChartCurve> metrics(Card card) {
         Map<String, List<ChartCurve.Point>> byName = new LinkedHashMap<>();
         for (Card.Epoch epoch : card.epochs()) {
@@ -61,7 +61,7 @@ record RunFolder(String name, Card card, List<ChartCurve> curves) {
         return name == null ? folder.toString() : name.toString();
     }
 
-    /** How the run ended, in a few words. */
+    /** The end of the run, in a few words. */
     String state() {
         return switch (card.exit().state()) {
             case "finished" ->

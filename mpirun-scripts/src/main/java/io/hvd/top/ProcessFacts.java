@@ -8,7 +8,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What the kernel says of a process; see proc(5).
+ * The kernel's facts of a process; see proc(5).
  *
  * @param state such as R, S, or T for one that is stopped
  * @param cpuTicks time on the CPU. Whatever its own clock does, Linux tells it to programs in ticks of a hundredth of a second

@@ -7,7 +7,7 @@ import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What a rank is doing.
+ * The present activity of a rank.
  *
  * @param state a word for programs
  * @param text the same for people

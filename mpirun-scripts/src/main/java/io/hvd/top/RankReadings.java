@@ -59,7 +59,7 @@ final class RankReadings {
         return !earlier.isEmpty();
     }
 
-    /** What a user may want to know of a choice of job that was not the user's; empty if there was none to make. */
+    /** A remark on a choice of job that was not the user's; empty if there was none to make. */
     String choice() {
         return others.isEmpty() ? "" : "watches job " + job + ", and leaves out " + others + ", which --job names";
     }

@@ -9,12 +9,12 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * What a GPU or a rank does and how much memory it has, at one time: a line of the CSV of hvd-monitor, whose seven columns are those
+ * The load and the memory of a GPU or a rank at one time: a line of the CSV of hvd-monitor, whose seven columns are those
  * of {@code nvidia-smi --query-gpu=timestamp,index,memory.total,memory.used,memory.free,utilization.gpu,utilization.memory}.
  *
  * @param index number of the GPU, or of the rank
  * @param totalMebibytes of the GPU, or of the host
- * @param usedMebibytes of the GPU, or what the rank's process has in memory
+ * @param usedMebibytes of the GPU, or of the rank's process
  * @param freeMebibytes of the GPU, or of the host
  * @param load percent of the time in which the GPU computed, or of one core that the rank's process used
  * @param memoryLoad percent of the time in which the GPU's memory was read or written, or of the host's memory that the process has

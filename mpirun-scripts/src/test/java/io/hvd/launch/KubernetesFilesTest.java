@@ -3,7 +3,7 @@ package io.hvd.launch;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.launch.hosts.MachineFacts;
-import io.hvd.launch.line.JobFacts;
+import io.hvd.launch.line.LaunchFacts;
 import io.hvd.launch.line.MpirunLine;
 import io.hvd.launch.mpi.MpiVersion;
 import io.hvd.launch.options.LaunchOptions;
@@ -77,7 +77,8 @@ final class KubernetesFilesTest {
                 BY_OPERATOR);
         var version = MpiVersion.parse("mpirun (Open MPI) 4.1.4").orElseThrow();
 
-        String line = MpirunLine.of("mpirun", new JobFacts(settings, pod, version), Argument.note(""), Optional.empty())
+        String line = MpirunLine.of(
+                        "mpirun", new LaunchFacts(settings, pod, version), Argument.note(""), Optional.empty())
                 .explained();
 
         int slots = (Integer) at("spec/slotsPerWorker") * (Integer) at("spec/mpiReplicaSpecs/Worker/replicas");

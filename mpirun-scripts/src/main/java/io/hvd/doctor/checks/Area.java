@@ -2,7 +2,7 @@ package io.hvd.doctor.checks;
 
 import java.util.Locale;
 
-/** What a finding is about; {@code --only} takes one of these names. */
+/** The subject of a finding; {@code --only} takes one of these names. */
 public enum Area {
     HOSTS,
     MPI,

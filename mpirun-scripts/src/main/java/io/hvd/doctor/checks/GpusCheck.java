@@ -61,7 +61,7 @@ final class GpusCheck implements Check {
                 && !host.facts().values().containsKey(PIN);
     }
 
-    /** How many GPUs each rank needs. The variable is missing if it is one; the ranks compare it at init. */
+    /** The number of GPUs that each rank needs. The variable is missing if it is one; the ranks compare it at init. */
     private static int perRank(Host host) {
         return Integer.parseInt(host.facts().values().getOrDefault(PER_RANK, "1"));
     }
@@ -74,7 +74,7 @@ final class GpusCheck implements Check {
         return gpu(host).gpus() > 0;
     }
 
-    /** What must be alike: everything but the places in which cards and files lie. */
+    /** Everything that must be alike: all but the places in which cards and files lie. */
     private static String table(Host host) {
         return gpu(host).gpus() + " with "
                 + gpu(host).rows().stream()

@@ -17,7 +17,7 @@ final class LimitsCheck implements Check {
     private static final long THREADS_PER_RANK = 100;
 
     private static final long LOCKED_BYTES = Sizes.GIB;
-    /** What LibTorch unpacks at its first start. */
+    /** The size of the files that LibTorch unpacks at its first start. */
     private static final long CACHE_BYTES = 600 * Sizes.MIB;
 
     @Override

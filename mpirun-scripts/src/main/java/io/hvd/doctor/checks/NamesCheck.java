@@ -66,7 +66,7 @@ final class NamesCheck implements Check {
                                 last.name(), "hostname " + (last.name().equals(name) ? name + "-2" : last.name())));
     }
 
-    /** What the others make of this host's name in the host list; an address needs no resolving. */
+    /** The other hosts' views of this host's name in the host list; an address needs no resolving. */
     private static List<Finding> seen(HostInventory inventory, Host host) {
         if (host.name().matches("[0-9.]+")) {
             return List.of();

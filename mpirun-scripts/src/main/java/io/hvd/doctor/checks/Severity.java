@@ -2,7 +2,7 @@ package io.hvd.doctor.checks;
 
 import java.util.Locale;
 
-/** What a finding does to a job. */
+/** The effect of a finding on a job. */
 public enum Severity {
     /** It does not start, or does not go on. */
     ERROR,

@@ -32,7 +32,7 @@ final class SharedMemoryCheck implements Check {
         return shared.writable() ? "" : shared.path() + (shared.total() == 0 ? " is not there" : " cannot be written");
     }
 
-    /** What the ranks of a host share for the set of all ranks. */
+    /** The size of the memory that the ranks of a host share for the set of all ranks. */
     private static long segment(Host host, boolean several) {
         return host.facts().values().containsKey(SWITCH) ? 0 : SegmentSize.bytes(host.ranks(), !several);
     }

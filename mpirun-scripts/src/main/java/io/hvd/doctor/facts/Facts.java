@@ -6,10 +6,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What a host says of itself, one record per area; travels as JSON, so that nothing in it is optional but empty.
+ * The facts of a host, one record per area. They travel as JSON, so a value that is missing is empty and not optional.
  *
- * @param values what ranks compare at init: settings, versions of hvd, Java and LibTorch
- * @param badSetting what is wrong with the settings, or empty
+ * @param values the values that ranks compare at init: settings, versions of hvd, Java and LibTorch
+ * @param badSetting the error in the settings, or empty
  */
 public record Facts(
         Mpi mpi,
@@ -74,7 +74,7 @@ public record Facts(
     public record Folder(String path, long total, long free, boolean writable) {}
 
     /**
-     * What a process may have; -1 stands for as much as it likes.
+     * The limits of a process; -1 stands for none.
      *
      * @param fabric the high-speed network found, or empty
      */

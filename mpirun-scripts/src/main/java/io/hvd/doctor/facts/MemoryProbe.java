@@ -9,7 +9,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.LongStream;
 
-/** How much memory there is: that of the machine, or what the container may use of it. */
+/** Finds the size of the memory: the machine's, or as much of it as the container may use. */
 final class MemoryProbe {
 
     private static final Pattern TOTAL = Pattern.compile("MemTotal:\\s+(\\d+) kB");

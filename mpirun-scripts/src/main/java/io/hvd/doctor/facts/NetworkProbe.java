@@ -25,7 +25,7 @@ import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-/** What this host is called, whom it knows, and over which interfaces it can be reached. */
+/** Finds the name of this host, the hosts that it knows, and the interfaces over which it can be reached. */
 final class NetworkProbe {
 
     private static final int NAME_LIMIT_SECONDS = 5;
@@ -58,7 +58,7 @@ final class NetworkProbe {
                 .toList();
     }
 
-    /** What follows a colon is for Open MPI alone. */
+    /** The part behind a colon is for Open MPI alone. */
     private static boolean is(String name, Interface one) {
         return one.name().equals(name.replaceFirst(":.*", ""));
     }

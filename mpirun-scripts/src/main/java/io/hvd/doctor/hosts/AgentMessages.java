@@ -10,8 +10,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What travels between hvd-doctor here and on another host, over ssh's standard input and output: one line of JSON
- * per message, behind a mark that tells it from what login scripts print.
+ * The messages between hvd-doctor here and on another host, over ssh's standard input and output: one line of JSON per
+ * message, behind a mark that tells it from the output of login scripts.
  */
 public final class AgentMessages {
 
@@ -21,7 +21,7 @@ public final class AgentMessages {
     private AgentMessages() {}
 
     /**
-     * The first message: what the other host has to know.
+     * The first message: everything that the other host has to know.
      *
      * @param host what it is called in the host list
      * @param hosts the host list

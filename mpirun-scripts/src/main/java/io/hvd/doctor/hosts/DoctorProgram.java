@@ -7,12 +7,12 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * How hvd-doctor is started on another host, where it lies at the same path as here.
+ * The commands that start hvd-doctor on another host, where it lies at the same path as here.
  *
  * @param remote starts it in a shell, in the place of that shell; ends with 3 where there is no java, and with 2, 126 or
  *     127 where hvd-doctor is not there
  * @param words start it by hand
- * @param copied what a host that lacks it needs, in rsync's words: a folder ends with a slash
+ * @param copied the path that a host without it needs, in rsync's words: a folder ends with a slash
  */
 public record DoctorProgram(String remote, List<String> words, String copied) {
 

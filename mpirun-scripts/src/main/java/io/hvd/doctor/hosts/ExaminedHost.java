@@ -9,14 +9,14 @@ import java.util.List;
 public interface ExaminedHost extends AutoCloseable {
 
     /**
-     * What the host says of itself; from then on it listens for the others.
+     * Asks the host for its facts; from then on it listens for the others.
      *
      * @throws HostException if it cannot be asked
      */
     Facts open(AgentMessages.Opening opening) throws HostException, InterruptedException;
 
     /**
-     * What the host sees of another.
+     * Has the host measure its way to another.
      *
      * @throws HostException if it has gone
      */

@@ -27,7 +27,7 @@ import java.util.concurrent.TimeoutException;
  */
 public final class SshHost implements ExaminedHost {
 
-    /** What {@link DoctorProgram#remote} ends with where it finds no java. */
+    /** The exit code of {@link DoctorProgram#remote} where it finds no java. */
     private static final int NO_JAVA = 3;
     /** The script's own "nothing is built yet"; see mpirun-scripts/hvd-doctor. */
     private static final int NOT_BUILT = 2;

@@ -3,7 +3,7 @@ package io.hvd.doctor.network;
 import io.hvd.net.HandshakeListener;
 import java.util.HexFormat;
 
-/** What the hosts of one examination know and nobody else; whoever connects says it first. */
+/** A secret of the hosts of one examination; each connection begins with it. */
 public record ExaminationSecret(String hex) {
 
     public static ExaminationSecret random() {

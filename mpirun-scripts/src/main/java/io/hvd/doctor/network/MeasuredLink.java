@@ -1,13 +1,13 @@
 package io.hvd.doctor.network;
 
 /**
- * What came of a connection from one host to an address of another.
+ * The result of a connection from one host to an address of another.
  *
  * @param network the interface of the host it leads to
- * @param obstacle why there is none; empty if there is one, and only then the numbers count
+ * @param obstacle the reason why there is none; empty if there is one, and only then the numbers count
  * @param roundTripMicros median time of a small message there and back
  * @param bytesPerSecond the bandwidth in one direction
- * @param clockAheadMicros how much the clock of the host it leads to is ahead
+ * @param clockAheadMicros the time by which the clock of the host it leads to is ahead
  */
 public record MeasuredLink(
         String from,

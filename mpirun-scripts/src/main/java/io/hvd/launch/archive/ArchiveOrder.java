@@ -15,7 +15,7 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What a process that makes an archive is told. It has a session of its own, and so outlives the launcher that starts it.
+ * The order for a process that makes an archive. It has a session of its own, and so outlives the launcher that starts it.
  *
  * @param recording the folder of the lists of classes, in the folder of archives
  * @param link the file that is to lead to the archive; empty if there is none

@@ -35,7 +35,7 @@ import java.util.stream.Stream;
  */
 public record ArchivedProgram(Path java, List<String> flags, List<String> jars) {
 
-    /** What the JVM itself does without an archive for, or what makes archives of its own. */
+    /** Flags with which the JVM itself does without an archive, or makes archives of its own. */
     private static final Pattern UNFIT =
             Pattern.compile("-Xshare.*|-XX:.*(Archive|AOT|LoadedClassList|SharedClass|SharedSpaces).*"
                     + "|--(patch-module|upgrade-module-path|limit-modules).*|-Xbootclasspath.*|-XX:\\+Use(Z|Shenandoah|Epsilon)GC"

@@ -3,7 +3,7 @@ package io.hvd.launch.archive;
 import io.hvd.config.HvdConfig.ArchiveChoice;
 import io.hvd.launch.jvm.JavaLine;
 import io.hvd.launch.line.CommandCheck;
-import io.hvd.launch.line.JobFacts;
+import io.hvd.launch.line.LaunchFacts;
 import io.hvd.launch.words.Argument;
 import java.nio.file.Path;
 import java.util.List;
@@ -12,13 +12,13 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * What a start does about the class-data archive of its program: it uses the one that is there, and has the ranks write down
- * what classes they load if there is none, or none with this subcommand's. After the job a process of its own makes it.
- * Whatever fails here costs time and nothing else.
+ * The part that the class-data archive of a program has in a start: the one that is there is used, and if there is none, or none
+ * with this subcommand's classes, the ranks list the classes that they load, and after the job a process of its own makes the
+ * archive. Whatever fails here costs time and nothing else.
  *
  * @param why in words, for the dry run
- * @param archive what the ranks' JVMs map
- * @param recording where they write lists of classes
+ * @param archive the file that the ranks' JVMs map
+ * @param recording the folder in which they write lists of classes
  */
 public record ClassArchive(
         String why,
@@ -42,7 +42,8 @@ public record ClassArchive(
      *
      * @param starts whether ranks are going to be started; a dry run makes no folder
      */
-    public static ClassArchive look(JobFacts job, JavaLine line, ArchiveFolder folder, Path directory, boolean starts) {
+    public static ClassArchive look(
+            LaunchFacts job, JavaLine line, ArchiveFolder folder, Path directory, boolean starts) {
         if (job.settings().java().archive() == ArchiveChoice.OFF) {
             return none("no class-data archive: turned off");
         }

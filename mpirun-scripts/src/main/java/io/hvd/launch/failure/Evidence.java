@@ -3,9 +3,9 @@ package io.hvd.launch.failure;
 import java.util.List;
 
 /**
- * What the launcher finds out about a process that has ended without a record of hvd's.
+ * The launcher's findings about a process that has ended without a record of hvd's.
  *
- * @param lastLines what ranks have printed last to standard error
+ * @param lastLines the last lines of ranks on standard error
  * @param whose of which rank these lines are, in words that follow "standard error of "
  * @param crash about the file that a crashed JVM has left; empty if there is none
  * @param killer who kills by signal 9, in words; empty if nobody knows

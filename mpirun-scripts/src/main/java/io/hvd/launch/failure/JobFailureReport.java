@@ -94,7 +94,7 @@ public record JobFailureReport(
                                 record -> record.consequence() && record.time().isBefore(time));
     }
 
-    /** What mpirun saw, if that process has left no record: one that has, knew more, or ended later than others. */
+    /** The failure that mpirun saw, if that process has left no record: one that has, knew more, or ended later than others. */
     private Optional<ObservedFailure> unrecorded() {
         return seen.filter(process -> records.stream().noneMatch(record -> record.rank() == process.rank()));
     }

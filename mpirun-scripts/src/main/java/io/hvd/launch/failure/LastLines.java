@@ -35,7 +35,7 @@ public final class LastLines {
     public static final Said NOTHING = new Said(List.of(), false);
 
     private final Deque<String> lines = new ArrayDeque<>();
-    /** What stands behind a line of dashes; null outside. */
+    /** The lines behind a line of dashes; null outside. */
     private List<String> message;
 
     /** @param line of bytes as characters, as they came */

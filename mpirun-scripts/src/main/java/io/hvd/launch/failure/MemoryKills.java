@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.OptionalLong;
 
 /**
- * How many processes the kernel has killed for want of memory, by its own counters.
+ * The numbers of processes that the kernel has killed for want of memory, by its own counters.
  *
  * @param ofGroup in the control group of this process, which is its container if it is in one; empty where nobody counts
  * @param ofMachine on this machine; empty where nobody counts
@@ -69,7 +69,7 @@ public record MemoryKills(OptionalLong ofGroup, OptionalLong ofMachine) {
         }
     }
 
-    /** What has happened since, in words that follow "was killed by signal 9: "; empty if nobody counts. */
+    /** The kills since then, in words that follow "was killed by signal 9: "; empty if nobody counts. */
     public String since(MemoryKills before) {
         long inGroup = more(ofGroup, before.ofGroup);
         long here = more(ofMachine, before.ofMachine);

@@ -46,7 +46,7 @@ public final class MpirunWords {
         return first;
     }
 
-    /** What ranks have printed last, only those of this rank if they are told apart. */
+    /** The last lines of ranks, only those of this rank if they are told apart. */
     public synchronized LastLines.Said lastLines(int ofRank) {
         return lastLines.of(ofRank);
     }

@@ -77,7 +77,7 @@ public final class HostCache {
         return found;
     }
 
-    /** What those hosts call themselves, as far as it is known. */
+    /** The names that these hosts have for themselves, as far as they are known. */
     Map<String, String> hostnames(Set<String> hosts) {
         Map<String, String> found = new TreeMap<>();
         Map<String, Entry> entries = read();
@@ -117,7 +117,7 @@ public final class HostCache {
         WholeFile.write(file, text.getBytes(StandardCharsets.UTF_8), onlyMine);
     }
 
-    /** What is damaged costs a look at its host and nothing else. */
+    /** A damaged line costs a look at its host and nothing else. */
     private Map<String, Entry> read() {
         Map<String, Entry> entries = new LinkedHashMap<>();
         try {

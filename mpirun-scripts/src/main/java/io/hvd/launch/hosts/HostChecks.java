@@ -1,7 +1,7 @@
 package io.hvd.launch.hosts;
 
 /**
- * How other hosts are looked at before the start.
+ * The way in which other hosts are looked at before the start.
  *
  * @param useCache whether what was found within the last hour still counts
  */

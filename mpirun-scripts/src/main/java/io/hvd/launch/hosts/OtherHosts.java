@@ -23,7 +23,7 @@ public final class OtherHosts {
     private final HostChecks checks;
     private final MachineFacts machine;
     private final HostCache cache;
-    /** What the hosts call themselves, as far as it is known. */
+    /** The names that the hosts have for themselves, as far as they are known. */
     private final Map<String, String> hostnames = new TreeMap<>();
 
     /** @param hosts all that the user has named, in order */
@@ -36,7 +36,7 @@ public final class OtherHosts {
         this.cache = new HostCache(HostCache.file(machine.environment()), view, Clock.systemUTC());
     }
 
-    /** What was found within the last hour; nobody is asked. */
+    /** The interfaces of hosts that were found within the last hour; nobody is asked. */
     public Map<String, Set<String>> known() {
         return checks.useCache() ? cache.recent(names()) : Map.of();
     }

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** How the other hosts are reached: the port and the key that the user has named. */
+/** The way to the other hosts: the port and the key that the user has named. */
 public record SshAccess(Optional<Integer> port, Optional<String> identity) {
 
     /**

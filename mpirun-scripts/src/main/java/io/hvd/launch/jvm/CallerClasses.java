@@ -17,7 +17,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * How a rank's JVM is given the classes of this process: by the class path, where the program's class comes from there or from
+ * The ways to give a rank's JVM the classes of this process: by the class path, where the program's class comes from there or from
  * files that can be put there, and by Spring Boot's own launcher out of a jar with jars in it. Where it cannot be given them, as
  * in an application server, this is said before anything is started.
  *

@@ -93,7 +93,7 @@ public record JavaLine(String program, List<String> flags, List<String> rest, Li
         return rest.size() > 1 && rest.get(0).equals("-jar") ? Optional.of(rest.get(1)) : Optional.empty();
     }
 
-    /** Where java takes classes from; empty for a program that is a module, or if there is no such word. */
+    /** The class path that java uses; empty for a program that is a module, or if there is no such word. */
     public Optional<String> classPath(Map<String, String> environment) {
         if (rest.isEmpty() || rest.get(0).startsWith("-") && jar().isEmpty()) {
             return Optional.empty();

@@ -29,10 +29,10 @@ final class Exports {
 
     private static final Pattern NAME = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
 
-    private final JobFacts job;
+    private final LaunchFacts job;
     private final UserChoices choices;
 
-    Exports(JobFacts job) {
+    Exports(LaunchFacts job) {
         this.job = job;
         this.choices = job.choices();
     }

@@ -17,10 +17,10 @@ import java.util.stream.Collectors;
  */
 final class HydraArguments {
 
-    private final JobFacts job;
+    private final LaunchFacts job;
     private final boolean intel;
 
-    HydraArguments(JobFacts job) {
+    HydraArguments(LaunchFacts job) {
         this.job = job;
         this.intel = job.version().flavour() == MpiVersion.Flavour.INTEL;
     }

@@ -17,10 +17,10 @@ final class InterfaceChoice {
 
     static final String NCCL_INTERFACES = "NCCL_SOCKET_IFNAME";
 
-    private final JobFacts job;
+    private final LaunchFacts job;
     private final UserChoices choices;
 
-    InterfaceChoice(JobFacts job) {
+    InterfaceChoice(LaunchFacts job) {
         this.job = job;
         this.choices = job.choices();
     }

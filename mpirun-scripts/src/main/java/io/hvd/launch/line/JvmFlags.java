@@ -30,7 +30,7 @@ final class JvmFlags {
     private JvmFlags() {}
 
     /** Each flag with its reason; none where the ranks' shares are not known, or the user has decided. */
-    static List<Argument> of(JobFacts job, JavaLine java) {
+    static List<Argument> of(LaunchFacts job, JavaLine java) {
         int ranks = job.settings().ranks();
         boolean decided = !job.settings().java().flags()
                 || job.settings().words().binding().isPresent()

@@ -36,7 +36,7 @@ public record MpirunLine(String mpirun, List<Argument> arguments, List<String> c
      * @param installed the Java of the command, if it is one and this machine has it
      * @throws UsageException if the job cannot be started like this
      */
-    public static MpirunLine of(String mpirun, JobFacts job, Argument archive, Optional<InstalledJava> installed) {
+    public static MpirunLine of(String mpirun, LaunchFacts job, Argument archive, Optional<InstalledJava> installed) {
         RankLimit.require(job);
         List<Argument> arguments =
                 new ArrayList<>(job.version().startsWithHydra() ? new HydraArguments(job).arguments() : openMpi(job));
@@ -48,7 +48,7 @@ public record MpirunLine(String mpirun, List<Argument> arguments, List<String> c
 
     /** The command as it is started, which a note explains where it is not the one that was given. */
     private static MpirunLine command(
-            JobFacts job,
+            LaunchFacts job,
             List<Argument> arguments,
             String mpirun,
             Argument archive,
@@ -68,7 +68,7 @@ public record MpirunLine(String mpirun, List<Argument> arguments, List<String> c
 
     /** The command with flags for its JVM, which are explained where they are not yet part of mpirun's own words. */
     private static List<String> withJvmFlags(
-            JobFacts job, List<Argument> arguments, Argument archive, Optional<InstalledJava> installed) {
+            LaunchFacts job, List<Argument> arguments, Argument archive, Optional<InstalledJava> installed) {
         Optional<JavaLine> java =
                 JavaLine.of(job.settings().command(), job.machine().environment());
         if (java.isEmpty()) {
@@ -90,7 +90,7 @@ public record MpirunLine(String mpirun, List<Argument> arguments, List<String> c
         return java.get().with(flags);
     }
 
-    private static List<Argument> openMpi(JobFacts job) {
+    private static List<Argument> openMpi(LaunchFacts job) {
         List<Argument> arguments = new ArrayList<>();
         if (job.machine().uid() == 0) {
             arguments.add(Argument.of("run by root, which Open MPI refuses otherwise", "--allow-run-as-root"));
@@ -104,7 +104,7 @@ public record MpirunLine(String mpirun, List<Argument> arguments, List<String> c
         return arguments;
     }
 
-    /** What is started. */
+    /** The words that are started. */
     public List<String> words() {
         return words(arguments, command);
     }
@@ -137,7 +137,7 @@ public record MpirunLine(String mpirun, List<Argument> arguments, List<String> c
                 .toList();
     }
 
-    private static List<Argument> ssh(JobFacts job) {
+    private static List<Argument> ssh(LaunchFacts job) {
         List<Argument> arguments = new ArrayList<>();
         List<String> words = job.settings().ssh().words();
         if (!words.isEmpty()) {
@@ -165,7 +165,7 @@ public record MpirunLine(String mpirun, List<Argument> arguments, List<String> c
      * Open MPI would notice the loss of a host after five minutes of silence and more. It has to notice before the ranks
      * do: once it has told the lost host's daemon to end, the kernel waits for an answer and no longer asks.
      */
-    private static List<Argument> keepalive(JobFacts job) {
+    private static List<Argument> keepalive(LaunchFacts job) {
         MpiVersion version = job.version();
         if (job.allRanksHere()
                 || job.choices()
@@ -180,7 +180,7 @@ public record MpirunLine(String mpirun, List<Argument> arguments, List<String> c
                 LauncherParameter.KEEPALIVE_PROBES.set(version, "2", "given up after 2 questions"));
     }
 
-    private static List<Argument> prefixes(JobFacts job) {
+    private static List<Argument> prefixes(LaunchFacts job) {
         if (!job.settings().output().prefixed()) {
             return List.of();
         }

@@ -14,7 +14,7 @@ final class RankLimit {
     private RankLimit() {}
 
     /** @throws UsageException if there are more ranks than this machine can be meant to hold */
-    static void require(JobFacts job) {
+    static void require(LaunchFacts job) {
         int ranks = job.settings().ranks();
         int cores = job.machine().cores();
         int most = (int) Math.min(Integer.MAX_VALUE, (long) MOST_PER_CORE * cores);

@@ -16,10 +16,10 @@ final class RankPlacement {
     /** One trains, one communicates: neither may keep a core from the other by spinning. */
     private static final int BUSY_THREADS_PER_RANK = 2;
 
-    private final JobFacts job;
+    private final LaunchFacts job;
     private final UserChoices choices;
 
-    RankPlacement(JobFacts job) {
+    RankPlacement(LaunchFacts job) {
         this.job = job;
         this.choices = job.choices();
     }

@@ -17,10 +17,10 @@ final class Transports {
 
     private static final long EACH_SEGMENT = 1 << 20;
 
-    private final JobFacts job;
+    private final LaunchFacts job;
     private final UserChoices choices;
 
-    Transports(JobFacts job) {
+    Transports(LaunchFacts job) {
         this.job = job;
         this.choices = job.choices();
     }

@@ -29,7 +29,7 @@ public enum LauncherParameter {
     private static final String OF_PRRTE = "PRTE_MCA_";
     private static final List<String> PREFIXES = List.of(OF_ORTE, "PMIX_MCA_");
 
-    /** How the names of parameters begin that belong to the start of a job, and not to MPI. */
+    /** Beginnings of the names of parameters that belong to the start of a job, and not to MPI. */
     private static final List<String> LAYERS = List.of(
             "orte_",
             "prte_",
@@ -111,7 +111,7 @@ public enum LauncherParameter {
 
     /** A parameter that the environment sets for another launcher than the one that is there. */
     public record Foreign(LauncherParameter parameter, String variable, String value) {
-        /** What makes this launcher heed it all the same. */
+        /** The argument that makes this launcher heed it all the same. */
         public Argument argument(MpiVersion version) {
             return parameter.set(version, value, variable + ", which " + version.text() + " does not read itself");
         }

@@ -61,7 +61,7 @@ public record MpiVersion(Flavour flavour, int major, int minor, String text) {
                 : Optional.empty();
     }
 
-    /** What to think of if something goes wrong: hvd runs here, but nobody has tried. */
+    /** A remark for the case that something goes wrong: hvd runs here, but nobody has tried. */
     public Optional<String> doubt() {
         boolean tried = major == OLDEST_MAJOR && minor >= 1 || major == NEWEST_MAJOR;
         return runsHvd() && !tried

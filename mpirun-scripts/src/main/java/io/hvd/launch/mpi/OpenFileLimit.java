@@ -17,14 +17,14 @@ public final class OpenFileLimit {
 
     private static final int FILES = 28;
     private static final int FILES_PER_RANK = 4;
-    /** What a rank has open, with its JVM, a class path of some jars, MPI and hvd. */
+    /** The open files of a rank, with its JVM, a class path of some jars, MPI and hvd. */
     private static final int FILES_OF_RANK = 64;
 
     private static final Pattern ROW = Pattern.compile("(?m)^Max open files\\s+(\\d{1,18})\\s");
 
     private OpenFileLimit() {}
 
-    /** What mpirun or one of its ranks needs on a host, whichever is more. */
+    /** The open files that mpirun or one of its ranks needs on a host, whichever is more. */
     public static long needed(int ranksOnHost) {
         return Math.max(mpirun(ranksOnHost), ranksOnHost > 0 ? FILES_OF_RANK : 0);
     }

@@ -7,7 +7,7 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * What the user has told mpirun directly, by --mpi-args or by the environment. It wins over our
+ * The user's own words for mpirun, by --mpi-args or by the environment. They win over our
  * defaults: mpirun refuses a parameter that is named twice, and its line outranks its environment.
  */
 public final class UserChoices {
@@ -30,7 +30,7 @@ public final class UserChoices {
         }
     }
 
-    /** Where an mpirun flag ({@code bind-to}), an MCA parameter ({@code btl}) or an export ({@code -x NAME}) was set. */
+    /** The place that sets an mpirun flag ({@code bind-to}), an MCA parameter ({@code btl}) or an export ({@code -x NAME}). */
     public Optional<String> source(String name) {
         return Optional.ofNullable(sources.get(name));
     }

@@ -23,7 +23,7 @@ record CommandWords(List<FlagValue> flags, List<String> command) {
             "horovodrun is started once, on one host, and starts the ranks of all: -H a:4,b:4 names the hosts with their ranks";
     private static final String NONE_NEEDED = "the ranks find each other through MPI; leave the flag out";
 
-    /** What takes the place of torchrun's flags, which a ported line still has. */
+    /** Replacements for torchrun's flags, which a ported line still has. */
     private static final Map<String, String> TORCHRUN = Map.of(
             "--nproc-per-node",
             "-np is the number of ranks on all hosts together, and -H a:4,b:4 says how many go to each",

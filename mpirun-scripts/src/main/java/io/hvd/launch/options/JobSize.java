@@ -15,7 +15,7 @@ record JobSize(List<FlagValue> given, Map<String, String> environment) {
     private static final String LSF_SLOTS = "LSB_DJOB_NUMPROC";
 
     /**
-     * How many ranks are to start.
+     * The number of ranks to start.
      *
      * @throws UsageException if nobody says so, or the hosts have fewer slots
      */

@@ -8,16 +8,16 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What the user asked of horovodrun, checked and free of any knowledge of the machine.
+ * The user's choices for horovodrun, checked and free of any knowledge of the machine.
  *
  * @param ranks number of processes; 0 where the action needs none
- * @param hosts where they may run, in order; empty: this machine, or what a resource manager has allotted
- * @param ssh how the other hosts are reached
- * @param checks how they are looked at before the start
- * @param network what may carry data
- * @param output where the ranks' output goes besides
+ * @param hosts the hosts on which they may run, in order; empty: this machine, or what a resource manager has allotted
+ * @param ssh the way to the other hosts
+ * @param checks the way in which they are looked at before the start
+ * @param network the networks that may carry data
+ * @param output the other places for the ranks' output
  * @param words the words for mpirun
- * @param java what horovodrun adds to a java
+ * @param java the flags that horovodrun adds to a java
  * @param assignments the variables that flags set for the ranks
  * @param notes remarks on flags that have no effect
  * @param command the program and the arguments of every rank

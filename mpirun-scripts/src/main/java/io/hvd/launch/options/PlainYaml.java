@@ -56,7 +56,7 @@ final class PlainYaml {
         }
     }
 
-    /** What is longer is cut, for a message. */
+    /** A text for a message, cut where it is longer. */
     static String shortened(String text, int most) {
         return text.length() <= most ? text : text.substring(0, most) + "...";
     }

@@ -5,7 +5,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What a job gets from whoever starts it.
+ * The surroundings that a job gets from its starter.
  *
  * @param environment the variables of mpirun, and of the ranks on this machine
  * @param directory the folder in which the ranks start; empty for that of this process

@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * What Open MPI leaves on this machine when it is not given the time to tidy up: shared-memory segments, and the
+ * Files that Open MPI leaves on this machine when it is not given the time to tidy up: shared-memory segments, and the
  * folder of its session. They are noted while the job lives, since only its processes tell which are theirs.
  */
 final class Leftovers {

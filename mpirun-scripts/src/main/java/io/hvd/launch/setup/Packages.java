@@ -61,7 +61,7 @@ final class Packages {
         return "apt-get install --no-install-recommends " + String.join(" ", missing);
     }
 
-    /** What it takes to compile mpi.jar. */
+    /** The packages with which mpi.jar is compiled. */
     List<String> forCompiling(Jdk jdk) throws IOException, InterruptedException {
         List<String> missing = new ArrayList<>();
         if (jdk.home().isEmpty()) {

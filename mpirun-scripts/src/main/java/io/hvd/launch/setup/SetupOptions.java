@@ -12,7 +12,7 @@ import org.apache.commons.cli.Options;
 import org.apache.commons.cli.ParseException;
 
 /**
- * What the user asked of the set-up.
+ * The user's choices for the set-up.
  *
  * @param install whether missing packages may be installed
  * @param repository the Maven repository of mpi.jar; empty for the one in which hvd looks

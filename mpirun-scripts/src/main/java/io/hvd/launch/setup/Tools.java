@@ -40,7 +40,7 @@ record Tools(Map<String, String> environment, PrintStream err) {
         }
     }
 
-    /** What a program prints on both of its streams; a question of its gets no answer. */
+    /** The output of a program on both of its streams; a question of its gets no answer. */
     Result result(Path folder, List<String> words) throws IOException, InterruptedException {
         var builder = new ProcessBuilder(found(words))
                 .directory(folder.toFile())

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.launch.hosts.MachineFacts;
 import io.hvd.launch.jvm.JavaLine;
-import io.hvd.launch.line.JobFacts;
+import io.hvd.launch.line.LaunchFacts;
 import io.hvd.launch.mpi.MpiVersion;
 import io.hvd.launch.options.LaunchOptions;
 import io.hvd.launch.options.LaunchSettings;
@@ -453,7 +453,7 @@ final class ArchivesTest {
                 environment);
         var version = new MpiVersion(MpiVersion.Flavour.OPEN_MPI, 4, 1, "Open MPI 4.1.4");
         return JavaLine.of(settings.command(), environment)
-                .map(java -> ClassArchive.look(new JobFacts(settings, machine, version), java, folder, home, starts))
+                .map(java -> ClassArchive.look(new LaunchFacts(settings, machine, version), java, folder, home, starts))
                 .orElse(ClassArchive.none(""));
     }
 

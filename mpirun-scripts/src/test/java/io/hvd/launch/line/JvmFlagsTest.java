@@ -96,7 +96,7 @@ final class JvmFlagsTest {
                 environment);
         LaunchSettings settings = LaunchOptions.parse(environment, line.split(" "));
         var version = new MpiVersion(MpiVersion.Flavour.OPEN_MPI, 4, 1, "Open MPI 4.1.4");
-        var job = new JobFacts(settings, machine, version);
+        var job = new LaunchFacts(settings, machine, version);
         return JavaLine.of(settings.command(), environment).stream().flatMap(java -> JvmFlags.of(job, java).stream());
     }
 }

@@ -298,8 +298,8 @@ final class MpirunLineTest {
                 .isEmpty();
     }
 
-    private static JobFacts job(MachineFacts machine, String... args) {
-        return new JobFacts(LaunchOptions.parse(machine.environment(), args), machine, V4);
+    private static LaunchFacts job(MachineFacts machine, String... args) {
+        return new LaunchFacts(LaunchOptions.parse(machine.environment(), args), machine, V4);
     }
 
     private static Optional<String> declared(MachineFacts machine, String... args) {
@@ -465,7 +465,7 @@ final class MpirunLineTest {
 
     private static MpirunLine withJava(int release, String... args) {
         LaunchSettings settings = LaunchOptions.parse(PLAIN.environment(), args);
-        var job = new JobFacts(settings, PLAIN, V4);
+        var job = new LaunchFacts(settings, PLAIN, V4);
         return MpirunLine.of(
                 "mpirun",
                 job,
@@ -741,7 +741,10 @@ final class MpirunLineTest {
             MpiVersion version, MachineFacts machine, Map<String, Set<String>> others, String... args) {
         LaunchSettings settings = LaunchOptions.parse(machine.environment(), args);
         return MpirunLine.of(
-                "mpirun", new JobFacts(settings, machine, version).with(others), Argument.note(""), Optional.empty());
+                "mpirun",
+                new LaunchFacts(settings, machine, version).with(others),
+                Argument.note(""),
+                Optional.empty());
     }
 
     private static MachineFacts root(MachineFacts m) {

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.config.Setting;
 import io.hvd.launch.hosts.MachineFacts;
-import io.hvd.launch.line.JobFacts;
+import io.hvd.launch.line.LaunchFacts;
 import io.hvd.launch.line.MpirunLine;
 import io.hvd.launch.mpi.MpiVersion;
 import io.hvd.launch.words.Argument;
@@ -149,7 +149,7 @@ final class HorovodrunPageTest {
                     .orElseThrow();
             String[] args = ShellWords.split("page", shown.group(1)).toArray(String[]::new);
             LaunchSettings settings = LaunchOptions.parse(NODE_1.environment(), args);
-            var job = new JobFacts(settings, NODE_1, version);
+            var job = new LaunchFacts(settings, NODE_1, version);
 
             assertThat(settings.action()).isEqualTo(LaunchSettings.Action.DRY_RUN);
             assertThat(shown.group(3))

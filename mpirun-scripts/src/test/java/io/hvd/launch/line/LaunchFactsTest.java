@@ -19,7 +19,7 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-final class JobFactsTest {
+final class LaunchFactsTest {
 
     private static final MpiVersion V4 =
             MpiVersion.parse("mpirun (Open MPI) 4.1.4").orElseThrow();
@@ -27,7 +27,7 @@ final class JobFactsTest {
     @TempDir
     private Path folder;
 
-    private JobFacts job(Map<String, String> environment, String... words) {
+    private LaunchFacts job(Map<String, String> environment, String... words) {
         var machine = new MachineFacts(
                 "here",
                 2,
@@ -38,17 +38,17 @@ final class JobFactsTest {
                 Set.of("here"),
                 Set.of("lo"),
                 environment);
-        return new JobFacts(LaunchOptions.parse(environment, words), machine, V4);
+        return new LaunchFacts(LaunchOptions.parse(environment, words), machine, V4);
     }
 
     /** All parts of mpirun's line ask for the hosts, and a start is not to read a file for each of them. */
     @Test
     void aFileOfHostsIsReadOnceForAllThatAskForThem() throws IOException {
         Path file = Files.writeString(folder.resolve("hosts"), "here slots=1\nb slots=3\n");
-        JobFacts job = job(Map.of("OMPI_MCA_orte_default_hostfile", file.toString()), "-np", "3", "true");
+        LaunchFacts job = job(Map.of("OMPI_MCA_orte_default_hostfile", file.toString()), "-np", "3", "true");
         Files.delete(file);
 
-        JobFacts asked = job.with(Map.of("b", Set.of("ens3")));
+        LaunchFacts asked = job.with(Map.of("b", Set.of("ens3")));
 
         assertThat(asked.hostSource().map(HostSource::hosts))
                 .contains(List.of(new HostSlots("here", 1), new HostSlots("b", 3)));

@@ -17,10 +17,10 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * What is asked for together with what there is: all that the mpirun line depends on. What it takes to read files and the
- * whole environment is done once, when it is made: half of the launcher's classes ask for it.
+ * Everything that the mpirun line depends on: the user's settings, the machine, MPI's version and the hosts. Files and the
+ * whole environment are read once, when it is made: half of the launcher's classes ask for it.
  */
-public final class JobFacts {
+public final class LaunchFacts {
 
     private final LaunchSettings settings;
     private final MachineFacts machine;
@@ -30,7 +30,7 @@ public final class JobFacts {
     private final Optional<HostSource> hostSource;
 
     /** A job on other hosts of which nothing is known but their names, if there are any. */
-    public JobFacts(LaunchSettings settings, MachineFacts machine, MpiVersion version) {
+    public LaunchFacts(LaunchSettings settings, MachineFacts machine, MpiVersion version) {
         this(
                 settings,
                 machine,
@@ -42,7 +42,7 @@ public final class JobFacts {
                         : Optional.empty());
     }
 
-    private JobFacts(
+    private LaunchFacts(
             LaunchSettings settings,
             MachineFacts machine,
             MpiVersion version,
@@ -58,8 +58,8 @@ public final class JobFacts {
     }
 
     /** @param others names of the network interfaces of the other hosts, as far as they have been asked */
-    public JobFacts with(Map<String, Set<String>> others) {
-        return new JobFacts(settings, machine, version, others, choices, hostSource);
+    public LaunchFacts with(Map<String, Set<String>> others) {
+        return new LaunchFacts(settings, machine, version, others, choices, hostSource);
     }
 
     public LaunchSettings settings() {
@@ -78,17 +78,17 @@ public final class JobFacts {
         return others;
     }
 
-    /** What the user has told mpirun directly. */
+    /** The user's own words for mpirun. */
     UserChoices choices() {
         return choices;
     }
 
-    /** Where mpirun takes the hosts from; empty if they are named on its line, or it will know of this machine only. */
+    /** The source of mpirun's hosts; empty if they are named on its line, or it will know of this machine only. */
     Optional<HostSource> hostSource() {
         return hostSource;
     }
 
-    /** How many ranks land on this machine: mpirun fills the hosts in their order. 0 if nobody here knows the hosts. */
+    /** The number of ranks on this machine: mpirun fills the hosts in their order. 0 if nobody here knows the hosts. */
     public int ranksHere() {
         List<HostSlots> hosts = hosts();
         if (hostSource.isEmpty() && hosts.isEmpty()) {
@@ -133,8 +133,8 @@ public final class JobFacts {
     }
 
     /**
-     * What the ranks compare with the job that they find themselves in: the number of processes, the fewest hosts that
-     * they can be on, and who says so. Empty if the user's own words for mpirun say how many ranks there are.
+     * The job as the ranks are to find it: the number of processes, the fewest hosts that they can be on, and the place
+     * that says so. Empty if the user's own words for mpirun say how many ranks there are.
      */
     public Optional<String> declared() {
         if (Stream.of("np", "n", "c").anyMatch(flag -> choices.source(flag).isPresent())) {
