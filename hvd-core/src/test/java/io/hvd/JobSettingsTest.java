@@ -44,8 +44,8 @@ class JobSettingsTest {
 
     @Test
     void theOthersAreTheEnvironments() {
-        List<String> cycles = Hvd.spawn(
-                1, with(THRESHOLD, "4096"), hvd -> hvd.tunedSettings().get("HOROVOD_CYCLE_TIME"));
+        List<String> cycles =
+                Hvd.spawn(1, with(THRESHOLD, "4096"), hvd -> hvd.tunedSettings().get("HOROVOD_CYCLE_TIME"));
 
         assertThat(cycles).containsExactly(System.getenv().getOrDefault("HOROVOD_CYCLE_TIME", "1.0"));
     }
@@ -63,8 +63,8 @@ class JobSettingsTest {
     /** A transport that the service loader finds is chosen by its name. */
     @Test
     void aTransportOfTheProgramsIsChosenByItsName() {
-        try (HvdContext hvd = Hvd.init(InitOptions.standard()
-                .withSettings(Map.of("HVD_BACKEND", "echo", "HVD_SHARED_MEMORY", "0")))) {
+        try (HvdContext hvd = Hvd.init(
+                InitOptions.standard().withSettings(Map.of("HVD_BACKEND", "echo", "HVD_SHARED_MEMORY", "0")))) {
             assertThat(hvd.backend()).isEqualTo("echo");
             assertThat(hvd.allreduce("one", Tensor.of(3f)).item()).isEqualTo(3f);
         }

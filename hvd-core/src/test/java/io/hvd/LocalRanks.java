@@ -19,8 +19,8 @@ public final class LocalRanks {
 
     /** The same over a transport of the tests and nothing that threads share, with hvd's own algorithms for all sizes. */
     public static <R> List<R> spawnOverEcho(int size, InitOptions options, RankBody<R> body) {
-        Map<String, String> settings = Map.of(
-                "HVD_REPORT_DIR", reports(), "HVD_SHARED_MEMORY", "0", "HVD_ALLREDUCE_ALGORITHM", "ring");
+        Map<String, String> settings =
+                Map.of("HVD_REPORT_DIR", reports(), "HVD_SHARED_MEMORY", "0", "HVD_ALLREDUCE_ALGORITHM", "ring");
         return EchoRanks.run(size, options.processSets(), settings, Hvd.onRank(options, body));
     }
 

@@ -38,7 +38,10 @@ sealed interface Ranks {
         return Hvd.isInitialized()
                 ? List.of(new Processes(Hvd.size()))
                 : Stream.concat(
-                                IntStream.rangeClosed(1, mostThreads(contract.getTestClass().orElseThrow()))
+                                IntStream.rangeClosed(
+                                                1,
+                                                mostThreads(
+                                                        contract.getTestClass().orElseThrow()))
                                         .<Ranks>mapToObj(Threads::new),
                                 Stream.of(new Echo(3)))
                         .toList();

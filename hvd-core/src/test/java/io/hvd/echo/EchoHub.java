@@ -36,8 +36,7 @@ public final class EchoHub {
 
     /** @param number how many groups of these members there were before */
     Transfers transfers(List<Integer> members, int number, int place) {
-        Transfers inner = networks.computeIfAbsent(
-                        members + " " + number, any -> new SimulatedNetwork(members.size()))
+        Transfers inner = networks.computeIfAbsent(members + " " + number, any -> new SimulatedNetwork(members.size()))
                 .of(place);
         return new Transfers() {
             @Override

@@ -42,8 +42,7 @@ public final class EchoProvider implements TransportProvider {
     @Override
     public Connection connect(HvdConfig config, List<Integer> ranks) {
         List<String> one = Collections.nCopies(hub.size(), "localhost");
-        return new EchoConnection(
-                new EchoBootstrap(hub, Topology.of(rank, one, one)), new EchoTransport(hub, rank));
+        return new EchoConnection(new EchoBootstrap(hub, Topology.of(rank, one, one)), new EchoTransport(hub, rank));
     }
 
     private record EchoConnection(Bootstrap bootstrap, Transport transport) implements Connection {

@@ -42,10 +42,7 @@ public final class EchoRanks {
         @Override
         public Membership join(int thread) {
             JoinRequest request = new JoinRequest(
-                    providers.get(thread),
-                    settings,
-                    backend -> monitors.get(thread),
-                    ThrowToProgram.ofProcess());
+                    providers.get(thread), settings, backend -> monitors.get(thread), ThrowToProgram.ofProcess());
             return request.join(List.of(), processSets, StartupHooks.over());
         }
 

@@ -29,7 +29,8 @@ public final class CalledMethods {
             return called;
         }
         try (Stream<Path> files = Files.walk(classes)) {
-            for (Path file : files.filter(path -> path.toString().endsWith(".class")).toList()) {
+            for (Path file :
+                    files.filter(path -> path.toString().endsWith(".class")).toList()) {
                 String type = classes.relativize(file).toString().replace('\\', '/');
                 called.put(type.substring(0, type.length() - ".class".length()), of(Files.readAllBytes(file)));
             }
@@ -39,8 +40,8 @@ public final class CalledMethods {
 
     /** Such as {@code java/lang/System.exit}. */
     public static Set<String> of(Class<?> type) throws IOException {
-        try (InputStream bytes = type.getResourceAsStream(
-                type.getName().substring(type.getName().lastIndexOf('.') + 1) + ".class")) {
+        try (InputStream bytes =
+                type.getResourceAsStream(type.getName().substring(type.getName().lastIndexOf('.') + 1) + ".class")) {
             return of(bytes.readAllBytes());
         }
     }
