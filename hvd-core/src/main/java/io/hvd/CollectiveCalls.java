@@ -165,7 +165,8 @@ final class CollectiveCalls {
             refuse("a prepared " + kind + " of " + all.get(0).names());
         }
         if (!membership.isOpen()) {
-            throw membership.generationOver("a prepared " + kind + " of " + all.get(0).names());
+            throw membership.generationOver(
+                    "a prepared " + kind + " of " + all.get(0).names());
         }
         return membership.open(kind);
     }

@@ -243,14 +243,7 @@ class FloorsTest {
                     NET,
                     ERROR,
                     CONFIG),
-            floor(
-                    DOCTOR + ".checks",
-                    DOCTOR + ".network",
-                    DOCTOR + ".facts",
-                    LAUNCH + ".mpi",
-                    NCCL,
-                    SHM,
-                    CONFIG),
+            floor(DOCTOR + ".checks", DOCTOR + ".network", DOCTOR + ".facts", LAUNCH + ".mpi", NCCL, SHM, CONFIG),
             floor(
                     DOCTOR + ".hosts",
                     DOCTOR + ".network",
@@ -297,8 +290,10 @@ class FloorsTest {
             floor("io.hvd.data.cuda", "io.hvd.data", BUFFER, CUDA, TENSOR, ERROR),
             // one file per host, which one of its ranks builds
             floor("io.hvd.data.mapped", "io.hvd.data", BUFFER, FACADE, ERROR, FILE, LOG),
-            // what steps gradients, and what it is made of, from below: which LibTorch a process has, optimizers on arrays,
-            // arithmetic on gradients where they lie, what ranks agree on, the way of gradients, what guards a training, a step
+            // what steps gradients, and what it is made of, from below: which LibTorch a process has, optimizers on
+            // arrays,
+            // arithmetic on gradients where they lie, what ranks agree on, the way of gradients, what guards a
+            // training, a step
             floor("io.hvd.optimizer.libtorch", ERROR),
             floor("io.hvd.optimizer.arrays", OPTIMIZER, ERROR, LOG),
             floor("io.hvd.optimizer.gradients", OPTIMIZER, KERNEL, BUFFER, TENSOR, ERROR),
