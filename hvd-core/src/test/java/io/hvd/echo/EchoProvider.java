@@ -33,7 +33,7 @@ public final class EchoProvider implements TransportProvider {
     @Override
     public Executor communicationThread() {
         return task -> {
-            Thread thread = new Thread(task, "hvd-engine-echo-" + rank);
+            Thread thread = new Thread(task, "hvd-engine-" + rank);
             thread.setDaemon(true);
             thread.start();
         };

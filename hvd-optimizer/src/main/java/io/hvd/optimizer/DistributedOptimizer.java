@@ -1,6 +1,5 @@
 package io.hvd.optimizer;
 
-import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
@@ -256,7 +255,9 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
 
     private void stepNow() {
         bound.rules().requireOpen(closed);
-        bound.rules().requireOneWrapper(!(inner instanceof ArrayOptimizer own) || own.arrays().areWrappedBy(this));
+        bound.rules()
+                .requireOneWrapper(
+                        !(inner instanceof ArrayOptimizer own) || own.arrays().areWrappedBy(this));
         stepsMade++;
         failed = true; // unless it comes to its end
         bound.rules().requireOutsideOfNoSync();
@@ -362,8 +363,11 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
 
     /** Where nothing says that the ranks start with the same parameters, they have compared them beside their settings. */
     private void warnIfNothingIsKnown() {
-        if (!stepped && (!bound.alone() || bound.adasum() != null) && !bound.broadcast().isDone()) {
-            boolean known = bound.guard().comparesAtStart() || bound.set().forOptimizers().parametersBroadcast();
+        if (!stepped
+                && (!bound.alone() || bound.adasum() != null)
+                && !bound.broadcast().isDone()) {
+            boolean known = bound.guard().comparesAtStart()
+                    || bound.set().forOptimizers().parametersBroadcast();
             if (!known && bound.set().rank() == 0) {
                 LOG.warn("the first step comes without broadcastParameters(): if the ranks did not start with the same"
                         + " parameters, they will train different models");
@@ -504,7 +508,12 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      */
     OverflowVote.Verdict agree(boolean overflow, double scale, boolean withNorm) {
         return withNorm
-                ? bound.vote().agree(overflow, scale, bound.norms().shared(), bound.norms().localSquares())
+                ? bound.vote()
+                        .agree(
+                                overflow,
+                                scale,
+                                bound.norms().shared(),
+                                bound.norms().localSquares())
                 : bound.vote().agree(overflow, scale, 0, 0);
     }
 
@@ -732,7 +741,8 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     /** What it wraps, how it combines gradients, on which rank, and how far it is. It asks no other rank, and may be called at any time. */
     @Override
     public String toString() {
-        return "DistributedOptimizer(" + inWords() + ", " + combination + " " + bound.rules().onThisRank() + ", learning rate "
-                + learningRate() + ", " + stepsMade + " step(s) made" + (closed ? ", closed" : "") + ")";
+        return "DistributedOptimizer(" + inWords() + ", " + combination + " "
+                + bound.rules().onThisRank() + ", learning rate " + learningRate() + ", " + stepsMade + " step(s) made"
+                + (closed ? ", closed" : "") + ")";
     }
 }

@@ -240,7 +240,8 @@ public final class DistributedOptimizerBuilder {
      * }</pre>
      */
     public DistributedOptimizerBuilder localParameters(Collection<String> names) {
-        choices.local = new LocalParameters(Set.copyOf(names), choices.local == LocalParameters.NONE || choices.local.scaled());
+        choices.local =
+                new LocalParameters(Set.copyOf(names), choices.local == LocalParameters.NONE || choices.local.scaled());
         return this;
     }
 

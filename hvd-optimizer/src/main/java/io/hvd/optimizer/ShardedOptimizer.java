@@ -98,7 +98,8 @@ public class ShardedOptimizer implements Optimizer {
         if (!same) {
             throw new HvdException(
                     ErrorId.OPTIMIZER_MISUSE,
-                    "rebind(...) of a ShardedOptimizer: its state is shared out to " + set.size() + " ranks, of which this was rank "
+                    "rebind(...) of a ShardedOptimizer: its state is shared out to " + set.size()
+                            + " ranks, of which this was rank "
                             + set.rank() + ", and in the new context this is rank " + next.rank() + " of " + next.size()
                             + ". Call consolidate(root) and saveState() before the old context is closed, and load the state"
                             + " into an optimizer that is built in the new one");

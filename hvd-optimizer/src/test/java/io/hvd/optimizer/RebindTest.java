@@ -101,7 +101,11 @@ class RebindTest {
 
     @Test
     void compressionClippingAndNamedScopesComeAlong() {
-        goesOn(2, builder -> builder.compression(Compression.FP16).clipGradientNorm(0.5).scope("net"));
+        goesOn(
+                2,
+                builder -> builder.compression(Compression.FP16)
+                        .clipGradientNorm(0.5)
+                        .scope("net"));
         goesOn(2, builder -> builder.numGroups(2).bucketBytes(0));
     }
 
@@ -260,8 +264,8 @@ class RebindTest {
     @Test
     void aPreparedCollectiveSaysThatItsGenerationIsOver() {
         HvdContext hvd = Hvd.init();
-        PreparedAllreduce prepared = hvd.prepareAllreduce(
-                List.of("x"), List.of(Tensor.of(new float[] {1})), AllreduceOptions.sum());
+        PreparedAllreduce prepared =
+                hvd.prepareAllreduce(List.of("x"), List.of(Tensor.of(new float[] {1})), AllreduceOptions.sum());
         prepared.start();
         prepared.await();
         Hvd.shutdown();

@@ -47,7 +47,12 @@ public final class NonFiniteCheck {
 
     /** @param vote null if all ranks see the same gradients @param stepsBefore the number of steps in earlier generations */
     public NonFiniteCheck(
-            ProcessSet set, List<Parameter> parameters, GradientArithmetic gradients, OverflowVote vote, String scope, long stepsBefore) {
+            ProcessSet set,
+            List<Parameter> parameters,
+            GradientArithmetic gradients,
+            OverflowVote vote,
+            String scope,
+            long stepsBefore) {
         this.set = set;
         this.parameters = parameters;
         this.gradients = gradients;

@@ -71,7 +71,8 @@ public final class OptimizerCheck {
                 .filter(set -> set.ranks().equals(before.ranks()))
                 .findFirst()
                 .orElseThrow(() -> misuse("rebind(...) of an optimizer over the process set of ranks " + before.ranks()
-                        + ": the new context has no such set, only " + next.processSets().values()
+                        + ": the new context has no such set, only "
+                        + next.processSets().values()
                         + ". Add it by addProcessSet(...) on all ranks first"));
     }
 

@@ -352,12 +352,11 @@ public final class OptimizerParts {
         StepRules rules = new StepRules(asked.inner, set, parameters, exchange);
         ModelBuffers buffers = modelBuffers(set);
         DivergenceGuard guard = guard(set, parameters, buffers);
-        StateBroadcast broadcast = new StateBroadcast(
-                asked.inner, consolidate, set, shared, asked.local, buffers, exchange, rules);
+        StateBroadcast broadcast =
+                new StateBroadcast(asked.inner, consolidate, set, shared, asked.local, buffers, exchange, rules);
         check.compareParameters(() -> broadcast.isDone() ? 0 : guard.startHash(), guard::requireEqualAtStart);
         OverflowVote vote = vote(set);
-        FiniteSteps finite =
-                new FiniteSteps(finiteCheck(set, parameters, arithmetic, vote, stepsBefore), check);
+        FiniteSteps finite = new FiniteSteps(finiteCheck(set, parameters, arithmetic, vote, stepsBefore), check);
         return new Binding(
                 set,
                 alone,

@@ -12,7 +12,6 @@ import io.hvd.optimizer.Parameter;
 import io.hvd.optimizer.exchange.GradientExchange;
 import io.hvd.optimizer.exchange.LocalParameters;
 import io.hvd.optimizer.gradients.FiniteScan;
-import java.util.Arrays;
 import java.util.List;
 import java.util.TreeSet;
 
@@ -215,7 +214,8 @@ public final class StepRules {
             throw misuse(call + "which has been closed: expected an open context, that of the next Hvd.init()");
         }
         if (synchronizedAlready || !exchange.isUntouched()) {
-            throw misuse(call + "between backward and step(), when its gradients are under way or belong to the ranks of before: "
+            throw misuse(call
+                    + "between backward and step(), when its gradients are under way or belong to the ranks of before: "
                     + "call zeroGradients() first, which gives them up where the context is closed, or make the step");
         }
     }
