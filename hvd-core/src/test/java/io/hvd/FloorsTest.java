@@ -72,7 +72,22 @@ class FloorsTest {
             floor(TRACE, JFR),
             // floor 2: the engine knows no back end, a back end neither the engine nor another back end
             floor(ENGINE, TRACE, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
-            floor(MONITOR, TRACE, NET, SPI, ERROR, CONFIG, FILE, LOG),
+            // the monitor, from what a rank says of itself up to the thread that watches
+            floor(MONITOR + ".view", TRACE, SPI),
+            floor(MONITOR + ".diagnosis", MONITOR + ".view", SPI),
+            floor(MONITOR + ".hang", MONITOR + ".diagnosis", MONITOR + ".view"),
+            floor(MONITOR + ".peers", MONITOR + ".view", NET, SPI, LOG),
+            floor(MONITOR + ".status", MONITOR + ".view", TRACE, FILE, LOG),
+            floor(
+                    MONITOR,
+                    MONITOR + ".view",
+                    MONITOR + ".diagnosis",
+                    MONITOR + ".hang",
+                    MONITOR + ".peers",
+                    MONITOR + ".status",
+                    TRACE,
+                    CONFIG,
+                    LOG),
             floor(
                     TIMELINE,
                     TRACE,
@@ -136,6 +151,8 @@ class FloorsTest {
                     ENGINE,
                     TRACE,
                     MONITOR,
+                    MONITOR + ".peers",
+                    MONITOR + ".view",
                     TIMELINE,
                     LOCAL,
                     HYBRID,

@@ -1,6 +1,6 @@
 package io.hvd.job;
 
-import io.hvd.monitor.HangReport;
+import io.hvd.monitor.view.HangReport;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;

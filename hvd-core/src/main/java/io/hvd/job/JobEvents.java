@@ -1,6 +1,6 @@
 package io.hvd.job;
 
-import io.hvd.monitor.HangReport;
+import io.hvd.monitor.view.HangReport;
 import io.hvd.spi.Topology;
 
 /** Hears how it goes with the job, on behalf of one rank. */

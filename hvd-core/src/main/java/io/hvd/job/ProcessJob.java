@@ -4,7 +4,7 @@ import io.hvd.buffer.BufferLedger;
 import io.hvd.config.HvdConfig;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
-import io.hvd.monitor.Peers;
+import io.hvd.monitor.peers.Peers;
 import io.hvd.spi.Topology;
 import java.nio.file.Path;
 import java.util.List;

@@ -1,6 +1,7 @@
 package io.hvd.monitor;
 
 import io.hvd.config.HvdConfig;
+import io.hvd.monitor.hang.NcclRas;
 import java.nio.file.Path;
 import java.time.Duration;
 

@@ -1,5 +1,7 @@
 package io.hvd.monitor;
 
+import io.hvd.monitor.diagnosis.Standstill;
+
 /**
  * Decides when the monitor looks whether the job stands still, and what it does about it. It uses no thread and no clock
  * of its own: times are milliseconds of any clock that goes forward.

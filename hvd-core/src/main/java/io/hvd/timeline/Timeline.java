@@ -30,7 +30,7 @@ public final class Timeline {
     private final FlightRecorder recorder;
     private final ControlChannel channel;
     private final boolean dynamic;
-    private final Part part;
+    private final TimelineRole part;
     private final Queue<Runnable> orders = new ConcurrentLinkedQueue<>();
     private final CompletableFuture<Void> over = new CompletableFuture<>();
     private int session;
@@ -47,8 +47,8 @@ public final class Timeline {
         this.channel = backend.openChannel();
         int rank = backend.topology().rank();
         this.part = rank == 0
-                ? new Collector(channel, backend.topology().hosts())
-                : new Reporter(channel, System::nanoTime);
+                ? new EventCollector(channel, backend.topology().hosts())
+                : new EventReporter(channel, System::nanoTime);
         Thread thread = new Thread(this::run, "hvd-timeline-" + rank);
         thread.setDaemon(true);
         thread.start();
