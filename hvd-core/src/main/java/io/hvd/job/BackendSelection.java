@@ -22,13 +22,13 @@ final class BackendSelection {
             requireLauncher(config);
         }
         if (choice == BackendChoice.AUTO) {
-            choice = config.startedByLauncher() ? BackendChoice.NCCL : BackendChoice.LOCAL;
+            choice = config.started().byLauncher() ? BackendChoice.NCCL : BackendChoice.LOCAL;
         }
         return switch (choice) {
             case MPI -> new SharedProvider(MpiProvider.ofThisProcess());
             // Without a GPU, or without NCCL, it is MPI alone, unless the setting asks for NCCL by name.
             case NCCL -> new NcclProvider(new SharedProvider(MpiProvider.ofThisProcess()), GpuAssignment::assign);
-            default -> LocalProvider.ofThreads(1, config.stageBytes()).get(0);
+            default -> LocalProvider.ofThreads(1, config.memory().stageBytes()).get(0);
         };
     }
 
@@ -56,12 +56,12 @@ final class BackendSelection {
         if (config.backend() == BackendChoice.AUTO) {
             requireLauncher(config);
         }
-        return config.backend() != BackendChoice.LOCAL && config.startedWithOthers();
+        return config.backend() != BackendChoice.LOCAL && config.started().withOthers();
     }
 
     /** Refuses processes of a launcher that does not make them ranks, since each would silently train alone. */
     private static void requireLauncher(HvdConfig config) {
-        config.whyNotAlone().ifPresent(why -> {
+        config.started().whyNotAlone().ifPresent(why -> {
             throw new HvdException(ErrorId.INIT_FAILED, why);
         });
     }

@@ -45,7 +45,7 @@ final class JobGuard implements JobEvents {
     void watch(Membership watched) {
         follow(watched);
         hook();
-        handle(watched.config().handlesUncaught() && !watched.isAlone());
+        handle(watched.config().process().uncaughtHandler() && !watched.isAlone());
         if (!watched.isAlone()) {
             JobAbort.daemon(this::rehearseLater, "hvd-guard-rehearsal").start();
         }
@@ -89,7 +89,7 @@ final class JobGuard implements JobEvents {
     /** Init is about to throw. */
     void notJoined(HvdConfig config, Throwable cause) {
         uncaught.notJoined(cause);
-        handle(config.handlesUncaught() && config.startedByLauncher());
+        handle(config.process().uncaughtHandler() && config.started().byLauncher());
         hook();
     }
 

@@ -43,7 +43,7 @@ final class LaunchedJob implements SpawnedJob {
         JoinRequest request = new JoinRequest(
                 providers.get(thread),
                 config,
-                backend -> Peers.connect(backend, config.controlInterface()),
+                backend -> Peers.connect(backend, config.control().networkInterface()),
                 new Events(thread));
         Membership membership = request.join(List.of(), processSets, StartupHooks.over());
         if (thread == 0) {

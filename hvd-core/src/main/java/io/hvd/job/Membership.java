@@ -51,7 +51,7 @@ public final class Membership {
     Membership(JoinRequest request, List<List<Integer>> processSets, Backend backend, Peers peers, Thread initialiser) {
         this.config = request.config();
         this.backend = backend;
-        this.recorder = new FlightRecorder(config.flightRecorderCalls());
+        this.recorder = new FlightRecorder(config.monitor().flightRecorderCalls());
         EngineSettings settings = settingsFor(backend, config.engine());
         recorder.joined(JobFacts.of(backend, System.getenv()));
         this.processSets = InitialProcessSets.agreed(processSets, backend);
@@ -60,7 +60,7 @@ public final class Membership {
         this.devices = new RankDevices(topology().rank());
         this.finalization = MpiFinalization.of(request.provider(), topology().size());
         this.engine = new Engine(backend, this.processSets, settings, config.autotune(), recorder, this::engineGivesUp);
-        this.monitor = Monitor.start(recorder, initialiser, config, peers, new Alarm());
+        this.monitor = Monitor.start(recorder, initialiser, config.monitor(), peers, new Alarm());
         BufferLedger.PROCESS.joined(name());
     }
 
@@ -183,7 +183,7 @@ public final class Membership {
     }
 
     boolean isAlone() {
-        return topology().size() == 1 && !config.startedByLauncher();
+        return topology().size() == 1 && !config.started().byLauncher();
     }
 
     /** The back end and why it was chosen. */

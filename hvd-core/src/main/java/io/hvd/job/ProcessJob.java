@@ -29,7 +29,7 @@ public final class ProcessJob {
             List<Integer> ranks, List<List<Integer>> processSets, UnaryOperator<HvdConfig> options) {
         HvdConfig config = options.apply(settings(options));
         apply(config);
-        if (config.startedByLauncher()) {
+        if (config.started().byLauncher()) {
             OutputLines.ofRank(config);
         }
         requireDistinct(ranks);
@@ -47,8 +47,9 @@ public final class ProcessJob {
 
     /** What holds for the whole process. */
     private static void apply(HvdConfig config) {
-        config.applyLog();
-        BufferLedger.PROCESS.configure(config.maxBufferBytes(), config.bufferSites());
+        config.process().log().apply();
+        BufferLedger.PROCESS.configure(
+                config.memory().maxBufferBytes(), config.memory().bufferSites());
     }
 
     private static HvdConfig settings(UnaryOperator<HvdConfig> options) {
@@ -89,7 +90,7 @@ public final class ProcessJob {
         JoinRequest request = new JoinRequest(
                 BackendSelection.choose(config),
                 config,
-                backend -> Peers.connect(backend, config.controlInterface()),
+                backend -> Peers.connect(backend, config.control().networkInterface()),
                 guard);
         Membership membership = request.join(ranks, processSets, hooks);
         guard.watch(membership);

@@ -23,13 +23,16 @@ public final class RankThreads {
     /** A job of its own. @param processSets global ranks of those that are there from the start */
     public static RankThreads alone(int size, List<List<Integer>> processSets, HvdConfig config) {
         SpawnFailures failures = new SpawnFailures();
-        return new RankThreads(size, new LocalJob(size, config.stageBytes(), processSets, config, failures), failures);
+        return new RankThreads(
+                size, new LocalJob(size, config.memory().stageBytes(), processSets, config, failures), failures);
     }
 
     /** Together with the other processes that a launcher has started. @param process watches this one */
     static RankThreads launched(int size, List<List<Integer>> processSets, HvdConfig config, JobGuard process) {
         return new RankThreads(
-                size, new LaunchedJob(size, config.stageBytes(), processSets, config, process), new SpawnFailures());
+                size,
+                new LaunchedJob(size, config.memory().stageBytes(), processSets, config, process),
+                new SpawnFailures());
     }
 
     /** @param failures told by the job too */

@@ -1,6 +1,6 @@
 package io.hvd.monitor;
 
-import io.hvd.config.HvdConfig;
+import io.hvd.config.MonitorOptions;
 import io.hvd.log.HvdLogger;
 import io.hvd.monitor.diagnosis.CollectiveWait;
 import io.hvd.monitor.diagnosis.Standstill;
@@ -101,10 +101,10 @@ public final class Monitor implements AutoCloseable {
      * @param peers closed together with the monitor
      */
     public static Monitor start(
-            FlightRecorder recorder, Thread initialiser, HvdConfig config, Peers peers, Alarm alarm) {
+            FlightRecorder recorder, Thread initialiser, MonitorOptions options, Peers peers, Alarm alarm) {
         LiveReporter self = new LiveReporter(recorder, initialiser, Thread.currentThread());
-        Optional<StatusPage> page = config.statusPage() ? StatusPage.create() : Optional.empty();
-        return start(self, MonitorSettings.of(config), peers, alarm, page);
+        Optional<StatusPage> page = options.statusPage() ? StatusPage.create() : Optional.empty();
+        return start(self, MonitorSettings.of(options), peers, alarm, page);
     }
 
     /** @param page for hvd-top; closed together with the monitor */

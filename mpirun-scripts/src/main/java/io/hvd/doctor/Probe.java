@@ -49,7 +49,7 @@ final class Probe {
         try {
             HvdConfig config = HvdConfig.from(all);
             values = RankFacts.gather(all).values();
-            direct = config.fusionThresholdBytes() + config.stageBytes();
+            direct = config.engine().fusionThresholdBytes() + config.memory().stageBytes();
             jar = MpiProvider.jar(config).toString();
         } catch (HvdException e) {
             badSetting = e.id() == ErrorId.BAD_SETTING ? e.getMessage() : "";

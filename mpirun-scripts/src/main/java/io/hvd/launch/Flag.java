@@ -178,8 +178,8 @@ enum Flag {
             "autotune.bayes_opt_max_samples"),
     AUTOTUNE_NOISE(
             "--autotune-gaussian-process-noise X",
-            "From 0 to 1; without effect, since hvd measures the noise.",
-            sets(Setting.AUTOTUNE_NOISE),
+            "This flag has no effect: hvd measures the noise of its samples.",
+            new NoEffect(Form.FRACTION, "hvd measures the noise of its samples"),
             "autotune.gaussian_process_noise"),
 
     // stalls
@@ -262,6 +262,8 @@ enum Flag {
     enum Form {
         NONE,
         NUMBER,
+        /** From 0 to 1. */
+        FRACTION,
         CORES
     }
 

@@ -1,7 +1,7 @@
 package io.hvd.launch;
 
 import io.hvd.config.HvdConfig;
-import io.hvd.config.HvdConfig.ArchiveChoice;
+import io.hvd.config.LauncherSettings.ArchiveChoice;
 import io.hvd.config.Setting;
 import io.hvd.launch.LaunchSettings.Action;
 import java.nio.file.Path;
@@ -177,6 +177,7 @@ final class LaunchOptions {
         return has(Flag.NO_CLASS_ARCHIVE)
                 ? ArchiveChoice.OFF
                 : HvdConfig.from(Map.of(variable, environment.getOrDefault(variable, "")))
+                        .launcher()
                         .classArchive();
     }
 
@@ -211,6 +212,10 @@ final class LaunchOptions {
     private static void checkForm(Flag.Form form, FlagValue one) {
         if (form == Flag.Form.NUMBER) {
             one.number(0, Integer.MAX_VALUE);
+        }
+        if (form == Flag.Form.FRACTION && !one.value().matches("0?\\.\\d+|0|1(\\.0*)?")) {
+            throw new UsageException(
+                    "out-of-range", one.origin() + " " + one.value() + ": expected a number from 0 to 1");
         }
         if (form == Flag.Form.CORES && !one.value().matches("\\d+(,\\d+)*")) {
             throw new UsageException(

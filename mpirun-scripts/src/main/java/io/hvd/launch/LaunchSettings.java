@@ -1,6 +1,6 @@
 package io.hvd.launch;
 
-import io.hvd.config.HvdConfig.ArchiveChoice;
+import io.hvd.config.LauncherSettings.ArchiveChoice;
 import java.util.List;
 import java.util.Optional;
 

@@ -2,7 +2,6 @@ package io.hvd.launch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.hvd.config.Setting;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -64,7 +63,7 @@ final class HorovodrunPageTest {
         for (Row row : rows()) {
             for (Flag flag : flags(row)) {
                 if (flag.effect() instanceof Flag.ValueTo to) {
-                    assertThat(row.sets() + withoutEffect(flag))
+                    assertThat(row.sets())
                             .as(row.flag())
                             .isEqualTo("`" + to.setting().variable() + "`");
                 } else if (flag.effect() instanceof Flag.MebibytesTo to) {
@@ -78,11 +77,6 @@ final class HorovodrunPageTest {
                 }
             }
         }
-    }
-
-    /** Horovod's noise is read as a setting, and stands among the flags without effect. */
-    private static String withoutEffect(Flag flag) {
-        return flag == Flag.AUTOTUNE_NOISE ? "`" + Setting.AUTOTUNE_NOISE.variable() + "`" : "";
     }
 
     /** A flag without a test of its own is one that nobody has tried. */

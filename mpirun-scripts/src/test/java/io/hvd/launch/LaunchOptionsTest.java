@@ -3,7 +3,7 @@ package io.hvd.launch;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.hvd.config.HvdConfig.ArchiveChoice;
+import io.hvd.config.LauncherSettings.ArchiveChoice;
 import io.hvd.launch.LaunchSettings.Action;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -257,6 +257,7 @@ final class LaunchOptionsTest {
     @CsvSource({
         "--hierarchical-allgather,",
         "--num-nccl-streams,2",
+        "--autotune-gaussian-process-noise,0.5",
         "--thread-affinity,'0,2'",
         "--gloo-timeout-seconds,30"
     })

@@ -37,7 +37,7 @@ public final class SharedProvider implements BackendProvider {
     @Override
     public Backend open(HvdConfig config, List<Integer> ranks) {
         Backend opened = beneath.open(config, ranks);
-        return config.sharedMemory() ? new SharedBackend(opened, new SharedPlanes(opened, folder)) : opened;
+        return config.memory().shared() ? new SharedBackend(opened, new SharedPlanes(opened, folder)) : opened;
     }
 
     @Override

@@ -165,7 +165,7 @@ public final class TorchRuntime {
         try {
             Optional<String> second =
                     LoadedTorch.secondOnClassPath(TorchRuntime.class.getClassLoader(), Loader.getPlatform());
-            second.filter(found -> HvdConfig.fromEnvironment().launcherRank().orElse(0) == 0)
+            second.filter(found -> HvdConfig.fromEnvironment().started().rank().orElse(0) == 0)
                     .ifPresent(LOG::warn);
             return second.isPresent();
         } catch (IOException e) {
@@ -206,7 +206,7 @@ public final class TorchRuntime {
         if (System.getenv("OMP_NUM_THREADS") != null) {
             return;
         }
-        int wanted = HvdConfig.fromEnvironment().threadsPerRank();
+        int wanted = HvdConfig.fromEnvironment().optimizer().threadsPerRank();
         boolean joined = Hvd.isInitialized();
         int localSize = joined ? Hvd.localSize() : 1;
         Processors processors = Processors.ofThisProcess(localSize);

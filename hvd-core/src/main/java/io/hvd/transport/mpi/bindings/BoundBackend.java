@@ -145,7 +145,7 @@ final class BoundBackend implements Backend {
                 members.indexOf(rank),
                 members.size(),
                 wait,
-                config.stageBytes(),
+                config.memory().stageBytes(),
                 choice(members));
     }
 
@@ -155,7 +155,7 @@ final class BoundBackend implements Backend {
 
     private AllreduceChoice choice(List<Integer> members) {
         long hosts = members.stream().map(topology.nodes()::get).distinct().count();
-        return new AllreduceChoice(config.allreduceAlgorithm(), Math.toIntExact(hosts));
+        return new AllreduceChoice(config.mpi().allreduce(), Math.toIntExact(hosts));
     }
 
     @Override
