@@ -7,7 +7,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * How autotuning goes about it.
+ * The samples and limits of autotuning.
  *
  * @param log the CSV file that rank 0 writes
  * @param warmupSamples first samples that are not used

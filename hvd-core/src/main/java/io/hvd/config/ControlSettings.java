@@ -3,7 +3,7 @@ package io.hvd.config;
 import java.util.Optional;
 
 /**
- * How the ranks find each other.
+ * The settings by which the ranks find each other.
  *
  * @param startTimeoutSeconds the time within which they must have
  * @param networkInterface the network interfaces of hvd's own sockets; empty for the address of the host's name

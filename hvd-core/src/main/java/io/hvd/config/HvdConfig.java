@@ -70,7 +70,7 @@ public record HvdConfig(
         return read(new SettingReader(environment), environment, notes);
     }
 
-    /** What each setting means to the reader, after all have been read. */
+    /** A reader that has read all settings and knows the meaning of each. */
     static SettingReader read(Map<String, String> environment) {
         SettingReader reader = new SettingReader(environment);
         read(reader, environment, new ArrayList<>());

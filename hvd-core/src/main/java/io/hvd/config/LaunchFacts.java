@@ -6,7 +6,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
- * What the variables of launchers tell this process of its start.
+ * The start of this process as the variables of launchers tell it.
  *
  * @param rank this process's number among those that a launcher of MPI's has started; empty without one, -1 if it
  *     cannot be read

@@ -4,7 +4,7 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * What horovodrun has told its ranks, and what it is told itself.
+ * The settings that horovodrun makes for its ranks, and its own.
  *
  * @param failureDirectory where ranks leave their failure records
  * @param address where ranks send these that do not see the folder
@@ -14,7 +14,7 @@ import java.util.Optional;
 public record LauncherSettings(
         Optional<Path> failureDirectory, Optional<String> address, boolean terminal, ArchiveChoice classArchive) {
 
-    /** What horovodrun does about class-data archives of the programs that it starts. */
+    /** The use of class-data archives for the programs that horovodrun starts. */
     public enum ArchiveChoice {
         /** It uses the one that is there, and has a missing one made after the job, without waiting for it. */
         AUTO,

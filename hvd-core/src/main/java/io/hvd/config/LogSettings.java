@@ -3,7 +3,7 @@ package io.hvd.config;
 import io.hvd.log.HvdLogger.Threshold;
 import java.util.Optional;
 
-/** How much is logged, whether log lines begin with the time, and whether all lines begin with the rank. */
+/** The level of the log, whether its lines begin with the time, and whether all lines begin with the rank. */
 public record LogSettings(Optional<Threshold> level, boolean hideTime, boolean prefixRank) {
     private static final String SIMPLE = "org.slf4j.simpleLogger.";
 

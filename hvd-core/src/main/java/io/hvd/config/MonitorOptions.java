@@ -5,7 +5,7 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * What is kept and done to explain a job that hangs.
+ * The means to explain a job that hangs.
  *
  * @param stall when the ranks that others wait for are named, and when waiting ends
  * @param flightRecorderCalls the calls remembered on each rank

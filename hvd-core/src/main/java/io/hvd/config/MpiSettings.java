@@ -4,7 +4,7 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * Which MPI is used, and how.
+ * The MPI that is used, and the way in which it is.
  *
  * @param home the prefix of the Open MPI; empty for that of the mpirun on PATH
  * @param jar the mpi.jar; empty for the one that is found
@@ -14,7 +14,7 @@ import java.util.Optional;
 public record MpiSettings(
         Optional<Path> home, Optional<Path> jar, boolean singleThreaded, AllreduceAlgorithm allreduce) {
 
-    /** How an allreduce goes from process to process. */
+    /** The way of an allreduce from process to process. */
     public enum AllreduceAlgorithm {
         /** hvd chooses by the size of the tensor and the number of ranks and hosts. */
         AUTO,

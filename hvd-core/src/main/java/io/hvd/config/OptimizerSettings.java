@@ -1,7 +1,7 @@
 package io.hvd.config;
 
 /**
- * What optimizers check, and the processors of the libraries that compute.
+ * The checks of optimizers, and the threads of the libraries that compute.
  *
  * @param threadsPerRank CPU threads of LibTorch and OpenBLAS; 0 for the rank's share of the cores
  * @param divergenceSteps between two comparisons of the ranks' parameters; 0 for none

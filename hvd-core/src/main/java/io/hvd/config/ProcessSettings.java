@@ -1,7 +1,7 @@
 package io.hvd.config;
 
 /**
- * What hvd does to the process around the training.
+ * The behaviour of the process around the training.
  *
  * @param uncaughtHandler whether a thread that ends by an exception ends the job
  * @param showRanks whether every rank says at init where it runs

@@ -12,7 +12,7 @@ final class StandstillWatch {
     /** A look takes every rank some milliseconds, which a job that computes for long should not pay often. */
     private static final long LONGEST_PAUSE_MILLIS = 30_000;
 
-    /** What follows from a look. */
+    /** The monitor's action after a look. */
     enum Step {
         NOTHING,
         SAY,

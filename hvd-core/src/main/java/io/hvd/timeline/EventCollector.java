@@ -11,7 +11,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
-/** The part of rank 0: it tells the other ranks its time, collects the events of all ranks, and prints the verdict. */
+/** The role of rank 0: it tells the other ranks its time, collects the events of all ranks, and prints the verdict. */
 final class EventCollector implements TimelineRole {
     private static final long LATE_NANOS = TimeUnit.SECONDS.toNanos(5);
 

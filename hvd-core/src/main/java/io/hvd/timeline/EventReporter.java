@@ -9,7 +9,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
-/** The part of every rank except rank 0: it compares its clock with rank 0's and sends its events, in rank 0's time. */
+/** The role of every rank except rank 0: it compares its clock with rank 0's and sends its events, in rank 0's time. */
 final class EventReporter implements TimelineRole {
     private static final int EXCHANGES = 8;
     /** The time between two comparisons; clocks drift apart by some microseconds per second. */

@@ -36,7 +36,7 @@ public final class Timeline {
     private int session;
     /** The events of this rank; null while no timeline is being written. */
     private EventBuffer events;
-    /** What adds the garbage collector's pauses to them; null while no timeline is being written. */
+    /** Adds the garbage collector's pauses to them; null while no timeline is being written. */
     private CollectorPauses pauses;
     /** Whether the timeline has ended for good; only the timeline's own thread uses this. */
     private boolean ended;

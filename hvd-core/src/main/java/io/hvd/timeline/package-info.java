@@ -4,8 +4,8 @@
  *
  * <pre>
  * every rank   FlightRecorder -> EventBuffer -> EventReporter: on rank 0's clock, ten times a second
- * rank 0       EventCollector -> TimelineRecording -> TraceRendering  -> TimelineFile
- *                                     -> StepSplit  -> StepSummary
+ * rank 0       EventCollector -> TimelineRecording -> TraceRendering -> TimelineFile
+ *                                                  -> StepSplit      -> StepSummary
  * </pre>
  */
 package io.hvd.timeline;

@@ -7,7 +7,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What tells a call from the other calls of a program. A name that hvd has given has a counter in it, which is shifted
+ * The properties that tell a call from the other calls of a program. A name that hvd has given has a counter in it, which is shifted
  * on a rank that has left out a call; such a call is told by its line and its shape instead.
  *
  * @param name without the counter
@@ -43,7 +43,7 @@ record CallLabel(String kind, String name, boolean unnamed, long counter, String
         return kind.equals(other.kind) && name.equals(other.name) && shape.equals(other.shape);
     }
 
-    /** What is the same in every step of a program. */
+    /** This label without the part that differs from step to step of a program. */
     CallLabel withoutCounter() {
         return new CallLabel(kind, name, unnamed, 0, shape, site);
     }

@@ -21,7 +21,7 @@ record ShiftedNames(Map<Integer, CallHistory> histories) {
 
     private record Which(boolean byReference, CallLabel label) {}
 
-    /** What one rank's comparison with the others has found. */
+    /** The result of one rank's comparison with the others. */
     private record Comparison(CallHistory reference, List<CallComparison.Gap> gaps) {
         boolean isByReference(CallComparison.Gap gap) {
             return gap.teller() == reference;

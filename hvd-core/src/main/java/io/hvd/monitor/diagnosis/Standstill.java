@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * What a look at all ranks says about a job in which every rank waits. It is certain that nothing moves any more if each
+ * The finding of a look at all ranks of a job in which every rank waits. It is certain that nothing moves any more if each
  * call lacks ranks and no thread of any process can make a call that is missing.
  *
  * @param kind whether the job stands still

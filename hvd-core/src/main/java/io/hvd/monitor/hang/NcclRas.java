@@ -183,7 +183,7 @@ public record NcclRas(String host, int port, Path maps) {
             whole = characters <= MOST_CHARACTERS;
         }
 
-        /** What has been said by now; the thread ends if it has not. */
+        /** The answer so far. The thread ends if it has not yet. */
         synchronized RasAnswer end() {
             ended = true;
             try {

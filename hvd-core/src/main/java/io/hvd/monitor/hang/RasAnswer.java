@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.function.Predicate;
 
 /**
- * What NCCL's RAS has said about the job.
+ * The answer of NCCL's RAS about the job.
  *
  * @param address the place that was asked
  * @param lines without those that are empty; none if nothing has answered
@@ -23,7 +23,7 @@ public record RasAnswer(String address, List<String> lines, boolean isWhole) {
         return lines.isEmpty();
     }
 
-    /** What it says is wrong, in one line; empty if it says nothing of the kind. */
+    /** The errors and warnings in it, in one line; empty if there are none. */
     String findings() {
         List<String> found = from(RasAnswer::beginsFindings).stream()
                 .filter(line -> !beginsFindings(line))
@@ -32,7 +32,7 @@ public record RasAnswer(String address, List<String> lines, boolean isWhole) {
         return String.join("; ", found.subList(0, Math.min(MOST_FINDINGS, found.size()))) + more;
     }
 
-    /** The lines that tell most: what is wrong, otherwise the table of communicators, otherwise the first ones. */
+    /** The lines that tell most: the errors and warnings, otherwise the table of communicators, otherwise the first ones. */
     List<String> quoted() {
         List<String> best = from(RasAnswer::beginsFindings);
         if (best.isEmpty()) {

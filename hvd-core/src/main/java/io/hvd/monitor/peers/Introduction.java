@@ -6,7 +6,7 @@ import io.hvd.net.MessageWriter;
 import java.net.InetSocketAddress;
 
 /**
- * What a rank tells all others at the start.
+ * The message by which a rank introduces itself to all others at the start.
  *
  * @param questions where it accepts connections with questions
  * @param heartbeats where it receives signs of life, as datagrams

@@ -12,7 +12,7 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What a rank tells hvd-top about itself. Only the monitor's thread uses it.
+ * The report of a rank about itself for hvd-top. Only the monitor's thread uses it.
  *
  * <p>Times are those of {@link System#nanoTime()}, which is one clock for all processes of a host.
  */

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What a rank is doing, as far as collectives show it.
+ * The activity of a rank, as far as collectives show it.
  *
  * @param pending calls that have not ended, oldest first; in a sign of life only the first ones
  * @param recent the last calls in their order, whether they have ended or not

@@ -15,7 +15,7 @@ import java.util.stream.Collectors;
  * @param text the whole stack
  */
 public record StackView(String thread, String state, String place, boolean insideHvd, String text) {
-    /** What stands before the class in a frame, such as {@code at app//} or {@code at java.base@17/}. */
+    /** The text before the class in a frame, such as {@code at app//} or {@code at java.base@17/}. */
     private static final Pattern LOADER_AND_MODULE = Pattern.compile("^at (?:[^/(]*/){0,2}");
     /** The class of a lambda has another number and address in each process. */
     private static final Pattern LAMBDA = Pattern.compile("\\$\\$Lambda[^.(]*");

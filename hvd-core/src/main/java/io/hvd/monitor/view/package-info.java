@@ -1,2 +1,2 @@
-/** What a rank says of itself and what other ranks know of it: values, all times in them being ages. */
+/** Values that describe a rank, as it tells of itself or as others know it. All times in them are ages. */
 package io.hvd.monitor.view;
