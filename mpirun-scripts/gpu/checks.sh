@@ -34,7 +34,6 @@ check_G2() {
     fi
     by_nccl "$ranks"
     rank_dies G2
-    shrinks
     if ((ranks > gpus)); then try_other_ways; fi
 }
 
@@ -109,20 +108,6 @@ rank_dies() {
         judge "$name" any-code
         if ((code == 0)); then note fail "$label: exit code 0"; fi
     fi
-}
-
-# All ranks but the last abort an allreduce for which that one does not come, and go on without it.
-shrinks() {
-    local count=$ranks
-    if ((nccl_code < 22700)); then
-        notes[G2]+='; abort and shrink: not-run, NCCL has ncclCommShrink from 2.27.0 on'
-        return
-    fi
-    # When one of two ranks leaves, the other has nobody to exchange data with.
-    if ((count == 2 && gpus != 2)); then count=3; fi
-    by_nccl "$count"
-    label="abort and shrink, $(plural "$count") of which the last is lost"
-    if job "$count" gpu-check "${quick[@]}" --shrink; then judge G2; fi
 }
 
 # JavaCPP looks for NCCL in folders of its own, too, so that no LD_LIBRARY_PATH hides it for certain. Without the natives

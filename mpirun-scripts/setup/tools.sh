@@ -52,6 +52,7 @@ quietly() {
 
 show_signs_of_life() {
     local began=$SECONDS line
+    # shellcheck disable=SC2217 # the sleep keeps nobody waiting for the end of standard input
     while sleep "$beat" </dev/null >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do # $$ is the script, which a signal may have ended
         line=$(tail -n 1 "$quiet_log" | tr -cd '[:print:]' | sed -E 's:(Download[a-z]+) [^(]*/([^/ ]+):\1 \2:')
         line="$said_by: ${said%% (*}, $((SECONDS - began)) s: $line"

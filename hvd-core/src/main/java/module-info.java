@@ -19,24 +19,25 @@ module io.hvd.core {
     uses io.hvd.spi.StartupHook;
 
     provides io.hvd.spi.GpuDriver with
-            io.hvd.transport.nccl.CudaGpuDriver;
+            io.hvd.cuda.CudaGpuDriver;
 
     exports io.hvd;
     exports io.hvd.error;
     exports io.hvd.junit;
     exports io.hvd.tensor;
     exports io.hvd.tensor.cuda;
+    exports io.hvd.backend to
+            io.hvd.benchmarks;
     exports io.hvd.cuda to
             io.hvd.examples,
             io.hvd.optimizer;
     exports io.hvd.transport.mpi to
             io.hvd.benchmarks,
             io.hvd.launch;
-    exports io.hvd.transport.nccl to
+    exports io.hvd.transport.nccl.report to
             io.hvd.examples,
             io.hvd.launch;
     exports io.hvd.host.shm to
-            io.hvd.benchmarks,
             io.hvd.launch;
     exports io.hvd.buffer to
             io.hvd.optimizer;

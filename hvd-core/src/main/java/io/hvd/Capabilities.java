@@ -5,7 +5,7 @@ import io.hvd.transport.mpi.MpiProvider;
 import io.hvd.transport.nccl.NcclProvider;
 
 /**
- * What hvd can use here, under the names that Horovod gives it; looked for at run time, because nothing
+ * The things that hvd can use here, under Horovod's names for them; looked for at run time, because nothing
  * is compiled in.
  *
  * @param mpiBuilt Open MPI with Java bindings of its own version is installed
@@ -31,11 +31,11 @@ public record Capabilities(
         boolean ddlBuilt,
         boolean rocmBuilt) {
 
-    /** @param backend the current context's back end, or empty */
-    static Capabilities look(String backend) {
+    /** @param transport what carries data between the processes of the current job; empty without one */
+    static Capabilities look(String transport) {
         return new Capabilities(
                 MpiProvider.isInstalled(HvdConfig.fromEnvironment()),
-                backend.contains("mpi"),
+                transport.equals(MpiProvider.NAME),
                 false,
                 NcclProvider.installedVersion(),
                 NcclProvider.gpus() > 0,

@@ -1,9 +1,9 @@
 package io.hvd;
 
 import io.hvd.engine.Engine;
-import io.hvd.engine.PendingOp;
-import io.hvd.engine.PreparedOps;
-import io.hvd.engine.Request;
+import io.hvd.engine.message.Request;
+import io.hvd.engine.submission.PendingOp;
+import io.hvd.engine.submission.PreparedOps;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.job.Membership;
@@ -32,9 +32,9 @@ final class CollectiveCalls {
     private static final String JOIN = "join.noname";
 
     private final AtomicInteger joins = new AtomicInteger();
-    /** How many of each kind the program has numbered. */
+    /** The numbers given out so far, by kind. */
     private final Map<String, AtomicInteger> numbers = new ConcurrentHashMap<>();
-    /** How many operations of each kind have had no name so far. */
+    /** Operations without a name so far, by kind. */
     private final Map<String, AtomicLong> unnamed = new ConcurrentHashMap<>();
 
     private volatile boolean registered = true;

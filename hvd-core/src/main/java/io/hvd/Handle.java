@@ -1,8 +1,8 @@
 package io.hvd;
 
 import io.hvd.engine.Engine;
-import io.hvd.engine.Outcome;
-import io.hvd.engine.PendingOp;
+import io.hvd.engine.submission.Outcome;
+import io.hvd.engine.submission.PendingOp;
 import io.hvd.error.HvdException;
 import io.hvd.job.UnreadResults;
 import io.hvd.tensor.Tensor;

@@ -5,6 +5,7 @@ import io.hvd.config.LaunchFacts;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.NotInitialisedException;
+import io.hvd.job.JobOptions;
 import io.hvd.job.Membership;
 import io.hvd.job.ProcessJob;
 import io.hvd.job.RankProgram;
@@ -82,7 +83,7 @@ public final class Hvd {
         if (current != null && current.isOpen()) {
             return current;
         }
-        Membership membership = JOB.join(options.ranks(), options.processSets(), config -> applied(options, config));
+        Membership membership = JOB.join(jobOptions(options));
         process = new HvdContext(membership, options);
         return process;
     }
@@ -134,7 +135,16 @@ public final class Hvd {
                     ErrorId.BAD_ARGUMENT,
                     "spawn for ranks " + options.ranks() + ": threads take part all or not at all");
         }
-        return JOB.spawn(size, options.processSets(), config -> applied(options, config), onRank(options, body));
+        return JOB.spawn(size, jobOptions(options), onRank(options, body));
+    }
+
+    private static JobOptions jobOptions(InitOptions options) {
+        return new JobOptions(
+                options.ranks(),
+                options.processSets(),
+                options.settings(),
+                config -> applied(options, config),
+                options.failurePolicy() == FailurePolicy.THROW);
     }
 
     private static HvdConfig applied(InitOptions options, HvdConfig config) {
@@ -210,7 +220,7 @@ public final class Hvd {
      */
     public static Capabilities capabilities() {
         HvdContext current = currentOrNull();
-        return Capabilities.look(current == null ? "" : current.backend());
+        return Capabilities.look(current == null ? "" : current.membership().transport());
     }
 
     /**

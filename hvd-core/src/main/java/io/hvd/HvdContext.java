@@ -1,7 +1,7 @@
 package io.hvd;
 
 import io.hvd.buffer.BufferLedger;
-import io.hvd.engine.Request;
+import io.hvd.engine.message.Request;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.job.Membership;
@@ -55,6 +55,14 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
     @Override
     public int rank() {
         return topology.rank();
+    }
+
+    /**
+     * How many jobs these ranks were in before this one. {@link #shutdown()} and {@link Hvd#init()} make the next
+     * generation.
+     */
+    public int generation() {
+        return membership().generation();
     }
 
     /** This rank's number among the ranks of its host. */
@@ -251,7 +259,7 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
      */
     public record Memory(List<Buffers> buffers) {
         /**
-         * What an owner has of one kind of memory.
+         * Memory of one owner and one kind.
          *
          * @param owner what the memory is for, such as {@code stages of MPI}
          * @param kind {@code direct}, {@code mapped}, {@code pinned} or {@code gpu}
@@ -286,7 +294,7 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
     }
 
     /**
-     * What hvd has of direct buffers, mapped files, pinned and GPU memory, by owner. Memory of direct buffers counts until the
+     * The direct buffers, mapped files, pinned and GPU memory that hvd holds, by owner. Memory of direct buffers counts until the
      * garbage collector has taken it. {@code HVD_MAX_BUFFER_BYTES} limits it, and with {@code HVD_BUFFER_SITES=1} closing the
      * context lists what somebody still holds.
      *

@@ -2,8 +2,8 @@ package io.hvd;
 
 import io.hvd.buffer.BufferLedger;
 import io.hvd.buffer.BufferLedger.Owner;
-import io.hvd.engine.PendingOp;
-import io.hvd.engine.Request;
+import io.hvd.engine.message.Request;
+import io.hvd.engine.submission.PendingOp;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.kernel.Converter;

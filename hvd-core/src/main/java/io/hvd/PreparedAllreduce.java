@@ -1,7 +1,7 @@
 package io.hvd;
 
 import io.hvd.engine.Engine;
-import io.hvd.engine.PreparedOps;
+import io.hvd.engine.submission.PreparedOps;
 import io.hvd.spi.OpKind;
 
 /**

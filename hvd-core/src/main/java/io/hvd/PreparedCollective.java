@@ -1,7 +1,7 @@
 package io.hvd;
 
 import io.hvd.engine.Engine;
-import io.hvd.engine.PreparedOps;
+import io.hvd.engine.submission.PreparedOps;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.spi.OpKind;

@@ -1,7 +1,7 @@
 package io.hvd;
 
 import io.hvd.config.RankFacts;
-import io.hvd.engine.Request;
+import io.hvd.engine.message.Request;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.job.Membership;
@@ -629,7 +629,7 @@ public class ProcessSet {
     }
 
     /**
-     * What optimizers and training loops ask a set for. It is for those who write one; a program that trains needs none of it.
+     * The set's services to optimizers and training loops. They are for those who write one; a program that trains needs none of them.
      *
      * <pre>{@code
      * set.forOptimizers().inAnyOrder(() -> handles.add(set.allreduceAsync(name, gradient, options)));

@@ -1,10 +1,10 @@
 package io.hvd;
 
 import io.hvd.engine.Engine;
-import io.hvd.engine.PendingOp;
-import io.hvd.engine.Reducing;
-import io.hvd.engine.Request;
-import io.hvd.engine.Slot;
+import io.hvd.engine.message.Reducing;
+import io.hvd.engine.message.Request;
+import io.hvd.engine.submission.PendingOp;
+import io.hvd.engine.submission.Slot;
 import io.hvd.spi.OpKind;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;

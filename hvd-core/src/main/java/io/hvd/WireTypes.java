@@ -19,7 +19,7 @@ final class WireTypes {
     private final int hosts;
     /** Whether this rank is the one that speaks for the set. */
     private final boolean speaks;
-    /** What it has said last; null if nothing. */
+    /** The last line that was logged; null before the first one. */
     private final AtomicReference<Compression> said = new AtomicReference<>();
 
     WireTypes(Topology topology, List<Integer> ranks) {
@@ -40,7 +40,7 @@ final class WireTypes {
         return asked == Compression.AUTO && hosts == 1 ? own : compressed;
     }
 
-    /** What the machine of docs/records/benchmarks.md has shown with 2 ranks. */
+    /** The figures of docs/records/benchmarks.md with 2 ranks. */
     private static String cost(DType compressed) {
         String large = "on the machine of docs/records/benchmarks.md large tensors take ";
         if (compressed == DType.BFLOAT16) {

@@ -34,6 +34,7 @@ class FloorsTest {
     private static final String ENGINE = "io.hvd.engine";
     private static final String COLLECTIVE = "io.hvd.collective";
     private static final String CONTROL = "io.hvd.control";
+    private static final String BACKEND = "io.hvd.backend";
     private static final String MEMORY = "io.hvd.host.memory";
     private static final String SHM = "io.hvd.host.shm";
     private static final String LOCAL = "io.hvd.host.local";
@@ -42,8 +43,12 @@ class FloorsTest {
     private static final String OPEN_MPI = "io.hvd.transport.mpi.openmpi";
     private static final String CUDA = "io.hvd.cuda";
     private static final String NCCL = "io.hvd.transport.nccl";
+    private static final String NCCL_REPORT = NCCL + ".report";
     private static final String JOB = "io.hvd.job";
     private static final String FACADE = "io.hvd";
+    private static final String OPTIMIZER = "io.hvd.optimizer";
+    private static final String LAUNCH = "io.hvd.launch";
+    private static final String DOCTOR = "io.hvd.doctor";
     /** hvd's log alone knows SLF4J. */
     private static final String LOG = "io.hvd.log";
     /** Events for recordings of JDK Flight Recorder; a module of the JDK. */
@@ -71,7 +76,7 @@ class FloorsTest {
             // what has happened on this rank: written by the engine, read by those who explain it
             floor(TRACE, JFR),
             // floor 2: the engine knows no back end, a back end neither the engine nor another back end
-            floor(ENGINE, TRACE, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
+            floor(ENGINE + ".*", TRACE, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
             // the monitor, from what a rank says of itself up to the thread that watches
             floor(MONITOR + ".view", TRACE, SPI),
             floor(MONITOR + ".diagnosis", MONITOR + ".view", SPI),
@@ -107,10 +112,10 @@ class FloorsTest {
             floor(MEMORY, KERNEL, SPI, BUFFER, TENSOR, ERROR, CONFIG),
             floor(LOCAL, KERNEL, MEMORY, BUFFER, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
             // threads inside a process, over a back end between processes that it knows by the SPI alone
-            floor(HYBRID, KERNEL, COLLECTIVE, LOCAL, BUFFER, MEMORY, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
-            floor("io.hvd.host.shm.*", MEMORY, BUFFER, SPI, TENSOR, ERROR, CONFIG, FILE, LOG),
+            floor(HYBRID, KERNEL, COLLECTIVE, CONTROL, LOCAL, BUFFER, MEMORY, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
+            floor(SHM, KERNEL, MEMORY, BUFFER, SPI, TENSOR, ERROR, CONFIG, FILE, LOG),
             floor(OPEN_MPI, SPI, ERROR, CONFIG, LOG),
-            floor(MPI, COLLECTIVE, KERNEL, BUFFER, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
+            floor(MPI, OPEN_MPI, COLLECTIVE, KERNEL, BUFFER, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
             floor(
                     MPI + ".bindings",
                     MPI,
@@ -126,29 +131,33 @@ class FloorsTest {
                     LOG,
                     "mpi.*"),
             // kernels and copies on the GPU, for the back ends that have tensors there
-            floor(CUDA, KERNEL, TENSOR, BUFFER, ERROR, FILE, "jcuda.*", "org.bytedeco.javacpp.*"),
-            // NCCL takes its control plane from another back end, through the SPI
+            floor(CUDA, KERNEL, SPI, TENSOR, BUFFER, ERROR, FILE, "jcuda.*", "org.bytedeco.javacpp.*"),
+            // NCCL as it is installed
+            floor(NCCL + ".library", CUDA, SPI, TENSOR, ERROR, "org.bytedeco.cuda.*", "org.bytedeco.javacpp.*"),
+            // what is there for tensors on GPUs, and what is missing
             floor(
-                    NCCL + ".*",
-                    KERNEL,
-                    BUFFER,
+                    NCCL_REPORT,
+                    NCCL + ".library",
                     CUDA,
-                    NET,
                     SPI,
-                    TENSOR,
                     ERROR,
-                    CONFIG,
                     FILE,
-                    LOG,
                     "jcuda.*",
                     "org.bytedeco.cuda.*",
                     "org.bytedeco.javacpp.*"),
+            // NCCL takes its control plane from another back end, through the SPI; no binding is imported here
+            floor(NCCL, NCCL + ".library", CUDA, KERNEL, BUFFER, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
+            // a back end of processes is composed of a transport, control sockets and shared memory
+            floor(BACKEND, COLLECTIVE, CONTROL, SHM, SPI, CONFIG),
             // floor 3
+            // what becomes of a rank whose job fails or ends
+            floor(JOB + ".failure", TRACE, MONITOR, MPI, OPEN_MPI, NET, SPI, ERROR, CONFIG, LOG),
             // a job's inner life
             floor(
                     JOB,
+                    JOB + ".failure",
                     BUFFER,
-                    ENGINE,
+                    ENGINE + ".*",
                     TRACE,
                     MONITOR,
                     MONITOR + ".peers",
@@ -156,9 +165,10 @@ class FloorsTest {
                     TIMELINE,
                     LOCAL,
                     HYBRID,
+                    BACKEND,
                     MPI,
+                    OPEN_MPI,
                     NCCL,
-                    "io.hvd.host.shm",
                     NET,
                     SPI,
                     TENSOR,
@@ -166,7 +176,22 @@ class FloorsTest {
                     CONFIG,
                     LOG),
             // the API; what is installed it asks the back ends, and bytes that are to become objects it does not trust
-            floor(FACADE, JOB, BUFFER, ENGINE, TIMELINE, MPI, NCCL, SPI, NET, TENSOR, ERROR, CONFIG, LOG),
+            floor(
+                    FACADE,
+                    JOB,
+                    JOB + ".failure",
+                    KERNEL,
+                    BUFFER,
+                    ENGINE + ".*",
+                    TIMELINE,
+                    MPI,
+                    NCCL,
+                    SPI,
+                    NET,
+                    TENSOR,
+                    ERROR,
+                    CONFIG,
+                    LOG),
             // tests of users on several ranks
             floor(
                     "io.hvd.junit",
@@ -176,37 +201,100 @@ class FloorsTest {
                     "org.junit.platform.commons.*",
                     "org.opentest4j"),
             // floor 4
+            // the launcher: words, what is there, what is asked for, the line made of both, the running job and its end
+            floor(LAUNCH + ".words"),
+            floor(LAUNCH + ".mpi", LAUNCH + ".words"),
+            floor(LAUNCH + ".jvm", LAUNCH + ".words", LAUNCH + ".mpi", ERROR),
+            floor(LAUNCH + ".hosts", LAUNCH + ".words", LAUNCH + ".mpi", NET, FILE),
             floor(
-                    "io.hvd.launch.*",
-                    FACADE,
-                    MPI,
-                    NCCL,
-                    NET,
+                    LAUNCH + ".options",
+                    LAUNCH + ".words",
+                    LAUNCH + ".hosts",
                     ERROR,
                     CONFIG,
                     FILE,
                     "org.apache.commons.cli.*",
                     "org.snakeyaml.engine.*"),
             floor(
-                    "io.hvd.doctor",
-                    "io.hvd.launch",
-                    FACADE,
-                    MPI,
-                    NCCL,
-                    "io.hvd.host.shm",
+                    LAUNCH + ".line",
+                    LAUNCH + ".words",
+                    LAUNCH + ".mpi",
+                    LAUNCH + ".jvm",
+                    LAUNCH + ".hosts",
+                    LAUNCH + ".options",
                     NET,
-                    SPI,
-                    TENSOR,
                     ERROR,
+                    CONFIG),
+            floor(
+                    LAUNCH + ".archive",
+                    LAUNCH + ".words",
+                    LAUNCH + ".mpi",
+                    LAUNCH + ".jvm",
+                    LAUNCH + ".hosts",
+                    LAUNCH + ".line",
+                    CONFIG,
+                    FILE),
+            floor(LAUNCH + ".failure", ERROR),
+            floor(LAUNCH + ".process", LAUNCH + ".failure", LAUNCH + ".mpi", NET, ERROR),
+            floor(LAUNCH, LAUNCH + ".*", FACADE, MPI, NCCL_REPORT, NET, ERROR, CONFIG),
+            floor(
+                    LAUNCH + ".setup",
+                    LAUNCH + ".words",
+                    LAUNCH + ".mpi",
+                    LAUNCH + ".hosts",
+                    MPI,
+                    ERROR,
+                    CONFIG,
+                    FILE,
+                    "org.apache.commons.cli.*"),
+            // the doctor: ways between hosts, facts, how they are judged, and whom it asks
+            floor(DOCTOR + ".network", NET),
+            floor(
+                    DOCTOR + ".facts",
+                    DOCTOR + ".network",
+                    LAUNCH + ".words",
+                    LAUNCH + ".mpi",
+                    LAUNCH + ".hosts",
+                    MPI,
+                    NCCL_REPORT,
+                    NET,
+                    ERROR,
+                    CONFIG),
+            floor(
+                    DOCTOR + ".checks",
+                    DOCTOR + ".network",
+                    DOCTOR + ".facts",
+                    LAUNCH + ".mpi",
+                    NCCL_REPORT,
+                    SHM,
+                    CONFIG),
+            floor(
+                    DOCTOR + ".hosts",
+                    DOCTOR + ".network",
+                    DOCTOR + ".facts",
+                    DOCTOR + ".checks",
+                    LAUNCH + ".words",
+                    LAUNCH + ".hosts",
+                    CONFIG,
+                    "com.google.gson"),
+            floor(
+                    DOCTOR,
+                    DOCTOR + ".*",
+                    LAUNCH,
+                    LAUNCH + ".words",
+                    LAUNCH + ".mpi",
+                    LAUNCH + ".hosts",
+                    FACADE,
+                    NET,
+                    TENSOR,
                     CONFIG,
                     "org.apache.commons.cli.*",
                     "com.google.gson.*"),
             // the live view
-            floor("io.hvd.top", "io.hvd.launch", CONFIG, FILE, "org.apache.commons.cli.*", "com.google.gson.*"),
+            floor("io.hvd.top", LAUNCH + ".process", CONFIG, FILE, "org.apache.commons.cli.*", "com.google.gson.*"),
             // pages of runs
             floor(
                     "io.hvd.report",
-                    "io.hvd.launch",
                     CONFIG,
                     FILE,
                     "org.apache.commons.cli.*",
@@ -215,9 +303,9 @@ class FloorsTest {
             // the main class that names the programs
             floor(
                     "io.hvd.command",
-                    "io.hvd.launch",
-                    "io.hvd.launch.setup",
-                    "io.hvd.doctor",
+                    LAUNCH,
+                    LAUNCH + ".setup",
+                    DOCTOR,
                     "io.hvd.top",
                     "io.hvd.report",
                     CONFIG,
@@ -226,32 +314,88 @@ class FloorsTest {
             floor("io.hvd.data.cuda", "io.hvd.data", BUFFER, CUDA, TENSOR, ERROR),
             // one file per host, which one of its ranks builds
             floor("io.hvd.data.mapped", "io.hvd.data", BUFFER, FACADE, ERROR, FILE, LOG),
+            // what steps gradients, and what it is made of, from below: which LibTorch a process has, optimizers on arrays,
+            // arithmetic on gradients where they lie, what ranks agree on, the way of gradients, what guards a training, a step
+            floor("io.hvd.optimizer.libtorch", ERROR),
+            floor("io.hvd.optimizer.arrays", OPTIMIZER, ERROR, LOG),
+            floor("io.hvd.optimizer.gradients", OPTIMIZER, KERNEL, BUFFER, TENSOR, ERROR),
+            floor("io.hvd.optimizer.agreement", OPTIMIZER, FACADE, TENSOR, ERROR, LOG),
+            floor("io.hvd.optimizer.precision", OPTIMIZER, "io.hvd.optimizer.gradients", FACADE, TENSOR, ERROR, LOG),
+            floor(
+                    "io.hvd.optimizer.exchange",
+                    OPTIMIZER,
+                    "io.hvd.optimizer.precision",
+                    "io.hvd.optimizer.agreement",
+                    "io.hvd.optimizer.gradients",
+                    "io.hvd.optimizer.reduce",
+                    FACADE,
+                    TENSOR,
+                    ERROR,
+                    JFR,
+                    LOG),
             // parameters on GPUs are compared through pinned memory
             floor(
-                    "io.hvd.optimizer",
-                    "io.hvd.optimizer.reduce",
+                    "io.hvd.optimizer.guard",
+                    OPTIMIZER,
+                    "io.hvd.optimizer.exchange",
+                    "io.hvd.optimizer.precision",
+                    "io.hvd.optimizer.agreement",
+                    "io.hvd.optimizer.gradients",
+                    KERNEL,
                     BUFFER,
+                    KERNEL,
                     FACADE,
-                    SPI,
                     CUDA,
                     TENSOR,
                     ERROR,
-                    CONFIG,
-                    JFR,
+                    LOG),
+            floor(
+                    "io.hvd.optimizer.step",
+                    OPTIMIZER,
+                    "io.hvd.optimizer.guard",
+                    "io.hvd.optimizer.exchange",
+                    "io.hvd.optimizer.precision",
+                    "io.hvd.optimizer.agreement",
+                    "io.hvd.optimizer.gradients",
+                    "io.hvd.optimizer.reduce",
+                    FACADE,
+                    KERNEL,
+                    TENSOR,
+                    ERROR,
+                    LOG),
+            floor(
+                    OPTIMIZER,
+                    "io.hvd.optimizer.step",
+                    "io.hvd.optimizer.guard",
+                    "io.hvd.optimizer.exchange",
+                    "io.hvd.optimizer.precision",
+                    "io.hvd.optimizer.agreement",
+                    "io.hvd.optimizer.gradients",
+                    "io.hvd.optimizer.arrays",
+                    "io.hvd.optimizer.reduce",
+                    FACADE,
+                    TENSOR,
+                    ERROR,
                     LOG),
             // compressions, which know no optimizer
             floor("io.hvd.optimizer.reduce", FACADE, TENSOR, ERROR, LOG),
+            // inside the seam to LibTorch, from the bottom up
             floor(
-                    "io.hvd.optimizer.torch",
+                    "io.hvd.optimizer.torch.memory",
+                    TENSOR,
+                    ERROR,
+                    KERNEL,
+                    "org.bytedeco.pytorch.*",
+                    "org.bytedeco.javacpp.*"),
+            floor(
+                    "io.hvd.optimizer.torch.natives",
                     "io.hvd.optimizer",
+                    "io.hvd.optimizer.libtorch",
                     // a stream beside LibTorch's
                     CUDA,
-                    // batches as LibTorch's tensors
-                    "io.hvd.data",
-                    "io.hvd.data.cuda",
                     FACADE,
+                    KERNEL,
                     SPI,
-                    TENSOR,
                     ERROR,
                     CONFIG,
                     FILE,
@@ -262,8 +406,79 @@ class FloorsTest {
                     "org.bytedeco.openblas.*",
                     "org.bytedeco.javacpp.*"),
             floor(
+                    "io.hvd.optimizer.torch.parameter",
+                    "io.hvd.optimizer",
+                    "io.hvd.optimizer.torch.memory",
+                    FACADE,
+                    ERROR,
+                    LOG,
+                    "org.bytedeco.pytorch.*",
+                    "org.bytedeco.javacpp.*"),
+            floor(
+                    "io.hvd.optimizer.torch.state",
+                    "io.hvd.optimizer",
+                    "io.hvd.optimizer.torch.memory",
+                    "io.hvd.optimizer.torch.parameter",
+                    TENSOR,
+                    ERROR,
+                    "org.bytedeco.pytorch.*",
+                    "org.bytedeco.javacpp.*"),
+            floor(
+                    "io.hvd.optimizer.torch.graph",
+                    "io.hvd.optimizer.torch.memory",
+                    FACADE,
+                    TENSOR,
+                    ERROR,
+                    "org.bytedeco.pytorch.*",
+                    "org.bytedeco.javacpp.*"),
+            floor(
+                    "io.hvd.optimizer.torch.gradient",
+                    "io.hvd.optimizer",
+                    "io.hvd.optimizer.torch.graph",
+                    "io.hvd.optimizer.torch.memory",
+                    "io.hvd.optimizer.torch.parameter",
+                    // a stream beside LibTorch's
+                    CUDA,
+                    FACADE,
+                    TENSOR,
+                    ERROR,
+                    "org.bytedeco.pytorch.*",
+                    "org.bytedeco.javacpp.*"),
+            floor(
+                    "io.hvd.optimizer.torch.module",
+                    "io.hvd.optimizer.torch.memory",
+                    "io.hvd.optimizer.torch.natives",
+                    "io.hvd.optimizer.torch.parameter",
+                    TENSOR,
+                    ERROR,
+                    "org.bytedeco.pytorch.*",
+                    "org.bytedeco.javacpp.*"),
+            floor(
+                    "io.hvd.optimizer.torch.norm",
+                    "io.hvd.optimizer.torch.graph",
+                    "io.hvd.optimizer.torch.memory",
+                    FACADE,
+                    TENSOR,
+                    ERROR,
+                    "org.bytedeco.pytorch.*",
+                    "org.bytedeco.javacpp.*"),
+            floor(
+                    "io.hvd.optimizer.torch",
+                    "io.hvd.optimizer",
+                    "io.hvd.optimizer.torch.*",
+                    CUDA,
+                    // batches as LibTorch's tensors
+                    "io.hvd.data",
+                    "io.hvd.data.cuda",
+                    FACADE,
+                    TENSOR,
+                    ERROR,
+                    "org.bytedeco.pytorch.*",
+                    "org.bytedeco.javacpp.*"),
+            floor(
                     "io.hvd.optimizer.djl",
                     "io.hvd.optimizer",
+                    "io.hvd.optimizer.libtorch",
                     // samplers, as DJL's
                     "io.hvd.data",
                     FACADE,
@@ -278,20 +493,33 @@ class FloorsTest {
                     // a series of checkpoints, from which a training goes on
                     "io.hvd.train.checkpoint",
                     "io.hvd.train",
+                    "io.hvd.train.loop",
                     BUFFER,
+                    KERNEL,
                     "io.hvd.optimizer",
                     "io.hvd.data",
                     FACADE,
+                    KERNEL,
                     TENSOR,
                     ERROR,
                     FILE,
                     LOG),
+            // the file of a checkpoint
+            floor("io.hvd.train.safetensors", BUFFER, KERNEL, TENSOR, ERROR, FILE, LOG, "com.google.gson.*"),
+            // what a loop counts and watches
+            floor("io.hvd.train.loop", "io.hvd.optimizer", "io.hvd.data", FACADE, TENSOR, ERROR, LOG),
+            // rates
+            floor("io.hvd.train.schedule", FACADE, TENSOR, ERROR),
             floor(
                     "io.hvd.train",
+                    "io.hvd.train.safetensors",
+                    "io.hvd.train.loop",
+                    "io.hvd.train.schedule",
                     BUFFER,
                     "io.hvd.optimizer",
                     "io.hvd.data",
                     FACADE,
+                    KERNEL,
                     TENSOR,
                     ERROR,
                     CONFIG,
@@ -318,6 +546,7 @@ class FloorsTest {
                     "io.hvd.data.*",
                     "io.hvd.train.*",
                     FACADE,
+                    KERNEL,
                     TENSOR,
                     ERROR,
                     CONFIG,
@@ -332,7 +561,7 @@ class FloorsTest {
                     "javax.imageio.*",
                     // gpu-check looks at the kernels themselves, and shows the table of versions
                     CUDA,
-                    NCCL,
+                    NCCL_REPORT,
                     // the examples are users' programs: one on CUDA brings memory of its own
                     "jcuda.*"),
             // time floors of their own, beside what others have
@@ -345,8 +574,10 @@ class FloorsTest {
                     "io.hvd.optimizer",
                     "io.hvd.optimizer.torch",
                     FACADE,
+                    BACKEND,
+                    KERNEL,
                     MPI,
-                    "io.hvd.host.shm",
+                    SHM,
                     NET,
                     SPI,
                     TENSOR,

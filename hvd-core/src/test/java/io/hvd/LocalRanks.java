@@ -1,6 +1,5 @@
 package io.hvd;
 
-import io.hvd.config.HvdConfig;
 import io.hvd.job.RankThreads;
 import java.util.HashMap;
 import java.util.List;
@@ -14,8 +13,7 @@ public final class LocalRanks {
     public static <R> List<R> spawn(int size, InitOptions options, Map<String, String> settings, RankBody<R> body) {
         Map<String, String> all = new HashMap<>(Map.of("HVD_REPORT_DIR", reports()));
         all.putAll(settings);
-        return RankThreads.alone(size, options.processSets(), HvdConfig.from(all))
-                .run(Hvd.onRank(options, body));
+        return RankThreads.alone(size, options.processSets(), all).run(Hvd.onRank(options, body));
     }
 
     /** Where the build has them, which is no place that is under version control. */

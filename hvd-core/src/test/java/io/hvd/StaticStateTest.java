@@ -20,10 +20,10 @@ class StaticStateTest {
             "io.hvd.Hvd.process", "the context of the rank that this process is",
             "io.hvd.buffer.BufferLedger.PROCESS",
                     "memory outside the heap belongs to the process, also where Tensor makes it",
-            "io.hvd.transport.mpi.MpiProvider.PROCESS", "MPI starts and ends once in a process",
-            "io.hvd.transport.nccl.CudaPresence.process", "a library that has failed to load fails again",
-            "io.hvd.transport.nccl.NcclPresence.presence", "a library that has failed to load fails again",
-            "io.hvd.transport.nccl.RankGpu.CLEANER", "one thread gives back the memory of all tensors",
+            "io.hvd.transport.mpi.MpiProcess.THIS", "MPI starts and ends once in a process",
+            "io.hvd.cuda.CudaPresence.process", "a library that has failed to load fails again",
+            "io.hvd.transport.nccl.library.NcclPresence.presence", "a library that has failed to load fails again",
+            "io.hvd.transport.nccl.ResultMemory.CLEANER", "one thread gives back the memory of all tensors",
             "io.hvd.kernel.HalfRuns.BITS", "each thread's memory for a conversion, worth nothing after it",
             "io.hvd.kernel.HalfRuns.kernels", "which library converts depends on what the process has loaded");
 
@@ -32,7 +32,7 @@ class StaticStateTest {
             Map.entry("io.hvd.cuda.DriverLibrary.FIRST_FUNCTION", "a name, as C has it"),
             Map.entry("io.hvd.transport.mpi.OperatorCheck.COUNTS", "sizes to try"),
             Map.entry("io.hvd.transport.mpi.OperatorCheck.EXTREME_FLOATS", "values to try"),
-            Map.entry("io.hvd.engine.StepStudy.LOOKS", "steps after which it looks"),
+            Map.entry("io.hvd.engine.tuning.StepStudy.LOOKS", "steps after which it looks"),
             Map.entry("io.hvd.kernel.HalfRuns$Table.FLOATS", "the float of each float16"),
             Map.entry("io.hvd.timeline.TimelineFile.END", "the last bytes of a file"));
 

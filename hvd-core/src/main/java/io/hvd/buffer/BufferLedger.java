@@ -50,7 +50,7 @@ public final class BufferLedger {
         GPU
     }
 
-    /** What memory is for. */
+    /** The purpose of memory. */
     public enum Owner {
         MPI("stages of MPI", true),
         SHARED_MEMORY("shared memory of a host", true),
@@ -81,7 +81,7 @@ public final class BufferLedger {
     }
 
     /**
-     * What an owner has.
+     * The buffers of one owner.
      *
      * @param buffers their number now
      * @param bytes of them now
@@ -235,7 +235,7 @@ public final class BufferLedger {
         return new Lease(note(null, key, bytes));
     }
 
-    /** What each owner has and had at most, in the order of the owners. */
+    /** Each owner's buffers now and at most, in the order of the owners. */
     public synchronized List<Use> uses() {
         forgetCollected();
         return sums.entrySet().stream()

@@ -31,7 +31,7 @@ final class Movement {
         for (long from = 0; from < pieces.longest(); from += share) {
             Round round = new Round(pieces, from, share, type);
             packOne(input, from, round.lengths[stage.rank], type);
-            bytes.allgather(stage.front, stage.back, round.lengths, round.offsets);
+            bytes.allgather(stage.front(), stage.back(), round.lengths, round.offsets);
             unpackAll(output, round);
         }
     }
@@ -43,7 +43,7 @@ final class Movement {
         for (long from = 0; from < pieces.longest(); from += share) {
             Round round = new Round(pieces, from, share, type);
             packOne(input, from, round.lengths[stage.rank], type);
-            bytes.gather(stage.front, stage.back, round.lengths, round.offsets, root);
+            bytes.gather(stage.front(), stage.back(), round.lengths, round.offsets, root);
             if (stage.rank == root) {
                 unpackAll(output, round);
             }
@@ -60,7 +60,7 @@ final class Movement {
                 packAll(input, round);
             }
             int mine = round.lengths[stage.rank];
-            bytes.scatter(stage.front, round.lengths, round.offsets, stage.back, root);
+            bytes.scatter(stage.front(), round.lengths, round.offsets, stage.back(), root);
             if (mine > 0) {
                 unpackOne(output, from, mine / type.bytes());
             }
@@ -74,7 +74,7 @@ final class Movement {
         Round out = new Round(Pieces.oneBehindTheOther(sent), 0, share, type);
         Round in = new Round(Pieces.oneBehindTheOther(received), 0, share, type);
         packAll(input, out);
-        bytes.alltoall(stage.front, out.lengths, out.offsets, stage.back, in.lengths, in.offsets);
+        bytes.alltoall(stage.front(), out.lengths, out.offsets, stage.back(), in.lengths, in.offsets);
         unpackAll(output, in);
     }
 
@@ -84,7 +84,7 @@ final class Movement {
         for (long from = 0; from < tensor.elements(); from += chunk) {
             int count = (int) Math.min(chunk, tensor.elements() - from);
             packOne(tensor, from, count * type.bytes(), type);
-            bytes.send(stage.front, count * type.bytes(), to);
+            bytes.send(stage.front(), count * type.bytes(), to);
         }
     }
 
@@ -93,7 +93,7 @@ final class Movement {
         int chunk = stage.chunk(type);
         for (long from = 0; from < tensor.elements(); from += chunk) {
             int count = (int) Math.min(chunk, tensor.elements() - from);
-            bytes.receive(stage.back, count * type.bytes(), sender);
+            bytes.receive(stage.back(), count * type.bytes(), sender);
             unpackOne(tensor, from, count);
         }
     }
@@ -102,21 +102,21 @@ final class Movement {
         if (bytes > 0) {
             stage.copy(
                     Activities.COPY_IN,
-                    () -> converter.pack(input, from, bytes / type.bytes(), stage.front, 0, type, 1.0));
+                    () -> converter.pack(input, from, bytes / type.bytes(), stage.front(), 0, type, 1.0));
         }
     }
 
     private void unpackOne(Tensor output, long from, int count) {
         stage.copy(
                 Activities.COPY_OUT,
-                () -> converter.unpack(stage.back, 0, output.dtype(), output, from, count, Scale.ONE));
+                () -> converter.unpack(stage.back(), 0, output.dtype(), output, from, count, Scale.ONE));
     }
 
     private void packAll(Tensor input, Round round) {
         long begun = stage.activities.begin();
         for (int i = 0; i < round.lengths.length; i++) {
             if (round.lengths[i] > 0) {
-                converter.pack(input, round.first(i), round.count(i), stage.front, round.offsets[i], round.type, 1.0);
+                converter.pack(input, round.first(i), round.count(i), stage.front(), round.offsets[i], round.type, 1.0);
             }
         }
         stage.activities.end(Activities.COPY_IN, begun);
@@ -127,7 +127,7 @@ final class Movement {
         for (int i = 0; i < round.lengths.length; i++) {
             if (round.lengths[i] > 0) {
                 converter.unpack(
-                        stage.back, round.offsets[i], round.type, output, round.first(i), round.count(i), Scale.ONE);
+                        stage.back(), round.offsets[i], round.type, output, round.first(i), round.count(i), Scale.ONE);
             }
         }
         stage.activities.end(Activities.COPY_OUT, begun);

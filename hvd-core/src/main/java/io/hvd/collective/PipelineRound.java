@@ -26,11 +26,11 @@ record PipelineRound(Stage stage, DType type, long from, int share, int slot) {
     }
 
     ByteBuffer front(int place, int count) {
-        return part(stage.front, place, count);
+        return part(stage.front(), place, count);
     }
 
     ByteBuffer back(int place, int count) {
-        return part(stage.back, place, count);
+        return part(stage.back(), place, count);
     }
 
     private ByteBuffer part(ByteBuffer side, int place, int count) {

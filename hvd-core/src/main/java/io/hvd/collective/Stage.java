@@ -14,22 +14,35 @@ public final class Stage {
 
     final int rank;
     final int size;
-    final ByteBuffer front;
-    /** The second buffer, for operations that cannot be done in place. */
-    final ByteBuffer back;
 
     /** Receives every copy, and the calls that send data. */
     Activities activities = Activities.UNHEARD;
 
     private final int bytes;
+    private ByteBuffer front;
+    private ByteBuffer back;
 
     /** @param stageBytes length of each buffer, besides some spare bytes */
     Stage(int rank, int size, int stageBytes) {
         this.rank = rank;
         this.size = size;
         this.bytes = stageBytes;
-        this.front = direct(stageBytes + SPARE_BYTES_PER_RANK * (size + 1));
-        this.back = direct(stageBytes + SPARE_BYTES_PER_RANK * (size + 1));
+    }
+
+    /** The first buffer, made when it is first needed. */
+    ByteBuffer front() {
+        front = front == null ? buffer() : front;
+        return front;
+    }
+
+    /** The second buffer, for operations that cannot be done in place. */
+    ByteBuffer back() {
+        back = back == null ? buffer() : back;
+        return back;
+    }
+
+    private ByteBuffer buffer() {
+        return BufferLedger.PROCESS.direct(Owner.MPI, bytes + SPARE_BYTES_PER_RANK * (size + 1));
     }
 
     /** Number of elements that the stage holds at once. */
@@ -58,10 +71,6 @@ public final class Stage {
             starts[i] = starts[i - 1] + lengths[i - 1];
         }
         return starts;
-    }
-
-    private static ByteBuffer direct(int bytes) {
-        return BufferLedger.PROCESS.direct(Owner.MPI, bytes);
     }
 
     /** Carries out a copy between tensors and stage, and records it. */

@@ -50,7 +50,7 @@ final class StageReduction {
     private void allreduceSlices(ByteBuffer buffer, int count, Reduction how) {
         int slice = (count + stage.size - 1) / stage.size;
         int length = slice * how.wire().bytes();
-        bytes.alltoall(buffer, stage.back, length);
+        bytes.alltoall(buffer, stage.back(), length);
         reduceBack(slice, how, Stage.part(buffer, stage.rank * length, length));
         bytes.allgatherInPlace(buffer, length);
     }
@@ -61,8 +61,8 @@ final class StageReduction {
      */
     void reduceOwnSlice(int slice, Reduction how) {
         int length = slice * how.wire().bytes();
-        bytes.alltoall(stage.front, stage.back, length);
-        reduceBack(slice, how, Stage.part(stage.front, 0, length));
+        bytes.alltoall(stage.front(), stage.back(), length);
+        reduceBack(slice, how, Stage.part(stage.front(), 0, length));
     }
 
     /** Reduces the front's first elements into the same place on the root. */
@@ -70,9 +70,9 @@ final class StageReduction {
         int length = count * how.wire().bytes();
         int[] lengths = new int[stage.size];
         Arrays.fill(lengths, length);
-        bytes.gather(stage.front, stage.back, lengths, Stage.oneBehindTheOther(lengths), root);
+        bytes.gather(stage.front(), stage.back(), lengths, Stage.oneBehindTheOther(lengths), root);
         if (stage.rank == root) {
-            reduceBack(count, how, Stage.part(stage.front, 0, length));
+            reduceBack(count, how, Stage.part(stage.front(), 0, length));
         }
     }
 
@@ -80,7 +80,7 @@ final class StageReduction {
         int length = slice * how.wire().bytes();
         List<ByteBuffer> parts = new ArrayList<>(stage.size);
         for (int from = 0; from < stage.size; from++) {
-            parts.add(Stage.part(stage.back, from * length, length));
+            parts.add(Stage.part(stage.back(), from * length, length));
         }
         reduce(parts, slice, how, target);
     }

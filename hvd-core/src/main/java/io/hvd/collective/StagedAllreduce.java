@@ -34,8 +34,8 @@ final class StagedAllreduce {
 
     void veto(long elements, Reduction how) {
         int count = (int) Math.min(stage.chunk(how.wire()), elements);
-        veto.write(stage.front, count, how, true);
-        reduction.allreduce(stage.front, count + veto.elements(how.wire()), how);
+        veto.write(stage.front(), count, how, true);
+        reduction.allreduce(stage.front(), count + veto.elements(how.wire()), how);
     }
 
     /**
@@ -60,11 +60,11 @@ final class StagedAllreduce {
             int count = (int) Math.min(chunk, source.elements() - from);
             copyIn(source, from, count, how.prescale());
             if (asked) {
-                reduction.allreduce(stage.front, count, how);
+                reduction.allreduce(stage.front(), count, how);
             } else {
-                veto.write(stage.front, count, how, false);
-                reduction.allreduce(stage.front, count + veto.elements(how.wire()), how);
-                if (veto.isRaised(stage.front, count, how)) {
+                veto.write(stage.front(), count, how, false);
+                reduction.allreduce(stage.front(), count + veto.elements(how.wire()), how);
+                if (veto.isRaised(stage.front(), count, how)) {
                     return false;
                 }
                 asked = true;
@@ -75,10 +75,10 @@ final class StagedAllreduce {
     }
 
     private void copyIn(FlatView source, long from, int count, double scale) {
-        stage.copy(Activities.COPY_IN, () -> source.pack(from, count, stage.front, scale));
+        stage.copy(Activities.COPY_IN, () -> source.pack(from, count, stage.front(), scale));
     }
 
     private void copyOut(FlatView target, long from, int count, Scale scale) {
-        stage.copy(Activities.COPY_OUT, () -> target.unpack(from, count, stage.front, scale));
+        stage.copy(Activities.COPY_OUT, () -> target.unpack(from, count, stage.front(), scale));
     }
 }

@@ -150,16 +150,11 @@ public final class TransportCollectives extends HostDataPlane implements BegunCo
     }
 
     @Override
-    public Optional<String> noChoiceOfLevels() {
-        return Optional.of("no ranks share memory, or not as many of them on every host");
+    public Levels levels() {
+        return Levels.none("no ranks share memory, or not as many of them on every host");
     }
 
-    @Override
-    public void useTwoLevels(boolean two) {
-        throw new UnsupportedOperationException(noChoiceOfLevels().orElseThrow());
-    }
-
-    /** Always false, because only one thread uses MPI. */
+    /** Always false, because only one thread uses a transport. */
     @Override
     public boolean takesAnyThread(Device device) {
         return false;
@@ -221,11 +216,11 @@ public final class TransportCollectives extends HostDataPlane implements BegunCo
     }
 
     private void copyIn(FlatView source, long from, int count) {
-        stage.copy(Activities.COPY_IN, () -> source.pack(from, count, stage.front, 1));
+        stage.copy(Activities.COPY_IN, () -> source.pack(from, count, stage.front(), 1));
     }
 
     private void copyOut(FlatView target, long from, int count) {
-        stage.copy(Activities.COPY_OUT, () -> target.unpack(from, count, stage.front, Scale.ONE));
+        stage.copy(Activities.COPY_OUT, () -> target.unpack(from, count, stage.front(), Scale.ONE));
     }
 
     @Override
@@ -239,7 +234,7 @@ public final class TransportCollectives extends HostDataPlane implements BegunCo
             if (stage.rank == root) {
                 copyIn(source, from, count);
             }
-            bytes.broadcast(stage.front, count * type.bytes(), root);
+            bytes.broadcast(stage.front(), count * type.bytes(), root);
             copyOut(target, from, count);
         }
     }
@@ -262,7 +257,7 @@ public final class TransportCollectives extends HostDataPlane implements BegunCo
             int count = (int) pieces.counts()[to];
             if (count > 0) {
                 int at = to * slice * bytes;
-                converter.pack(input, pieces.starts()[to], count, stage.front, at, how.wire(), how.prescale());
+                converter.pack(input, pieces.starts()[to], count, stage.front(), at, how.wire(), how.prescale());
             }
         }
         stage.activities.end(Activities.COPY_IN, begun);
@@ -289,13 +284,13 @@ public final class TransportCollectives extends HostDataPlane implements BegunCo
     private void packOne(Tensor input, long from, int count, Reduction how) {
         stage.copy(
                 Activities.COPY_IN,
-                () -> converter.pack(input, from, count, stage.front, 0, how.wire(), how.prescale()));
+                () -> converter.pack(input, from, count, stage.front(), 0, how.wire(), how.prescale()));
     }
 
     private void unpackOne(Tensor output, long from, int count, Reduction how) {
         stage.copy(
                 Activities.COPY_OUT,
-                () -> converter.unpack(stage.front, 0, how.wire(), output, from, count, how.scale()));
+                () -> converter.unpack(stage.front(), 0, how.wire(), output, from, count, how.scale()));
     }
 
     @Override
@@ -343,7 +338,7 @@ public final class TransportCollectives extends HostDataPlane implements BegunCo
         group.close();
     }
 
-    /** Does nothing: a call of MPI cannot be left, and the end of the process ends it. */
+    /** Does nothing: the transport itself is abandoned. */
     @Override
     public void abandon() {
         // There is no work outside the calls themselves for which a thread would wait.

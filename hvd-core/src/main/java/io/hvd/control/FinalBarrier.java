@@ -2,18 +2,16 @@ package io.hvd.control;
 
 import io.hvd.control.BarrierWord.What;
 import io.hvd.spi.ControlChannel;
+import io.hvd.spi.LastBarrier;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.BitSet;
 
 /**
- * The barrier at the end of a job: the ranks meet when a context is closed, and before MPI_Finalize. Until then a rank
- * may work on alone for any length of time. Afterwards no rank has to wait for another one, so a limit harms no healthy
- * job.
- *
- * <p>The ranks meet over sockets of their own and not over MPI, so that a fault in MPI cannot hold them up.
+ * The last barrier of a job over sockets: the ranks meet when a context is closed and, under MPI, before MPI_Finalize.
+ * They meet over sockets of their own and not over MPI, so that a fault in MPI cannot hold them up.
  */
-public final class FinalBarrier implements ControlChannel.Inbox, AutoCloseable {
+public final class FinalBarrier implements LastBarrier, ControlChannel.Inbox {
     private final SocketControl star;
     private final int rank;
     /**
@@ -33,12 +31,7 @@ public final class FinalBarrier implements ControlChannel.Inbox, AutoCloseable {
         this.reached = new int[rank == 0 ? size : 1];
     }
 
-    /**
-     * Waits until every rank has called this as often as this one, or until one of them is gone. On the communication
-     * thread.
-     *
-     * @return whether all ranks have called it
-     */
+    @Override
     public boolean meet() {
         meeting++;
         if (rank == 0) {
@@ -61,13 +54,7 @@ public final class FinalBarrier implements ControlChannel.Inbox, AutoCloseable {
         }
     }
 
-    /**
-     * Tells other ranks that may be waiting in {@link #meet} how this rank's process ends. Rank 0, which passes these
-     * messages on, stays until all ranks have come, one has gone, or its time is over. Any thread may call it when the
-     * communication thread no longer uses the barrier.
-     *
-     * @param well whether the process ends with exit code zero
-     */
+    @Override
     public void leave(boolean well, Duration limit) {
         meeting++;
         if (rank > 0) {

@@ -18,7 +18,7 @@ import java.util.Map;
 import java.util.function.Function;
 
 /**
- * The control plane of an MPI job: a star of TCP connections around rank 0, with a selector to wait on.
+ * A control channel of processes: a star of TCP connections around rank 0, with a selector to wait on.
  *
  * <p>Waiting on MPI itself means polling, which takes cores away from the training; a selector sleeps until a message
  * comes or an operation is submitted. It also notices the death of a peer at once.
@@ -36,7 +36,7 @@ public final class SocketControl implements ControlChannel, AutoCloseable {
     /**
      * Connects every rank with rank 0; all ranks call it together.
      *
-     * @param exchange gives every rank the bytes of all ranks, over MPI
+     * @param exchange gives every rank the bytes of all ranks
      * @throws HvdException on all ranks if one of them could not do its part
      */
     public static SocketControl connect(Topology topology, HvdConfig config, Function<byte[], List<byte[]>> exchange) {

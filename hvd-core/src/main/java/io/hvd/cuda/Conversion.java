@@ -19,7 +19,7 @@ public record Conversion(DType from, DType to, double scale) {
     }
 
     /**
-     * Whether a multiplication gives the same result as the scale. It does for quotients of integers of up to 32 bits:
+     * True if a multiplication gives the same result as the scale. It does for quotients of integers of up to 32 bits:
      * with a factor that is a little more than 1/divisor, a multiple of the divisor is not truncated to less than its
      * quotient, and for other values the error stays far below the next integer.
      *

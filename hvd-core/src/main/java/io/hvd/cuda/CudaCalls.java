@@ -69,7 +69,7 @@ interface CudaCalls {
     /** Blocks until the GPU has reached the event. */
     void awaitEvent(long event);
 
-    /** Whether the GPU has reached the event. */
+    /** True if the GPU has reached the event. */
     boolean isReached(long event);
 
     /** The time between two timed events that the GPU has reached. */

@@ -66,11 +66,6 @@ public final class CudaDevice implements AutoCloseable {
         return new DeviceStage(cuda, owner, bytes);
     }
 
-    /** Queues the writing of zeros. */
-    public void clear(long address, long bytes, long stream) {
-        cuda.clear(address, bytes, stream);
-    }
-
     /**
      * Queues the writing of one value to all elements of a range, and waits for nothing.
      *

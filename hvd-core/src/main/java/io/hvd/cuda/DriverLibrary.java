@@ -42,7 +42,7 @@ final class DriverLibrary {
                 .findFirst();
     }
 
-    /** Whether the file contains the bytes; in a driver of many megabytes, names are near the beginning. */
+    /** True if the file contains the bytes; in a driver of many megabytes, names are near the beginning. */
     static boolean names(Path file, byte[] wanted) throws IOException {
         try (FileChannel channel = FileChannel.open(file)) {
             ByteBuffer bytes = channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size());

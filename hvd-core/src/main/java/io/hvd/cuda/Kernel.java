@@ -47,7 +47,7 @@ record Kernel(String entry, int fromBytes, int toBytes, int run) {
     }
 
     /** The number of tiles of a segment; the first tile begins at the border of a vector before the destination. */
-    long tiles(Segment segment) {
+    long tiles(DeviceSegment segment) {
         long lead = Long.remainderUnsigned(segment.to() / toBytes, run);
         return (segment.count() + lead + tileElements() - 1) / tileElements();
     }

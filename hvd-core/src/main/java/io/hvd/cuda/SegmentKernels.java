@@ -55,7 +55,7 @@ public final class SegmentKernels {
      * @throws io.hvd.error.HvdException if {@link Conversion#refused} gives a reason, or if an address is not a
      *     multiple of its element's size
      */
-    public void convert(List<Segment> segments, Conversion conversion, long stream) {
+    public void convert(List<DeviceSegment> segments, Conversion conversion, long stream) {
         launch(conversion.kernel(false), segments, conversion.scale(), 0, stream);
     }
 
@@ -66,7 +66,7 @@ public final class SegmentKernels {
      *
      * @param nonFinite device address of the int
      */
-    public void convertAndCheck(List<Segment> segments, Conversion conversion, long nonFinite, long stream) {
+    public void convertAndCheck(List<DeviceSegment> segments, Conversion conversion, long nonFinite, long stream) {
         launch(conversion.kernel(true), segments, conversion.scale(), nonFinite, stream);
     }
 
@@ -81,7 +81,7 @@ public final class SegmentKernels {
         cuda.unloadModule(module);
     }
 
-    private void launch(Kernel kernel, List<Segment> segments, double scale, long nonFinite, long stream) {
+    private void launch(Kernel kernel, List<DeviceSegment> segments, double scale, long nonFinite, long stream) {
         TableRing.Slot slot = tables.take(Math.multiplyExact(segments.size(), SegmentTable.ROW_BYTES));
         SegmentTable table = SegmentTable.write(segments, kernel, slot.host());
         if (table.rows() == 0) {

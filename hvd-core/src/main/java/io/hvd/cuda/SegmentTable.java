@@ -18,10 +18,10 @@ record SegmentTable(int rows, long tiles) {
      * @param to a buffer for the rows, with room for one per segment
      * @throws HvdException if an address is not a multiple of its element's size
      */
-    static SegmentTable write(List<Segment> segments, Kernel kernel, ByteBuffer to) {
+    static SegmentTable write(List<DeviceSegment> segments, Kernel kernel, ByteBuffer to) {
         int rows = 0;
         long tiles = 0;
-        for (Segment segment : segments) {
+        for (DeviceSegment segment : segments) {
             if (segment.count() > 0) {
                 requireWholeElements(segment, kernel);
                 int at = rows * ROW_BYTES;
@@ -36,7 +36,7 @@ record SegmentTable(int rows, long tiles) {
         return new SegmentTable(rows, tiles);
     }
 
-    private static void requireWholeElements(Segment segment, Kernel kernel) {
+    private static void requireWholeElements(DeviceSegment segment, Kernel kernel) {
         if (segment.from() % kernel.fromBytes() != 0 || segment.to() % kernel.toBytes() != 0) {
             throw new HvdException(
                     ErrorId.BAD_ARGUMENT,

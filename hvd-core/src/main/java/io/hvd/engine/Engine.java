@@ -2,6 +2,21 @@ package io.hvd.engine;
 
 import io.hvd.config.AutotuneSettings;
 import io.hvd.config.EngineSettings;
+import io.hvd.engine.message.Request;
+import io.hvd.engine.loop.CommunicationThread;
+import io.hvd.engine.loop.Departure;
+import io.hvd.engine.loop.EngineAssembly;
+import io.hvd.engine.loop.EngineParts;
+import io.hvd.engine.loop.SettingsInForce;
+import io.hvd.engine.loop.Wakeup;
+import io.hvd.engine.plan.CallerRuns;
+import io.hvd.engine.plan.HeldPlan;
+import io.hvd.engine.plan.StepFollower;
+import io.hvd.engine.submission.Awaited;
+import io.hvd.engine.submission.PendingOp;
+import io.hvd.engine.submission.PreparedOps;
+import io.hvd.engine.submission.Slot;
+import io.hvd.engine.submission.TensorQueue;
 import io.hvd.error.DuplicateNameException;
 import io.hvd.spi.Backend;
 import io.hvd.tensor.Tensor;
@@ -16,22 +31,24 @@ import java.util.function.Consumer;
  * The engine of the collectives as the program's threads see it: they submit operations, wait for them, and close. One
  * communication thread per rank carries the operations out.
  *
- * <p>The {@link CommunicationLoop} drains the operations that this rank has submitted, announces them to rank 0,
+ * <p>The {@link CommunicationThread} drains the operations that this rank has submitted, announces them to rank 0,
  * receives rank 0's plan and carries it out. Negotiation goes by name, so the ranks may submit in any order. Once the
  * steps repeat, the ranks carry them out without asking, until one of them is asked for anything else ({@link
- * StepFollower}), and a thread that waits anyway carries out the batches that are due itself ({@link Shortcut}).
+ * StepFollower}), and a thread that waits anyway carries out the batches that are due itself ({@link CallerRuns}).
  */
 public final class Engine {
-    private final Bell bell;
     private final boolean strict;
     /** True on a thread within {@link #inAnyOrder}. */
     private final ThreadLocal<Boolean> anyOrder = new ThreadLocal<>();
 
     private final FlightRecorder recorder;
     private final TensorQueue queue;
+    private final Wakeup wakeup;
     private final HeldPlan plan;
-    private final Shortcut shortcut;
-    private final CommunicationLoop loop;
+    private final CallerRuns callerRuns;
+    private final SettingsInForce settings;
+    private final Departure departure;
+    private final CommunicationThread thread;
     /** Program threads that are waiting for a result. */
     private final AtomicInteger waiting = new AtomicInteger();
 
@@ -52,15 +69,18 @@ public final class Engine {
             AutotuneSettings autotune,
             FlightRecorder recorder,
             Consumer<String> onFailure) {
-        this.bell = new Bell(backend.control());
         backend.programWaits(this::isAwaited);
+        EngineParts parts = new EngineAssembly(backend, settings, recorder, onFailure, this::isAwaited)
+                .assemble(processSets, autotune);
         this.strict = settings.strict();
         this.recorder = recorder;
-        this.queue = new TensorQueue(Math.max(1, settings.fusionThresholdBytes()), settings.cycleNanos());
-        this.loop = new CommunicationLoop(
-                backend, processSets, settings, autotune, recorder, onFailure, queue, bell, this::isAwaited);
-        this.plan = loop.plan();
-        this.shortcut = loop.shortcut();
+        this.queue = parts.queue();
+        this.wakeup = parts.wakeup();
+        this.plan = parts.plan();
+        this.callerRuns = parts.callerRuns();
+        this.settings = parts.settings();
+        this.departure = parts.departure();
+        this.thread = new CommunicationThread(parts);
     }
 
     /** An engine that tunes nothing; the parameters are those of the other constructor. */
@@ -77,12 +97,12 @@ public final class Engine {
      * The variables of the settings that autotuning may change, with the values that hold on this rank.
      */
     public Map<String, String> tunedSettings() {
-        return loop.tuning().settings().variables();
+        return settings.variables();
     }
 
     /** What autotuning has found, in a line; empty before its end, or if it is off. */
     public Optional<String> tuningResult() {
-        return Optional.of(loop.tuning().result()).filter(result -> !result.isEmpty());
+        return settings.result();
     }
 
     /**
@@ -91,7 +111,7 @@ public final class Engine {
      * @param regroups whether the optimizer asks between its steps, so that tuning is worth while
      */
     public long bucketBytes(boolean regroups) {
-        return loop.bucketBytes(regroups);
+        return settings.bucketBytes(regroups);
     }
 
     /**
@@ -100,7 +120,7 @@ public final class Engine {
      * compute. The answer stays true when a plan ends, so that the next plan has the order in which such a step submits. Any thread.
      */
     public boolean stepsTravelLate() {
-        return loop.stepsTravelLate();
+        return plan.stepsTravelLate();
     }
 
     /** The slot of a name in a process set. */
@@ -257,9 +277,9 @@ public final class Engine {
             }
             // Planned operations are not announced; they are hurried only for a thread that waits.
             if (queue.submit(ops, hurry && (waits || !planned), planned)) {
-                boolean done = waits && shortcut.take(result) == Shortcut.Taken.ALL;
+                boolean done = waits && callerRuns.take(result) == CallerRuns.Taken.ALL;
                 if (!done) {
-                    bell.ring();
+                    wakeup.ring();
                 }
             }
             if (!planned) {
@@ -286,11 +306,11 @@ public final class Engine {
     }
 
     private void await(Awaited result, List<PendingOp> ops) {
-        switch (shortcut.take(result)) {
+        switch (callerRuns.take(result)) {
             case ALL -> {
                 return;
             }
-            case PART -> bell.ring();
+            case PART -> wakeup.ring();
             case NOTHING -> {}
         }
         hurry(ops);
@@ -321,7 +341,7 @@ public final class Engine {
     /** A thread waits for what was submitted: all of it is announced at once. */
     public void hurry() {
         if (queue.hurry()) {
-            bell.ring();
+            wakeup.ring();
         }
     }
 
@@ -333,7 +353,7 @@ public final class Engine {
     private void hurry(List<PendingOp> ops) {
         boolean first = queue.await(ops);
         if (queue.hurry() || (first && plan.holds())) {
-            bell.ring();
+            wakeup.ring();
         }
     }
 
@@ -353,7 +373,9 @@ public final class Engine {
      *     until it returns
      */
     public void close(Runnable last) {
-        loop.close(last);
+        departure.close(last);
+        wakeup.ring();
+        departure.awaitEnd();
     }
 
     /**
@@ -362,11 +384,14 @@ public final class Engine {
      * @return true if all ranks were told within the limit
      */
     public boolean fail(String why, long limitMillis) {
-        return loop.fail(why, limitMillis);
+        departure.fail(why);
+        plan.leave();
+        wakeup.ring();
+        return departure.awaitEnd(limitMillis);
     }
 
     /** Does the communication thread's work; returns when the context is closed or the job has failed. */
     public void run() {
-        loop.run();
+        thread.run();
     }
 }

@@ -124,7 +124,7 @@ public final class FileFact {
         return bytes < 0 || bytes > Math.min(before, LONGEST_DIRECTORY) ? -1 : before - bytes;
     }
 
-    /** What is there of the bytes from one place to another. */
+    /** The bytes from one place to another, as far as the file has them. */
     private static byte[] read(RandomAccessFile file, long from, long to) throws IOException {
         byte[] bytes = new byte[(int) (to - from)];
         file.seek(from);

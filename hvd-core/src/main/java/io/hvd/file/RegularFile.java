@@ -44,7 +44,7 @@ public final class RegularFile {
         return Files.isRegularFile(file, options);
     }
 
-    /** What it is instead of a regular file; empty if it is one, or is not there. */
+    /** The kind of file that stands there instead of a regular one; empty if it is regular, or not there. */
     private static String kind(Path file, LinkOption... options) throws IOException {
         if (Files.isRegularFile(file, options)) {
             return "";
@@ -68,8 +68,7 @@ public final class RegularFile {
     }
 
     /**
-     * What a regular file really is, by its first bytes, with what to do about it: "is a pointer of Git LFS, ...". Empty if nothing
-     * is known about it, and if it cannot be read. It is for messages, once a reader has refused the file.
+     * Recognises a regular file by its first bytes, and says what to do about it: "is a pointer of Git LFS, ...". Empty for an unknown file, and for one that cannot be read. It is for messages, once a reader has refused the file.
      */
     public static Optional<String> recognise(Path file) {
         if (!Files.isRegularFile(file)) {
@@ -82,7 +81,7 @@ public final class RegularFile {
         }
     }
 
-    /** What a file that is open for reading really is; its position does not change. */
+    /** Recognises a file that is open for reading; its position does not change. */
     public static Optional<String> recognise(FileChannel channel) throws IOException {
         ByteBuffer first = ByteBuffer.allocate(FIRST_BYTES);
         while (first.hasRemaining() && channel.read(first, first.position()) > 0) {

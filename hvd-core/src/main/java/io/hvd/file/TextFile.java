@@ -154,7 +154,7 @@ public final class TextFile {
         return new FileSystemException(file.toString(), null, notText(file).orElse(other));
     }
 
-    /** What a file is that has turned out to be no text, such as an archive. */
+    /** Recognises a file that has turned out to be no text, such as an archive. */
     private static Optional<String> notText(Path file) {
         return RegularFile.recognise(file).map(what -> "it " + what + "; expected a text in UTF-8");
     }

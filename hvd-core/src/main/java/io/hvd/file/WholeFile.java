@@ -14,7 +14,7 @@ import java.nio.file.attribute.FileAttribute;
  * is full: a temporary file beside the file is written, forced to the disk and renamed.
  *
  * <p>A process that is killed meanwhile leaves its temporary file behind, {@code .NAME.OWNER.tmp}. The next write of
- * the same file deletes those whose owners are known to be gone, see {@link Abandoned}.
+ * the same file deletes those whose owners are known to be gone, see {@link StaleFiles}.
  */
 public final class WholeFile {
     private static final HvdLogger LOG = HvdLogger.of(WholeFile.class);
@@ -38,8 +38,8 @@ public final class WholeFile {
     public static void write(Path file, Content content, FileAttribute<?>... attributes) throws IOException {
         try {
             Path target = target(file);
-            Abandoned.deleteBeside(target);
-            try (Unfinished unfinished = Unfinished.beside(target, attributes)) {
+            StaleFiles.deleteBeside(target);
+            try (TemporaryFile unfinished = TemporaryFile.beside(target, attributes)) {
                 content.writeTo(unfinished.channel());
                 unfinished.replace(target);
             }
@@ -60,7 +60,7 @@ public final class WholeFile {
      */
     public static void requireWritable(Path file) throws IOException {
         try {
-            Unfinished.beside(target(file)).close();
+            TemporaryFile.beside(target(file)).close();
         } catch (IOException e) {
             throw named(file, "cannot be written", e);
         }

@@ -1,11 +1,11 @@
 package io.hvd.job;
 
+import io.hvd.backend.ProcessProvider;
 import io.hvd.config.HvdConfig;
 import io.hvd.config.HvdConfig.BackendChoice;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.host.local.LocalProvider;
-import io.hvd.host.shm.SharedProvider;
 import io.hvd.spi.BackendProvider;
 import io.hvd.transport.mpi.MpiProvider;
 import io.hvd.transport.nccl.NcclProvider;
@@ -15,8 +15,11 @@ import java.util.List;
 final class BackendSelection {
     private BackendSelection() {}
 
-    /** @throws HvdException if the process has no launcher that it could not do without */
-    static BackendProvider choose(HvdConfig config) {
+    /**
+     * @param joined jobs that this process has joined before
+     * @throws HvdException if the process has no launcher that it could not do without
+     */
+    static BackendProvider choose(HvdConfig config, int joined) {
         BackendChoice choice = config.backend();
         if (choice != BackendChoice.LOCAL) {
             requireLauncher(config);
@@ -25,10 +28,10 @@ final class BackendSelection {
             choice = config.started().byLauncher() ? BackendChoice.NCCL : BackendChoice.LOCAL;
         }
         return switch (choice) {
-            case MPI -> new SharedProvider(MpiProvider.ofThisProcess());
+            case MPI -> new ProcessProvider(new MpiProvider());
             // Without a GPU, or without NCCL, it is MPI alone, unless the setting asks for NCCL by name.
-            case NCCL -> new NcclProvider(new SharedProvider(MpiProvider.ofThisProcess()), GpuAssignment::assign);
-            default -> LocalProvider.ofThreads(1, config.memory().stageBytes()).get(0);
+            case NCCL -> new NcclProvider(new ProcessProvider(new MpiProvider()), GpuAssignment::assign);
+            default -> LocalProvider.alone(config.memory().stageBytes(), joined);
         };
     }
 

@@ -8,6 +8,7 @@ import io.hvd.net.StartupExchange;
 import io.hvd.spi.Backend;
 import io.hvd.spi.Topology;
 import java.util.List;
+import java.util.Map;
 
 /** Compares what must be the same on all ranks for them to work together, before anything else travels. */
 final class ConsistencyCheck {
@@ -18,12 +19,13 @@ final class ConsistencyCheck {
     /**
      * All ranks call it together, and all of them throw if there is a difference, or if a rank could not be prepared.
      *
+     * @param variables this rank's settings, by variable
      * @param hooks those of this rank, for whose end the exchange waits
      * @throws HvdException that names every key that differs, with its values and their ranks
      */
-    static void require(Backend backend, StartupHooks hooks) {
+    static void require(Backend backend, Map<String, String> variables, StartupHooks hooks) {
         Topology topology = backend.topology();
-        RankFacts mine = RankFacts.gather(System.getenv()).with("back end", backend.description());
+        RankFacts mine = RankFacts.gather(variables).with("back end", backend.description());
         List<byte[]> told = StartupExchange.hold(
                 "rank " + topology.rank() + " (" + topology.host() + ") could not be prepared",
                 () -> {

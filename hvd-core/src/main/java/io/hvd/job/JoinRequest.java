@@ -1,8 +1,8 @@
 package io.hvd.job;
 
-import io.hvd.config.HvdConfig;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.job.failure.FailurePolicy;
 import io.hvd.monitor.peers.Peers;
 import io.hvd.spi.Backend;
 import io.hvd.spi.BackendProvider;
@@ -12,11 +12,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 
 /**
- * What a rank needs in order to join: the provider of its back end, its settings, and the receiver of the job's events.
+ * What a rank needs in order to join: the provider of its back end, its settings, and what is to become of a failure.
  *
  * @param peers finds the other ranks' monitors
  */
-record JoinRequest(BackendProvider provider, HvdConfig config, MonitorPeers peers, JobEvents events) {
+record JoinRequest(BackendProvider provider, JobSettings settings, MonitorPeers peers, FailurePolicy policy) {
     /** Finds the other ranks' monitors; called on the communication thread by all ranks together. */
     interface MonitorPeers {
         Peers connect(Backend backend) throws IOException;
@@ -50,9 +50,9 @@ record JoinRequest(BackendProvider provider, HvdConfig config, MonitorPeers peer
     private Membership open(
             List<Integer> ranks, List<List<Integer>> processSets, StartupHooks hooks, Thread initialiser)
             throws IOException {
-        Backend backend = provider.open(config, ranks);
-        events.placed(backend.topology());
-        ConsistencyCheck.require(backend, hooks);
+        Backend backend = provider.open(settings.config(), ranks);
+        policy.placed(backend.topology());
+        ConsistencyCheck.require(backend, settings.variables(), hooks);
         return new Membership(this, processSets, backend, peers.connect(backend), initialiser);
     }
 

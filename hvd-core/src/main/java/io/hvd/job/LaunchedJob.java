@@ -4,8 +4,13 @@ import io.hvd.config.HvdConfig;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.host.hybrid.HybridProvider;
-import io.hvd.monitor.peers.Peers;
+import io.hvd.job.failure.EndProcess;
+import io.hvd.job.failure.Excerpt;
+import io.hvd.job.failure.FailurePolicy;
+import io.hvd.job.failure.FailureReport;
+import io.hvd.job.failure.JobMember;
 import io.hvd.monitor.view.HangReport;
+import io.hvd.monitor.peers.Peers;
 import io.hvd.spi.BackendProvider;
 import io.hvd.spi.Topology;
 import io.hvd.transport.mpi.MpiProvider;
@@ -19,22 +24,23 @@ import java.util.List;
 final class LaunchedJob implements SpawnedJob {
     private final int threads;
     private final List<List<Integer>> processSets;
-    private final HvdConfig config;
+    private final JobSettings settings;
     private final List<HybridProvider> hybrids;
     private final List<BackendProvider> providers;
     /** Each speaks for its own rank; the first one watches the process. */
-    private final List<JobGuard> guards = new ArrayList<>();
+    private final List<EndProcess> guards = new ArrayList<>();
 
     /** @param process guards it for as long as it lives */
-    LaunchedJob(int threads, int stageBytes, List<List<Integer>> processSets, HvdConfig config, JobGuard process) {
+    LaunchedJob(int threads, List<List<Integer>> processSets, JobSettings settings, EndProcess process) {
+        HvdConfig config = settings.config();
         this.threads = threads;
         this.processSets = processSets;
-        this.config = config;
-        this.hybrids = HybridProvider.ofProcess(threads, stageBytes, MpiProvider.ofThisProcess());
+        this.settings = settings;
+        this.hybrids = HybridProvider.ofProcess(threads, config.memory().stageBytes(), new MpiProvider());
         this.providers = BackendSelection.ofThreads(hybrids, config);
         guards.add(process);
         while (guards.size() < threads) {
-            guards.add(new JobGuard(new FailureReport(config)));
+            guards.add(new EndProcess(new FailureReport(config)));
         }
     }
 
@@ -42,23 +48,23 @@ final class LaunchedJob implements SpawnedJob {
     public Membership join(int thread) {
         JoinRequest request = new JoinRequest(
                 providers.get(thread),
-                config,
-                backend -> Peers.connect(backend, config.control().networkInterface()),
+                settings,
+                backend -> Peers.connect(backend, settings.config().control().networkInterface()),
                 new Events(thread));
         Membership membership = request.join(List.of(), processSets, StartupHooks.over());
         if (thread == 0) {
-            guards.get(0).watch(membership);
+            guards.get(0).joined(membership);
         } else {
             guards.get(thread).follow(membership);
         }
-        membership.assign(GpuAssignment.ofThread(membership.topology(), config));
+        membership.assign(GpuAssignment.ofThread(membership.topology(), settings.config()));
         return membership;
     }
 
     @Override
     public void refused(int thread, Throwable cause) {
         if (thread == 0) {
-            guards.get(0).notJoined(config, cause);
+            guards.get(0).notJoined(settings.config(), cause);
         }
         hybrids.get(thread).giveUp("thread " + thread + " could not join: " + Excerpt.summary(cause));
     }
@@ -66,7 +72,7 @@ final class LaunchedJob implements SpawnedJob {
     @Override
     public void begin(Membership membership) {
         Topology topology = membership.topology();
-        ProcessJob.requireLaunchersJob(config, topology, threads);
+        ProcessJob.requireLaunchersJob(settings.config(), topology, threads);
         // Only the thread that owns MPI keeps a processor busy as long as it waits; the others soon sleep.
         StartLog.write(membership, topology.localSize() / threads);
     }
@@ -89,11 +95,21 @@ final class LaunchedJob implements SpawnedJob {
         hybrids.forEach(hybrid -> hybrid.giveUp(why));
     }
 
-    private final class Events implements JobEvents {
+    private final class Events implements FailurePolicy {
         private final int thread;
 
         Events(int thread) {
             this.thread = thread;
+        }
+
+        @Override
+        public void notJoined(HvdConfig config, Throwable cause) {
+            guards.get(thread).notJoined(config, cause);
+        }
+
+        @Override
+        public void joined(JobMember member) {
+            guards.get(thread).joined(member);
         }
 
         @Override
@@ -102,23 +118,23 @@ final class LaunchedJob implements SpawnedJob {
         }
 
         @Override
-        public void failed(Membership member, String why) {
+        public void failed(JobMember member, String why) {
             guards.get(thread).failed(member, why);
         }
 
         @Override
-        public void hangFound(Membership member, HangReport hang) {
+        public void hangFound(JobMember member, HangReport hang) {
             guards.get(thread).hangFound(member, hang);
         }
 
         @Override
-        public void heldUp(Membership member, long millis) {
+        public void heldUp(JobMember member, long millis) {
             guards.get(thread).heldUp(member, millis);
         }
 
         /** The first guard to act ends the process: where the reporter is one of its threads, that must be its own. */
         @Override
-        public void hung(Membership member, HangReport hang) {
+        public void hung(JobMember member, HangReport hang) {
             int rank = member.topology().rank();
             if (hang.reporter() == rank || hang.reporter() / threads != rank / threads) {
                 guards.get(thread).hung(member, hang);

@@ -1,11 +1,12 @@
 package io.hvd.job;
 
-import io.hvd.config.HvdConfig;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.host.local.LocalProvider;
-import io.hvd.monitor.peers.Peers;
+import io.hvd.job.failure.Excerpt;
+import io.hvd.job.failure.ThrowToProgram;
 import io.hvd.monitor.view.HangReport;
+import io.hvd.monitor.peers.Peers;
 import io.hvd.spi.BackendProvider;
 import java.util.HashSet;
 import java.util.List;
@@ -15,11 +16,11 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 
 /** Threads that are a job of their own; it ends with them, and its process lives on. */
 final class LocalJob implements SpawnedJob {
-    /** Longer than a rank's engine needs to tell the others, unless it is held up in the data plane. */
+    /** As {@link ThrowToProgram} gives the engines to tell each other. */
     private static final long TELL_MILLIS = 300;
 
     private final List<List<Integer>> processSets;
-    private final HvdConfig config;
+    private final JobSettings settings;
     private final SpawnFailures failures;
     private final List<LocalProvider> threads;
     private final List<BackendProvider> providers;
@@ -28,26 +29,29 @@ final class LocalJob implements SpawnedJob {
     /** The ranks that have joined so far. */
     private final Queue<Membership> members = new ConcurrentLinkedQueue<>();
 
-    LocalJob(int size, int stageBytes, List<List<Integer>> processSets, HvdConfig config, SpawnFailures failures) {
+    LocalJob(int size, List<List<Integer>> processSets, JobSettings settings, SpawnFailures failures) {
         this.processSets = processSets;
-        this.config = config;
+        this.settings = settings;
         this.failures = failures;
-        this.threads = LocalProvider.ofThreads(size, stageBytes);
-        this.providers = BackendSelection.ofThreads(threads, config);
+        this.threads = LocalProvider.ofThreads(size, settings.config().memory().stageBytes());
+        this.providers = BackendSelection.ofThreads(threads, settings.config());
         this.monitors = Peers.ofThreads(size, "this JVM");
     }
 
     @Override
     public Membership join(int thread) {
         Membership membership = new JoinRequest(
-                        providers.get(thread), config, backend -> monitors.get(thread), new EndOfAll())
+                        providers.get(thread),
+                        settings,
+                        backend -> monitors.get(thread),
+                        ThrowToProgram.ofThreads(this::keep))
                 .join(List.of(), processSets, StartupHooks.over());
         members.add(membership);
         try {
-            membership.assign(GpuAssignment.ofThread(membership.topology(), config));
+            membership.assign(GpuAssignment.ofThread(membership.topology(), settings.config()));
         } catch (RuntimeException e) {
             // The others have joined, and would wait for this one.
-            membership.abort(1, "rank " + thread + " could not take its GPU: " + e.getMessage());
+            membership.abandon("rank " + thread + " could not take its GPU: " + e.getMessage());
             throw e;
         }
         return membership;
@@ -70,7 +74,7 @@ final class LocalJob implements SpawnedJob {
 
     @Override
     public void failed(int thread, Membership membership, Throwable cause) {
-        membership.abort(1, "rank " + thread + " threw " + Excerpt.summary(cause));
+        membership.abandon("rank " + thread + " threw " + Excerpt.summary(cause));
     }
 
     /** The engines are told first, since they give the reason itself; the hub ends what waits in any other place. */
@@ -86,23 +90,6 @@ final class LocalJob implements SpawnedJob {
             failures.addHang(
                     "rank " + hang.reporter(),
                     new HvdException(ErrorId.SHUT_DOWN, hang.verdict() + "; all stacks: " + hang.file()));
-        }
-    }
-
-    /**
-     * Ends the job of a rank that hangs or whose communication has failed, because it will reach no further collective.
-     */
-    private final class EndOfAll implements JobEvents {
-        @Override
-        public void failed(Membership member, String why) {
-            member.abort(1, why);
-        }
-
-        /** Called for all ranks, in any order. It keeps the report before it frees a rank, since spawn may end then. */
-        @Override
-        public void hung(Membership member, HangReport hang) {
-            keep(hang);
-            member.abort(1, "the job hangs: " + hang.verdict());
         }
     }
 }

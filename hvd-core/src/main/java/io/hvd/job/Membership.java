@@ -5,10 +5,13 @@ import io.hvd.config.EngineSettings;
 import io.hvd.config.HvdConfig;
 import io.hvd.engine.Engine;
 import io.hvd.error.NotInitialisedException;
+import io.hvd.job.failure.FailurePolicy;
+import io.hvd.job.failure.JobFailure;
+import io.hvd.job.failure.JobMember;
 import io.hvd.log.HvdLogger;
+import io.hvd.monitor.view.HangReport;
 import io.hvd.monitor.Monitor;
 import io.hvd.monitor.peers.Peers;
-import io.hvd.monitor.view.HangReport;
 import io.hvd.spi.Backend;
 import io.hvd.spi.OpKind;
 import io.hvd.spi.Topology;
@@ -17,28 +20,30 @@ import io.hvd.timeline.Timeline;
 import io.hvd.trace.Call;
 import io.hvd.trace.CallSite;
 import io.hvd.trace.FlightRecorder;
+import io.hvd.transport.mpi.MpiProcess;
+import io.hvd.transport.mpi.MpiProvider;
 import io.hvd.transport.mpi.openmpi.MpiFinalization;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
 
-/** A rank's place in a job from joining to leaving: its back end, its engine and its end. Any thread may use it. */
-public final class Membership {
+/** A rank's place in a job from joining to leaving: its generation, and how that ends. Any thread may use it. */
+public final class Membership implements JobMember {
     /** Time for the engine to notice a death too, unless it is inside MPI; it knows more about it than the monitor. */
     private static final long ENGINE_FIRST_MILLIS = 30;
 
     private static final HvdLogger LOG = HvdLogger.of(Membership.class);
-    private final HvdConfig config;
-    private final JobEvents events;
-    private final Backend backend;
+    private final JobSettings settings;
+    private final FailurePolicy policy;
     private final FlightRecorder recorder;
     private final List<List<Integer>> processSets;
     private final Optional<Timeline> timeline;
-    private final Engine engine;
-    private final Monitor monitor;
+    private final Generation generation;
     private final RankDevices devices;
-    private final MpiFinalization finalization;
+    /** Empty where no MPI is to be ended. */
+    private final Optional<MpiFinalization> finalization;
+
     private final UnreadResults unreadResults = new UnreadResults();
     private final JobFailure failure = new JobFailure();
     private volatile boolean open = true;
@@ -49,19 +54,33 @@ public final class Membership {
 
     /** On the communication thread, on all ranks together. */
     Membership(JoinRequest request, List<List<Integer>> processSets, Backend backend, Peers peers, Thread initialiser) {
-        this.config = request.config();
-        this.backend = backend;
-        this.recorder = new FlightRecorder(config.monitor().flightRecorderCalls());
-        EngineSettings settings = settingsFor(backend, config.engine());
-        recorder.joined(JobFacts.of(backend, System.getenv()));
+        this.settings = request.settings();
+        this.policy = request.policy();
+        this.recorder = new FlightRecorder(config().monitor().flightRecorderCalls());
+        recorder.joined(JobFacts.of(backend, settings.variables()));
         this.processSets = InitialProcessSets.agreed(processSets, backend);
-        this.timeline = Timeline.open(backend, recorder, config.timeline());
-        this.events = request.events();
-        this.devices = new RankDevices(topology().rank());
-        this.finalization = MpiFinalization.of(request.provider(), topology().size());
-        this.engine = new Engine(backend, this.processSets, settings, config.autotune(), recorder, this::engineGivesUp);
-        this.monitor = Monitor.start(recorder, initialiser, config.monitor(), peers, new Alarm());
+        this.timeline = Timeline.open(backend, recorder, config().timeline());
+        this.devices = new RankDevices(backend.topology().rank());
+        this.finalization = endOfMpi(backend);
+        this.generation = new Generation(
+                backend.bootstrap().generation(),
+                backend,
+                new Engine(
+                        backend,
+                        this.processSets,
+                        settingsFor(backend, config().engine()),
+                        config().autotune(),
+                        recorder,
+                        this::engineGivesUp),
+                Monitor.start(recorder, initialiser, config().monitor(), peers, new Alarm()));
         BufferLedger.PROCESS.joined(name());
+    }
+
+    private static Optional<MpiFinalization> endOfMpi(Backend backend) {
+        return backend.transport().equals(MpiProvider.NAME)
+                ? Optional.of(MpiFinalization.of(
+                        MpiProcess.ofThisProcess(), backend.topology().size()))
+                : Optional.empty();
     }
 
     /** Hosts with different numbers of ranks have no size in common that a fused operation could be cut into. */
@@ -71,12 +90,12 @@ public final class Membership {
 
     private static EngineSettings settingsFor(Backend backend, EngineSettings asked) {
         EngineSettings settings = settingsFor(backend.topology(), asked);
-        return backend.collectives().noChoiceOfLevels().isPresent() ? settings.withoutChoiceOfLevels() : settings;
+        return backend.collectives().levels().choice().isEmpty() ? settings.withoutChoiceOfLevels() : settings;
     }
 
     /** Gives up the job for a reason that the engine is about to pass on to the waiting threads. */
     private void engineGivesUp(String why) {
-        threadsSpeak = engine.isAwaited();
+        threadsSpeak = engine().isAwaited();
         giveUp(why);
     }
 
@@ -84,7 +103,7 @@ public final class Membership {
     private void giveUp(String why) {
         if (failure.is(why)) {
             timeline.ifPresent(writing -> writing.fail(why));
-            events.failed(this, why);
+            policy.failed(this, why);
         }
     }
 
@@ -92,12 +111,12 @@ public final class Membership {
     private final class Alarm implements Monitor.Alarm {
         @Override
         public void found(HangReport report) {
-            events.hangFound(Membership.this, report);
+            policy.hangFound(Membership.this, report);
         }
 
         @Override
         public void hung(HangReport report) {
-            events.hung(Membership.this, report);
+            policy.hung(Membership.this, report);
         }
 
         @Override
@@ -116,9 +135,9 @@ public final class Membership {
         }
     }
 
-    /** The settings with which this rank has joined. */
+    @Override
     public HvdConfig config() {
-        return config;
+        return settings.config();
     }
 
     /** Warns of results that the program does not look at. */
@@ -149,7 +168,7 @@ public final class Membership {
         if (!open) {
             throw closed(call);
         }
-        return engine;
+        return engine();
     }
 
     /** Does what {@link #open(String)} does, but makes the name of the call only for an error. */
@@ -157,7 +176,7 @@ public final class Membership {
         if (!open) {
             throw closed(call.toString());
         }
-        return engine;
+        return engine();
     }
 
     /** What a call gets after this rank has left. */
@@ -170,25 +189,32 @@ public final class Membership {
     }
 
     public Engine engine() {
-        return engine;
+        return generation.engine();
     }
 
+    /** How many jobs these ranks were in before this one. */
+    public int generation() {
+        return generation.number();
+    }
+
+    @Override
     public Topology topology() {
-        return backend.topology();
+        return generation.topology();
     }
 
-    /** Whether neither another rank nor a launcher has to hear of this rank's end. */
+    /** The line of the program that has called hvd. */
     public String callerLine() {
         return CallSite.current();
     }
 
-    boolean isAlone() {
-        return topology().size() == 1 && !config.started().byLauncher();
+    @Override
+    public boolean isAlone() {
+        return topology().size() == 1 && !config().started().byLauncher();
     }
 
     /** The back end and why it was chosen. */
     public String description() {
-        return backend.description();
+        return generation.backend().description();
     }
 
     /** Empty unless HOROVOD_TIMELINE asks for it. */
@@ -219,30 +245,34 @@ public final class Membership {
         return devices.place(tensor, device);
     }
 
+    /** What carries data between processes, such as {@code mpi}; {@code local} if nothing does. */
+    public String transport() {
+        return generation.backend().transport();
+    }
+
+    @Override
     public boolean isOpen() {
         return open;
     }
 
-    /** Why the job cannot go on; empty as long as it can. */
-    String failure() {
+    @Override
+    public String failure() {
         return failure.words();
     }
 
-    /** Waits a moment for a failure that is to be expected, because the engine may be about to hear of it. */
-    String awaitFailure() {
+    @Override
+    public String awaitFailure() {
         return failure.await(ENGINE_FIRST_MILLIS);
     }
 
-    /**
-     * Whether threads that have waited for a result are about to throw, each with more to say than the failure itself.
-     */
-    boolean threadsSpeak() {
+    @Override
+    public boolean threadsSpeak() {
         return threadsSpeak;
     }
 
-    /** The monitor, which watches the processes of the other ranks. */
-    Monitor monitor() {
-        return monitor;
+    @Override
+    public Monitor monitor() {
+        return generation.monitor();
     }
 
     /**
@@ -253,7 +283,7 @@ public final class Membership {
      * @return an action to run when the work is done; running it again does nothing
      */
     public Runnable phase(String what, Duration atMost) {
-        return monitor.phase(what, atMost);
+        return monitor().phase(what, atMost);
     }
 
     /** Leaves the job in order, once. @param last whether to end MPI too, which outlives a context otherwise */
@@ -262,11 +292,11 @@ public final class Membership {
             return;
         }
         Call leaving = recorder.submitted(new Call.Operation("close", "HvdContext.close", "", 0, everybody()));
-        engine.close(() -> timeline.ifPresent(Timeline::close));
+        engine().close(() -> timeline.ifPresent(Timeline::close));
         recorder.ended(leaving, failure());
         end = "by thread " + Thread.currentThread().getName() + " at " + CallSite.current();
         open = false;
-        monitor.close();
+        monitor().close();
         unreadResults.look();
         if (last) {
             finish();
@@ -284,28 +314,28 @@ public final class Membership {
 
     /** Closes the monitor of a rank that is given up while its process goes on. */
     void stopWatching() {
-        monitor.close();
+        monitor().close();
     }
 
-    /** Ends MPI, unless the job has failed. */
-    synchronized void finish() {
+    @Override
+    public synchronized void finish() {
         if (failure().isEmpty()) {
-            finalization.run(limitMillis -> events.heldUp(this, limitMillis));
+            finalization.ifPresent(mpi -> mpi.run(limitMillis -> policy.heldUp(this, limitMillis)));
         }
     }
 
-    /** What has become of MPI after this rank has left. */
-    MpiFinalization finalization() {
+    @Override
+    public Optional<MpiFinalization> finalization() {
         return finalization;
     }
 
-    /** Tells the other ranks why this one cannot go on; they need not wait for it. */
-    void fail(String why, long limitMillis) {
-        engine.fail(why, limitMillis);
+    @Override
+    public void fail(String why, long limitMillis) {
+        engine().fail(why, limitMillis);
     }
 
-    /** Ends every rank's process; any thread. */
-    void abort(int exitCode, String why) {
-        backend.abort(exitCode, why);
+    @Override
+    public void abandon(String why) {
+        generation.backend().abandon(why);
     }
 }

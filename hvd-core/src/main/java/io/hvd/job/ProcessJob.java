@@ -4,41 +4,41 @@ import io.hvd.buffer.BufferLedger;
 import io.hvd.config.HvdConfig;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.job.failure.EndProcess;
+import io.hvd.job.failure.FailurePolicy;
+import io.hvd.job.failure.FailureReport;
+import io.hvd.job.failure.OutputLines;
+import io.hvd.job.failure.ThrowToProgram;
 import io.hvd.monitor.peers.Peers;
 import io.hvd.spi.Topology;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.UnaryOperator;
 
 /** The job that this process is in, as a rank or by its threads: one after the other, all under one guard. Any thread may use it. */
 public final class ProcessJob {
     /** Null before the first job. */
-    private JobGuard guard;
+    private EndProcess guard;
+    /** Jobs that this process has joined as one rank. */
+    private int joined;
+
     /** Spawns whose ranks run at the moment. */
     private final AtomicInteger spawns = new AtomicInteger();
 
-    /**
-     * Joins as one rank the job that a launcher has started; without one, this process is a job of its own.
-     *
-     * @param ranks world ranks that take part, in their new order; empty means all
-     * @param processSets global ranks of the process sets that are there from the start
-     * @param options what the program asks for, on top of the settings
-     */
-    public synchronized Membership join(
-            List<Integer> ranks, List<List<Integer>> processSets, UnaryOperator<HvdConfig> options) {
-        HvdConfig config = options.apply(settings(options));
-        apply(config);
-        if (config.started().byLauncher()) {
-            OutputLines.ofRank(config);
+    /** Joins as one rank the job that a launcher has started; without one, this process is a job of its own. */
+    public synchronized Membership join(JobOptions options) {
+        JobSettings settings = settings(options);
+        apply(settings.config());
+        if (settings.config().started().byLauncher()) {
+            OutputLines.ofRank(settings.config());
         }
-        requireDistinct(ranks);
-        JobGuard process = guard(config);
+        requireDistinct(options.ranks());
+        FailurePolicy policy = options.throwsFailures() ? ThrowToProgram.ofProcess() : guard(settings.config());
         Membership membership;
         try {
-            membership = join(ranks, processSets, config, process);
+            membership = join(options, settings, policy);
         } catch (RuntimeException | Error e) {
-            process.notJoined(config, e);
+            policy.notJoined(settings.config(), e);
             throw e;
         }
         StartLog.write(membership, membership.topology().localSize());
@@ -48,53 +48,50 @@ public final class ProcessJob {
     /** What holds for the whole process. */
     private static void apply(HvdConfig config) {
         config.process().log().apply();
-        BufferLedger.PROCESS.configure(
-                config.memory().maxBufferBytes(), config.memory().bufferSites());
+        BufferLedger.PROCESS.configure(config.memory().maxBufferBytes(), config.memory().bufferSites());
     }
 
-    private static HvdConfig settings(UnaryOperator<HvdConfig> options) {
+    private static JobSettings settings(JobOptions options) {
         try {
-            return HvdConfig.fromEnvironment();
+            return JobSettings.of(options);
         } catch (HvdException bad) {
-            HvdConfig launchers = options.apply(HvdConfig.ofLauncherOnly(System.getenv()));
-            new JobGuard(new FailureReport(launchers)).notJoined(launchers, bad);
+            if (!options.throwsFailures()) {
+                HvdConfig launchers = JobSettings.launchers(options);
+                new EndProcess(new FailureReport(launchers)).notJoined(launchers, bad);
+            }
             throw bad;
         }
     }
 
-    private synchronized JobGuard guard(HvdConfig config) {
+    private synchronized EndProcess guard(HvdConfig config) {
         if (guard == null) {
-            guard = new JobGuard(new FailureReport(config));
+            guard = new EndProcess(new FailureReport(config));
         }
         return guard;
     }
 
-    private static Membership join(
-            List<Integer> ranks, List<List<Integer>> processSets, HvdConfig config, JobGuard guard) {
-        OpenFiles.require(config, Path.of("/proc"));
+    private Membership join(JobOptions options, JobSettings settings, FailurePolicy policy) {
+        OpenFiles.require(settings.config(), Path.of("/proc"));
         StartupHooks hooks = StartupHooks.begin();
         try {
-            return join(ranks, processSets, config, guard, hooks);
+            return join(options, settings, policy, hooks);
         } catch (RuntimeException | Error e) {
             hooks.awaitAfter(e);
             throw e;
         }
     }
 
-    private static Membership join(
-            List<Integer> ranks,
-            List<List<Integer>> processSets,
-            HvdConfig config,
-            JobGuard guard,
-            StartupHooks hooks) {
+    private Membership join(JobOptions options, JobSettings settings, FailurePolicy policy, StartupHooks hooks) {
+        HvdConfig config = settings.config();
         JoinRequest request = new JoinRequest(
-                BackendSelection.choose(config),
-                config,
+                BackendSelection.choose(config, joined),
+                settings,
                 backend -> Peers.connect(backend, config.control().networkInterface()),
-                guard);
-        Membership membership = request.join(ranks, processSets, hooks);
-        guard.watch(membership);
-        requireLaunchersJob(ranks, config, membership.topology());
+                policy);
+        Membership membership = request.join(options.ranks(), options.processSets(), hooks);
+        joined++;
+        policy.joined(membership);
+        requireLaunchersJob(options.ranks(), config, membership.topology());
         membership.assign(GpuAssignment.assign(membership.topology(), config));
         return membership;
     }
@@ -102,35 +99,33 @@ public final class ProcessJob {
     /**
      * Runs ranks as threads, which are a job of their own, or a part of the one that a launcher has started.
      *
-     * @param processSets global ranks of those that are there from the start
-     * @param options what the program asks for, on top of the settings
      * @return the results by thread
      */
-    public <R> List<R> spawn(
-            int size, List<List<Integer>> processSets, UnaryOperator<HvdConfig> options, RankProgram<R> program) {
-        HvdConfig config = options.apply(HvdConfig.fromEnvironment());
-        apply(config);
+    public <R> List<R> spawn(int size, JobOptions options, RankProgram<R> program) {
+        JobSettings settings = JobSettings.of(options);
+        apply(settings.config());
         StartupHooks.begin().await();
         if (size < 1) {
             throw new IllegalArgumentException("spawn of " + size + " ranks, expected at least 1");
         }
         spawns.incrementAndGet();
         try {
-            return threads(size, processSets, config).run(program);
+            return threads(size, options.processSets(), settings).run(program);
         } finally {
             spawns.decrementAndGet();
         }
     }
 
-    private RankThreads threads(int size, List<List<Integer>> processSets, HvdConfig config) {
+    private RankThreads threads(int size, List<List<Integer>> processSets, JobSettings settings) {
+        HvdConfig config = settings.config();
         if (size > 1) {
             OutputLines.ofThreads(config);
         }
         if (BackendSelection.isOneOfSeveral(config)) {
-            return RankThreads.launched(size, processSets, config, guardOfThreads(config, size));
+            return RankThreads.launched(size, processSets, settings, guardOfThreads(config, size));
         }
         StartLog.notes(config);
-        return RankThreads.alone(size, processSets, config);
+        return RankThreads.alone(size, processSets, settings);
     }
 
     /** Whether ranks run as threads of this process at the moment. */
@@ -139,8 +134,8 @@ public final class ProcessJob {
     }
 
     /** The guard of this process, which must not be in a job already: MPI serves one at a time. */
-    private synchronized JobGuard guardOfThreads(HvdConfig config, int size) {
-        JobGuard process = guard(config);
+    private synchronized EndProcess guardOfThreads(HvdConfig config, int size) {
+        EndProcess process = guard(config);
         if (process.isInJob()) {
             throw new HvdException(
                     ErrorId.BAD_ARGUMENT,

@@ -1,10 +1,12 @@
 package io.hvd.job;
 
-import io.hvd.config.HvdConfig;
+import io.hvd.job.failure.EndProcess;
+import io.hvd.job.failure.OutputLines;
 import io.hvd.trace.CallSite;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.ForkJoinWorkerThread;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.stream.Collectors;
@@ -21,18 +23,19 @@ public final class RankThreads {
     private long giveUpNanos;
 
     /** A job of its own. @param processSets global ranks of those that are there from the start */
-    public static RankThreads alone(int size, List<List<Integer>> processSets, HvdConfig config) {
+    static RankThreads alone(int size, List<List<Integer>> processSets, JobSettings settings) {
         SpawnFailures failures = new SpawnFailures();
-        return new RankThreads(
-                size, new LocalJob(size, config.memory().stageBytes(), processSets, config, failures), failures);
+        return new RankThreads(size, new LocalJob(size, processSets, settings, failures), failures);
+    }
+
+    /** A job of its own, whose settings are these and nothing else, whatever the environment has. */
+    public static RankThreads alone(int size, List<List<Integer>> processSets, Map<String, String> settings) {
+        return alone(size, processSets, JobSettings.only(settings));
     }
 
     /** Together with the other processes that a launcher has started. @param process watches this one */
-    static RankThreads launched(int size, List<List<Integer>> processSets, HvdConfig config, JobGuard process) {
-        return new RankThreads(
-                size,
-                new LaunchedJob(size, config.memory().stageBytes(), processSets, config, process),
-                new SpawnFailures());
+    static RankThreads launched(int size, List<List<Integer>> processSets, JobSettings settings, EndProcess process) {
+        return new RankThreads(size, new LaunchedJob(size, processSets, settings, process), new SpawnFailures());
     }
 
     /** @param failures told by the job too */

@@ -3,6 +3,7 @@ package io.hvd.job;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.ShutdownException;
+import io.hvd.job.failure.Excerpt;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;

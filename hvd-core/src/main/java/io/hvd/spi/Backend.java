@@ -1,70 +1,123 @@
 package io.hvd.spi;
 
-import io.hvd.kernel.ReduceKernel;
 import java.util.List;
 import java.util.function.BooleanSupplier;
 
 /**
- * One rank's connection to the others: a control plane, a data plane and the topology. It is opened and used on its
- * provider's communication thread only, except for {@link #abort}.
+ * One rank's connection to the others, composed of who the rank is, a control plane and data planes. It is made and used
+ * on its provider's communication thread only, except for {@link #abandon}.
  */
-public interface Backend extends AutoCloseable {
-    /** Says in a few words, for one log line, what was chosen and why. */
-    String description();
+public final class Backend implements AutoCloseable {
+    private final Description description;
+    private final Bootstrap bootstrap;
+    private final ControlPlane control;
+    private final DataPlanes planes;
+    private final ControlChannel channel;
 
-    Topology topology();
+    /** Opens the first control channel; all ranks come here together. */
+    public Backend(Description description, Bootstrap bootstrap, ControlPlane control, DataPlanes planes) {
+        this(description, bootstrap, control, planes, control.open());
+    }
 
-    ControlChannel control();
-
-    /** The data plane of all ranks. */
-    DataPlane collectives();
+    private Backend(
+            Description description,
+            Bootstrap bootstrap,
+            ControlPlane control,
+            DataPlanes planes,
+            ControlChannel channel) {
+        this.description = description;
+        this.bootstrap = bootstrap;
+        this.control = control;
+        this.planes = planes;
+        this.channel = channel;
+    }
 
     /**
-     * Opens a data plane for some of the ranks. Each of these ranks, and no other, makes the same call at the same
-     * place in the order of operations.
+     * What the back end says of itself.
      *
-     * @param members global ranks, in the order in which the data plane numbers them
+     * @param transport what carries data between processes, such as {@code mpi}; {@code local} if nothing does
+     * @param words what was chosen and why, in a few words for one log line
      */
-    DataPlane collectives(List<Integer> members);
+    public record Description(String transport, String words) {}
+
+    /** This back end with data planes that are made of its own and take their place. */
+    public Backend with(String words, DataPlanes others) {
+        return new Backend(new Description(transport(), words), bootstrap, control, others, channel);
+    }
+
+    /** Says in a few words, for one log line, what was chosen and why. */
+    public String description() {
+        return description.words();
+    }
+
+    /** The name of what carries data between processes, such as {@code mpi}; {@code local} if nothing does. */
+    public String transport() {
+        return description.transport();
+    }
+
+    public Bootstrap bootstrap() {
+        return bootstrap;
+    }
+
+    public Topology topology() {
+        return bootstrap.topology();
+    }
 
     /** Gives every rank the bytes of all ranks, by rank. All ranks call it together, before the first operation. */
-    List<byte[]> exchange(byte[] mine);
+    public List<byte[]> exchange(byte[] mine) {
+        return bootstrap.exchange(mine);
+    }
 
-    /**
-     * Opens one more control channel, for messages that must not come between those of the engine. All ranks call it
-     * together. One thread, which may be any, calls the channel's {@link ControlChannel#receive} and {@link
-     * ControlChannel#send}. The channel ends with the back end.
-     */
-    ControlChannel openChannel();
+    /** The engine's control channel. */
+    public ControlChannel control() {
+        return channel;
+    }
 
-    /**
-     * Opens single transfers between the ranks, which run beside the collectives. All ranks call it together, once.
-     *
-     * @throws UnsupportedOperationException if the ranks are threads of one process, which hand tensors to each other
-     */
-    Transfers transfers();
+    /** Opens one more control channel, as {@link ControlPlane#open} does. */
+    public ControlChannel openChannel() {
+        return control.open();
+    }
 
-    /** The kernel that adds elements faster than Java does, or {@link ReduceKernel#NONE}. */
-    ReduceKernel kernel();
+    public DataPlanes planes() {
+        return planes;
+    }
 
-    /**
-     * Tells the back end how to learn whether the program's own threads wait for a result, so that a waiting
-     * communication thread takes no core from them.
-     *
-     * @param waits what may be called at each wait, on the communication thread
-     */
-    void programWaits(BooleanSupplier waits);
+    /** The data plane of all ranks. */
+    public DataPlane collectives() {
+        return planes.ofAll();
+    }
+
+    /** The data plane of some of the ranks, as {@link DataPlanes#of} makes it. */
+    public DataPlane collectives(List<Integer> members) {
+        return planes.of(members);
+    }
+
+    /** As {@link DataPlanes#programWaits}. */
+    public void programWaits(BooleanSupplier waits) {
+        planes.programWaits(waits);
+    }
 
     /** Moves on what this rank has sent. */
-    Progress progress();
+    public Progress progress() {
+        return planes.progress();
+    }
 
     /**
-     * Ends the processes of all ranks or, where the ranks are threads, tells the others that this one is gone. Any
-     * thread may call it; it may not return.
+     * Gives up what is under way because the job has failed: no call waits for another rank any longer, as far as the
+     * parts can leave their waits, and the other ranks learn that this one is gone. Any thread may call it.
+     *
+     * @param why the reason, for the exceptions
      */
-    void abort(int exitCode, String reason);
+    public void abandon(String why) {
+        control.abandon(why);
+        planes.abandon(why);
+    }
 
     /** Leaves the job in an orderly way; every rank calls it. */
     @Override
-    void close();
+    public void close() {
+        planes.leave();
+        control.close();
+        planes.close();
+    }
 }

@@ -54,13 +54,36 @@ public interface DataPlane extends Collectives, VetoableAllreduce {
     boolean takesAnyThread(Device device);
 
     /**
-     * Why allreduces cannot be switched, while the job runs, between one level, in which all ranks reduce at once, and two, in
-     * which the ranks of a host do so first; empty if they can. It is the same on every rank.
+     * Says whether its allreduces have a choice of levels, and if not, why. The answer is the same on every rank.
      */
-    Optional<String> noChoiceOfLevels();
+    Levels levels();
 
-    /** Allreduces use two levels from now on, or one; only where there is a choice. All ranks call it between the same two operations. */
-    void useTwoLevels(boolean two);
+    /**
+     * The choice of levels, or the reason why there is none.
+     *
+     * @param choice empty if there is none
+     * @param whyNone words behind "because"; empty if there is a choice
+     */
+    record Levels(Optional<LevelChoice> choice, String whyNone) {
+        public static Levels by(LevelChoice choice) {
+            return new Levels(Optional.of(choice), "");
+        }
+
+        public static Levels none(String why) {
+            return new Levels(Optional.empty(), why);
+        }
+
+        /** Why there is no choice; empty if there is one. */
+        public Optional<String> obstacle() {
+            return choice.isPresent() ? Optional.empty() : Optional.of(whyNone);
+        }
+
+        /** Chooses, where there is a choice: two levels or one. */
+        public void choose(boolean two) {
+            choice.orElseThrow(() -> new IllegalStateException("no choice of levels, because " + whyNone))
+                    .useTwoLevels(two);
+        }
+    }
 
     /** The collectives of this set that return before they are done. */
     BegunCollectives begun();

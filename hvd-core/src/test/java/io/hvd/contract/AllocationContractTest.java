@@ -11,8 +11,8 @@ import java.util.List;
 import java.util.Locale;
 import org.junit.jupiter.api.Test;
 
-/** What a step of steady training leaves to the garbage collector; the JVM counts it exactly. */
-class AllocationContractTest extends Contract {
+/** The garbage of a step of steady training; the JVM counts it exactly. */
+public class AllocationContractTest extends Contract {
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     /** The steps after which the last look has been taken at how a step is best cut, and all code is loaded. */
     private static final int SETTLING_STEPS = 700;

@@ -17,7 +17,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** Every reduction of every type against a plain loop, with values that overflow. */
-class ArithmeticContractTest extends Contract {
+public class ArithmeticContractTest extends Contract {
     /** Around the widths of vectors, from one element of 8 bytes to four vectors of 64 single bytes and a rest. */
     private static final int[] SIZES = {1, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 40, 63, 64, 65, 127, 128, 129, 257, 300};
 

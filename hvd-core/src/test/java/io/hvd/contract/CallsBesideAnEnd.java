@@ -51,7 +51,7 @@ public final class CallsBesideAnEnd {
         }
     }
 
-    /** What was not as it should be on this rank; the rank is to close next. */
+    /** The faults of this rank, which is to close next. */
     static List<String> play(HvdContext hvd, int steps) {
         for (int step = 0; step < steps; step++) {
             hvd.allreduceInPlace("step", Tensor.of(1f), SUM);
@@ -77,7 +77,7 @@ public final class CallsBesideAnEnd {
         return wrong;
     }
 
-    /** What is wrong with the end of a call that needs a rank which closes. */
+    /** The fault of the end of a call that needs a rank which closes. */
     public static Optional<String> wrong(String name, Call call, int closed) {
         try {
             call.make();

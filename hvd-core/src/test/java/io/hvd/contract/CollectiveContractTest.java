@@ -31,10 +31,10 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /**
- * What every back end must do, with any number of ranks. Each test is run by all ranks at the same
+ * The collectives of every back end, with any number of ranks. Each test is run by all ranks at the same
  * time; its inputs depend on the rank.
  */
-class CollectiveContractTest extends Contract {
+public class CollectiveContractTest extends Contract {
     /** Longer than a busy machine takes to bring a rank's request to rank 0. */
     private static final Duration LATE = Duration.ofMillis(500);
 

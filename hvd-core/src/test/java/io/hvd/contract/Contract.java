@@ -21,15 +21,15 @@ import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * What every back end must do, with any number of ranks. Each test is run by all ranks at the same
+ * The contract of every back end, with any number of ranks. Each test is run by all ranks at the same
  * time; its inputs depend on the rank. The same classes run with threads in the everyday tests and,
- * started by {@link MpiContractIT}, inside every process of a job.
+ * started by {@code MpiContractIT}, inside every process of a job.
  */
 @Timeout(value = 120, threadMode = ThreadMode.SEPARATE_THREAD)
 @ParameterizedClass(name = "{0}")
 @MethodSource("io.hvd.contract.Ranks#here")
 @ExtendWith(CountedTests.class)
-abstract class Contract {
+public abstract class Contract {
     @Parameter
     Ranks ranks;
 
@@ -78,7 +78,7 @@ abstract class Contract {
         return set.allreduce(name, tensor, AllreduceOptions.of(op));
     }
 
-    /** What a rank calls; {@code odd} is true on the one that is to differ. */
+    /** A call of a rank; {@code odd} is true on the one that is to differ. */
     interface Call {
         Object on(HvdContext hvd, boolean odd);
     }

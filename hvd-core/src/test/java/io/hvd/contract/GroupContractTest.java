@@ -23,7 +23,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** Tensors that travel together or not at all. */
-class GroupContractTest extends Contract {
+public class GroupContractTest extends Contract {
     private static final AllreduceOptions SUM = AllreduceOptions.sum();
 
     private static List<Tensor> everyType(int size, int rank) {

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
  * contract ask with others: tensors of one, two and three dimensions, filled with the number of the rank, or with whole numbers
  * from -100 to 99. Every rank draws these alike, except for products, where each rank draws its own.
  */
-class HorovodContractTest extends Contract {
+public class HorovodContractTest extends Contract {
     private static final int SIDE = 17;
     private static final int GROUP = 5;
     private static final int SEED = 1_234;

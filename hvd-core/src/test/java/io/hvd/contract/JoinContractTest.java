@@ -22,12 +22,12 @@ import org.assertj.core.data.Offset;
 import org.junit.jupiter.api.Test;
 
 /** Ranks that run out of data: the others go on without them until all have joined. */
-class JoinContractTest extends Contract {
+public class JoinContractTest extends Contract {
     private static final AllreduceOptions SUM = AllreduceOptions.sum();
     /** An average of floats is their sum multiplied with a rounded 1/n. */
     private static final Offset<Float> ROUNDED = Offset.offset(1e-5f);
 
-    /** T10, with rank r having r + 1 steps: the last rank has most, and is named. */
+    /** Rank r has r + 1 steps, so the last rank has most and is the one that join names. */
     @Test
     void averagesAreDividedByAllRanksOrByThoseThatAreLeft() throws Exception {
         onAll(hvd -> {
@@ -47,7 +47,7 @@ class JoinContractTest extends Contract {
         });
     }
 
-    /** T10 as it stands: three steps against five. */
+    /** Horovod promises that a rank with three steps joins one with five. */
     @Test
     void twoRanksWithThreeAndFiveStepsEndTogether() throws Exception {
         onAllOf(2, hvd -> {
@@ -87,7 +87,7 @@ class JoinContractTest extends Contract {
                 .hasMessageContaining("allreduce of \"more\"");
     }
 
-    /** T11 */
+    /** A rank that has joined counts as the neutral element of the operation, not as zeros. */
     @Test
     void whoHasJoinedChangesNoMinimumMaximumOrProductOfAnyType() throws Exception {
         onAll(hvd -> {

@@ -19,7 +19,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** Pieces that go in many rounds and are not of one length: every element is looked at, and no two rounds are alike. */
-class ManyRoundsContractTest extends Contract {
+public class ManyRoundsContractTest extends Contract {
     private static final List<DType> TYPES = List.of(DType.UINT8, DType.BFLOAT16, DType.FLOAT32, DType.INT64);
 
     /** More than the stage holds for each of two ranks. */

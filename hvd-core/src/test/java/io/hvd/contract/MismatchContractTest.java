@@ -23,7 +23,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** Ranks that ask for different things under one name: all are told what differs, and go on. */
-class MismatchContractTest extends Contract {
+public class MismatchContractTest extends Contract {
     private static final AllreduceOptions SUM = AllreduceOptions.sum();
 
     /** Every operation that a program can give a name to, with a tensor of two rows. */
@@ -247,7 +247,7 @@ class MismatchContractTest extends Contract {
         });
     }
 
-    /** T8 and 3.10 for every operation that can be in progress. */
+    /** A name is in progress until its result is there, whatever the operation. */
     @Test
     void aNameInProgressIsRefusedForEveryOperation() throws Exception {
         onAllOf(2, hvd -> {

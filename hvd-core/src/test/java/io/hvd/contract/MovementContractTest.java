@@ -20,13 +20,13 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** Operations that give the ranks different things: alltoall, scatters, gathers, transfers, reductions to one. */
-class MovementContractTest extends Contract {
+public class MovementContractTest extends Contract {
     private static final AllreduceOptions SUM = AllreduceOptions.sum();
 
     /** More than a stage of any back end, and no multiple of anything. */
     private static final int LARGE = 1_300_003;
 
-    /** What rank {@code from} sends to rank {@code to}: recognisable, and small in every type. */
+    /** The value that rank {@code from} sends to rank {@code to}: recognisable, and small in every type. */
     private static int sent(int from, int to, int index) {
         return (from * 5 + to * 3 + index) % 2;
     }
@@ -129,7 +129,7 @@ class MovementContractTest extends Contract {
         });
     }
 
-    /** T6 */
+    /** Without splits every rank gets as many rows. */
     @Test
     void alltoallWithoutSplitsOfRowsThatDoNotDivideIsRefusedAtTheCall() throws Exception {
         onAllOf(2, hvd -> {
@@ -174,7 +174,7 @@ class MovementContractTest extends Contract {
         });
     }
 
-    /** T4: five rows over three ranks are 2, 2 and 1. */
+    /** Five rows over three ranks are 2, 2 and 1. */
     @Test
     void reducescatterGivesTheFirstRanksOneRowMoreWhereTheyDoNotGoUp() throws Exception {
         onAll(hvd -> {

@@ -196,7 +196,7 @@ class OneRankRefusesTest {
         return splits;
     }
 
-    /** What each call comes to: an error by its number, or by its class. */
+    /** The end of each call: an error by its number, or by its class. */
     private static Map<String, String> outcomes(ProcessSet set, int root) {
         Map<String, String> outcomes = new LinkedHashMap<>();
         calls().forEach((name, call) -> outcomes.put(name, outcome(call, set, root)));

@@ -20,7 +20,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 /** Allreduces that are prepared once and started in every step. */
-class PreparedContractTest extends Contract {
+public class PreparedContractTest extends Contract {
     private static final int STEPS = 30;
     private static final AllreduceOptions SUM = AllreduceOptions.sum();
 

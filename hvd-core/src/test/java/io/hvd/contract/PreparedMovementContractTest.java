@@ -21,7 +21,7 @@ import java.util.concurrent.Callable;
 import org.junit.jupiter.api.Test;
 
 /** Broadcasts, allgathers and reducescatters that are prepared once and started in every step. */
-class PreparedMovementContractTest extends Contract {
+public class PreparedMovementContractTest extends Contract {
     private static final int STEPS = 15;
     private static final AllreduceOptions SUM = AllreduceOptions.sum();
 

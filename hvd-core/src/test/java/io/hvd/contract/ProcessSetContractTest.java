@@ -24,7 +24,7 @@ import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 
 /** Collectives among some of the ranks, in sets that come and go while the job runs. */
-class ProcessSetContractTest extends Contract {
+public class ProcessSetContractTest extends Contract {
     private static final AllreduceOptions SUM = AllreduceOptions.sum();
 
     /** Ranks 1, 3, 5 and so on. */
@@ -110,20 +110,20 @@ class ProcessSetContractTest extends Contract {
         return values;
     }
 
-    /** T7: roots are global ranks, and one that is no member is refused by name. */
+    /** Roots are global ranks, and one that is no member is refused by name. */
     @Test
     void rootsAndPeersAreGlobalRanks() throws Exception {
         onAllOf(4, hvd -> {
             ProcessSet set = hvd.addProcessSet(List.of(1, 3));
             if (set.included()) {
                 Tensor mine = Tensor.of((float) hvd.rank());
-                assertThat(set.broadcast("t7", mine, 3).item()).isEqualTo(3);
-                assertThatThrownBy(() -> set.broadcast("t7", mine, 0))
+                assertThat(set.broadcast("root", mine, 3).item()).isEqualTo(3);
+                assertThatThrownBy(() -> set.broadcast("root", mine, 0))
                         .isInstanceOf(HvdException.class)
-                        .hasMessageContainingAll("t7", "root rank 0", "[1, 3]", "process set " + set.id());
-                Tensor sum = set.reduce("t7.reduce", mine, SUM, 3);
-                Tensor rows = set.gather("t7.gather", mine, 3);
-                Tensor part = set.scatter("t7.scatter", hvd.rank() == 3 ? Tensor.of(10f, 30f) : null, 3);
+                        .hasMessageContainingAll("root", "root rank 0", "[1, 3]", "process set " + set.id());
+                Tensor sum = set.reduce("root.reduce", mine, SUM, 3);
+                Tensor rows = set.gather("root.gather", mine, 3);
+                Tensor part = set.scatter("root.scatter", hvd.rank() == 3 ? Tensor.of(10f, 30f) : null, 3);
                 assertThat(part.item()).isEqualTo(10f * hvd.rank());
                 if (hvd.rank() == 3) {
                     assertThat(sum.item()).isEqualTo(4);
@@ -134,7 +134,7 @@ class ProcessSetContractTest extends Contract {
                 }
                 assertThatThrownBy(() -> set.sendAsync(mine, 2, 0)).hasMessageContainingAll("rank 2", "[1, 3]");
             }
-            requireUsable(hvd, "t7");
+            requireUsable(hvd, "root");
             hvd.removeProcessSet(set);
             return null;
         });

@@ -17,7 +17,7 @@ import org.assertj.core.data.Offset;
 import org.junit.jupiter.api.Test;
 
 /** Allreduces of rows that the ranks have in different numbers. */
-class SparseContractTest extends Contract {
+public class SparseContractTest extends Contract {
     private static final int WIDTH = 3;
     private static final int ROWS = 7;
 

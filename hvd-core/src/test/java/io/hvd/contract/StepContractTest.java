@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
  * Steps that repeat, so that their requests are remembered and, after ten of them, carried out without
  * negotiation; and everything that may come between.
  */
-class StepContractTest extends Contract {
+public class StepContractTest extends Contract {
     private static final int STEPS = 30;
     /** Within it all but the late rank come, on few cores too: the message names everybody who has not. */
     private static final Duration LATE = Duration.ofMillis(500);

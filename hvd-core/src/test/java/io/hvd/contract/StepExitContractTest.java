@@ -14,10 +14,10 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /**
- * What the ranks do beside steps that they no longer negotiate: it waits for those who take part in it and for nobody
+ * Calls of the ranks beside steps that they no longer negotiate: each waits for those who take part in it and for nobody
  * else, least of all for a rank that computes.
  */
-class StepExitContractTest extends Contract {
+public class StepExitContractTest extends Contract {
     private static final int STEPS = 30;
     private static final int TENSORS = 3;
     /** Far more than the ranks need to come. */

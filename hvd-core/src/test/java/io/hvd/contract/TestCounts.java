@@ -3,7 +3,7 @@ package io.hvd.contract;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * What has become of the tests since somebody last asked.
+ * The results of the tests since the last question.
  *
  * @param passed ran to their end
  * @param skipped had nothing to say about so few ranks

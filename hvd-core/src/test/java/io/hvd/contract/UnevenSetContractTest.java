@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
  * Sets that leave a rank out, whose members get pieces of unlike sizes, none among them, and some of more than a stage:
  * where ranks are threads of several processes, the processes have unlike numbers of members too.
  */
-class UnevenSetContractTest extends Contract {
+public class UnevenSetContractTest extends Contract {
     private static final AllreduceOptions SUM = AllreduceOptions.sum();
     private static final DType TYPE = DType.FLOAT32;
 
@@ -82,7 +82,7 @@ class UnevenSetContractTest extends Contract {
         return rows / set.size() * member + Math.min(member, rows % set.size());
     }
 
-    /** What a member gets of {@code rows} that are dealt out evenly, the first ones getting one more. */
+    /** A member's part of {@code rows} that are dealt out evenly; the first members get one more. */
     private static float[] share(ProcessSet set, int rows, int columns, float[] whole) {
         return Arrays.copyOfRange(
                 whole, first(set, rows, set.rank()) * columns, first(set, rows, set.rank() + 1) * columns);

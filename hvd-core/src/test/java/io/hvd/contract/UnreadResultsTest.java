@@ -13,7 +13,7 @@ import java.time.Duration;
 import java.time.Instant;
 import org.junit.jupiter.api.Test;
 
-/** What is printed goes to standard error through the logging of the tests. */
+/** The lines go to standard error through the logging of the tests. */
 class UnreadResultsTest {
     @Test
     void aResultThatNobodyReadsIsNamedWithItsLineAndOneThatIsReadIsNot() throws Exception {

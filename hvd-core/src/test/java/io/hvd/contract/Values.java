@@ -9,7 +9,7 @@ import java.lang.reflect.Array;
 import java.util.function.IntUnaryOperator;
 
 /** Small whole numbers, exact in every type, that depend on place and rank, and what becomes of them. */
-final class Values {
+public final class Values {
     /** The places after which the values come again. */
     private static final int PERIOD = 5;
 

@@ -5,29 +5,24 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.hvd.config.EngineSettings;
 import io.hvd.config.HvdConfig;
 import io.hvd.engine.Engine;
-import io.hvd.engine.Ops;
-import io.hvd.engine.Outcome;
-import io.hvd.engine.Request;
+import io.hvd.engine.message.Request;
+import io.hvd.engine.submission.Ops;
+import io.hvd.engine.submission.Outcome;
 import io.hvd.host.local.LocalProvider;
-import io.hvd.kernel.ReduceKernel;
 import io.hvd.spi.Backend;
 import io.hvd.spi.ControlChannel;
-import io.hvd.spi.DataPlane;
 import io.hvd.spi.OpKind;
-import io.hvd.spi.Progress;
 import io.hvd.spi.Reduction;
-import io.hvd.spi.Topology;
-import io.hvd.spi.Transfers;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
+import io.hvd.testing.Recomposed;
 import io.hvd.trace.FlightRecorder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -38,65 +33,19 @@ class LargePlanTest {
     private static final String LONG_NAME = "a.module.deep.inside.another.module.".repeat(40);
 
     /** Data between threads, control over sockets. */
-    private record Mixed(Backend data, SocketControl sockets) implements Backend {
-        @Override
-        public String description() {
-            return "threads and sockets";
+    private static final class Sockets extends Recomposed.Control {
+        private final Backend data;
+        private final SocketControl sockets;
+
+        Sockets(Backend data, SocketControl sockets) {
+            super(data);
+            this.data = data;
+            this.sockets = sockets;
         }
 
         @Override
-        public Topology topology() {
-            return data.topology();
-        }
-
-        @Override
-        public ControlChannel control() {
+        protected ControlChannel first() {
             return sockets;
-        }
-
-        @Override
-        public DataPlane collectives() {
-            return data.collectives();
-        }
-
-        @Override
-        public DataPlane collectives(List<Integer> members) {
-            return data.collectives(members);
-        }
-
-        @Override
-        public List<byte[]> exchange(byte[] mine) {
-            return data.exchange(mine);
-        }
-
-        @Override
-        public ControlChannel openChannel() {
-            return data.openChannel();
-        }
-
-        @Override
-        public Transfers transfers() {
-            return data.transfers();
-        }
-
-        @Override
-        public ReduceKernel kernel() {
-            return data.kernel();
-        }
-
-        @Override
-        public void programWaits(BooleanSupplier waits) {
-            data.programWaits(waits);
-        }
-
-        @Override
-        public Progress progress() {
-            return data.progress();
-        }
-
-        @Override
-        public void abort(int exitCode, String reason) {
-            data.abort(exitCode, reason);
         }
 
         @Override
@@ -114,7 +63,9 @@ class LargePlanTest {
         List<Engine> engines = new ArrayList<>();
         List<CompletableFuture<Outcome>> results = new ArrayList<>();
         for (int rank = 0; rank < 2; rank++) {
-            Backend backend = new Mixed(team.get(rank).open(config, List.of()), star.get(rank));
+            Backend data = team.get(rank).open(config, List.of());
+            Backend backend = Recomposed.of(
+                    data, data.bootstrap(), new Sockets(data, star.get(rank)), new Recomposed.Planes(data));
             // Nothing is announced before somebody waits, so that all names travel in one plan.
             Engine engine = new Engine(
                     backend,

@@ -23,10 +23,10 @@ class CudaDeviceTest {
         return Files.exists(Path.of("/dev/nvidiactl"));
     }
 
-    private static List<Segment> segments(int number, long count) {
-        List<Segment> segments = new ArrayList<>();
+    private static List<DeviceSegment> segments(int number, long count) {
+        List<DeviceSegment> segments = new ArrayList<>();
         for (int i = 0; i < number; i++) {
-            segments.add(new Segment(0x100000 + 0x10000L * i, 0x900000 + 0x10000L * i, count));
+            segments.add(new DeviceSegment(0x100000 + 0x10000L * i, 0x900000 + 0x10000L * i, count));
         }
         return segments;
     }
@@ -112,7 +112,7 @@ class CudaDeviceTest {
     void withoutElementsThereIsNothingToLaunch() {
         CudaDevice device = opened();
         device.kernels().convert(List.of(), HALVED, STREAM);
-        device.kernels().convert(List.of(new Segment(0, 0, 0)), HALVED, STREAM);
+        device.kernels().convert(List.of(new DeviceSegment(0, 0, 0)), HALVED, STREAM);
         assertThat(cuda.takeCalls()).noneMatch(call -> call.startsWith("copy") || call.startsWith("launch"));
     }
 

@@ -44,7 +44,7 @@ final class HostGpu {
      * @param source the bytes at START to read; none if they are those of the destination
      * @param target the bytes at START to write, as they are before
      */
-    record Launch(Kernel kernel, double scale, List<Segment> segments, byte[] source, byte[] target) {}
+    record Launch(Kernel kernel, double scale, List<DeviceSegment> segments, byte[] source, byte[] target) {}
 
     /** What a launch has left. */
     record Outcome(boolean nonFinite, byte[] target) {}

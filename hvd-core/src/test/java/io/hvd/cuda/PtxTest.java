@@ -2,12 +2,10 @@ package io.hvd.cuda;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.testing.CudaCode;
 import io.hvd.testing.Job;
-import java.io.ByteArrayOutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.MessageDigest;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.MatchResult;
@@ -52,16 +50,22 @@ class PtxTest {
     }
 
     @Test
-    void itIsMadeFromTheSourcesAsTheyAre() throws Exception {
-        ByteArrayOutputStream sources = new ByteArrayOutputStream();
-        for (String name : new String[] {"numbers.cuh", "segments.cu"}) {
-            sources.write(Files.readAllBytes(SOURCES.resolve(name)));
-        }
-        byte[] digest = MessageDigest.getInstance("SHA-256").digest(sources.toByteArray());
-        assertThat(ptx)
-                .as("after a change of src/main/cuda run mpirun-scripts/kernels.sh")
-                .contains("// SHA-256 of numbers.cuh and segments.cu: "
-                        + HexFormat.of().formatHex(digest) + "\n");
+    void itIsMadeOfTheCodeAsItIsWithTheScriptsOptions() throws Exception {
+        assertThat(ptx.substring(0, ptx.indexOf(".version")))
+                .as("after a change of src/main/cuda or of the options run mpirun-scripts/kernels.sh")
+                .contains(CudaCode.digestLine(SOURCES, "numbers.cuh", "segments.cu"))
+                .contains(CudaCode.optionsLine("segments"));
+    }
+
+    @Test
+    void commentsDoNotCountAsCodeAndEverythingElseDoes(@TempDir Path other) throws Exception {
+        String kernel = Files.readString(SOURCES.resolve("segments.cu"));
+        Files.writeString(other.resolve("segments.cu"), "// new\n/* and\n * new */\n" + kernel + "\n");
+        String asItIs = CudaCode.digestLine(SOURCES, "segments.cu");
+        assertThat(CudaCode.digestLine(other, "segments.cu")).isEqualTo(asItIs);
+
+        Files.writeString(other.resolve("segments.cu"), kernel.replace("THREADS = 256", "THREADS = 128"));
+        assertThat(CudaCode.digestLine(other, "segments.cu")).isNotEqualTo(asItIs);
     }
 
     @Test

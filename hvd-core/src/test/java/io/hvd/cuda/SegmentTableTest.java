@@ -21,10 +21,10 @@ class SegmentTableTest {
     void aRowIsSourceDestinationElementsAndFirstTile() {
         SegmentTable table = SegmentTable.write(
                 List.of(
-                        new Segment(0x1000, 0x2000, 4096),
-                        new Segment(0, 0, 0),
-                        new Segment(0x8004, 0x9002, 4096),
-                        new Segment(0xC000, 0xD000, 1)),
+                        new DeviceSegment(0x1000, 0x2000, 4096),
+                        new DeviceSegment(0, 0, 0),
+                        new DeviceSegment(0x8004, 0x9002, 4096),
+                        new DeviceSegment(0xC000, 0xD000, 1)),
                 TO_HALF,
                 rows);
         assertThat(table).isEqualTo(new SegmentTable(3, 4));
@@ -36,11 +36,11 @@ class SegmentTableTest {
 
     @Test
     void anAddressBetweenElementsIsRefused() {
-        assertThatThrownBy(() -> SegmentTable.write(List.of(new Segment(0x1002, 0x2000, 1)), TO_HALF, rows))
+        assertThatThrownBy(() -> SegmentTable.write(List.of(new DeviceSegment(0x1002, 0x2000, 1)), TO_HALF, rows))
                 .isInstanceOf(HvdException.class)
                 .hasMessageContainingAll("HVD-202", "hvd_float32_to_float16", "multiples of 4 and 2 bytes");
-        assertThatThrownBy(() -> new Segment(0, 0x2000, 1)).hasMessageContaining("HVD-202");
-        assertThatThrownBy(() -> new Segment(1, 1, -1)).hasMessageContaining("-1 elements");
+        assertThatThrownBy(() -> new DeviceSegment(0, 0x2000, 1)).hasMessageContaining("HVD-202");
+        assertThatThrownBy(() -> new DeviceSegment(1, 1, -1)).hasMessageContaining("-1 elements");
     }
 
     @Test

@@ -116,7 +116,7 @@ class SegmentsOnHostTest {
             Conversion conversion = new Conversion(type, type, 0.75);
             byte[] bytes = filled(type, 10_000, new Random(SEED)::nextLong);
             Layout layout = new Layout(List.of(new Run(3, 3, 9990)), 10_000, 10_000);
-            List<Segment> segments = layout.segments(type.bytes(), type.bytes());
+            List<DeviceSegment> segments = layout.segments(type.bytes(), type.bytes());
             Outcome outcome = gpu.run(List.of(
                             new Launch(conversion.kernel(false), conversion.scale(), segments, new byte[0], bytes)))
                     .get(0);
@@ -369,13 +369,13 @@ class SegmentsOnHostTest {
             return new Layout(runs, from, to + 3);
         }
 
-        List<Segment> segments(Conversion conversion) {
+        List<DeviceSegment> segments(Conversion conversion) {
             return segments(conversion.from().bytes(), conversion.to().bytes());
         }
 
-        List<Segment> segments(int fromBytes, int toBytes) {
+        List<DeviceSegment> segments(int fromBytes, int toBytes) {
             return runs.stream()
-                    .map(run -> new Segment(
+                    .map(run -> new DeviceSegment(
                             HostGpu.START + (long) run.from() * fromBytes,
                             HostGpu.START + (long) run.to() * toBytes,
                             run.count()))

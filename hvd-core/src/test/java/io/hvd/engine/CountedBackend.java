@@ -1,12 +1,10 @@
 package io.hvd.engine;
 
-import io.hvd.kernel.ReduceKernel;
 import io.hvd.spi.Backend;
 import io.hvd.spi.ControlChannel;
 import io.hvd.spi.DataPlane;
 import io.hvd.spi.Progress;
-import io.hvd.spi.Topology;
-import io.hvd.spi.Transfers;
+import io.hvd.testing.Recomposed;
 import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -20,7 +18,12 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 
 /** A back end that tells what goes through it. */
-record CountedBackend(Backend inner, Counts seen) implements Backend, ControlChannel {
+record CountedBackend(Backend inner, Counts seen) implements ControlChannel {
+    static Backend of(Backend inner, Counts seen) {
+        CountedBackend counted = new CountedBackend(inner, seen);
+        return Recomposed.of(inner, inner.bootstrap(), counted.new Control(), counted.new Planes());
+    }
+
     static final String LATE_CALLER = "late-caller";
 
     static final class Counts {
@@ -59,7 +62,7 @@ record CountedBackend(Backend inner, Counts seen) implements Backend, ControlCha
             public void message(int fromRank, ByteBuffer message) {
                 inbox.message(fromRank, message);
                 CountDownLatch heard = seen.late.get();
-                if (heard != null && topology().rank() == 0) {
+                if (heard != null && inner.topology().rank() == 0) {
                     heard.countDown();
                 }
             }
@@ -88,94 +91,61 @@ record CountedBackend(Backend inner, Counts seen) implements Backend, ControlCha
         }
     }
 
-    @Override
-    public ControlChannel control() {
-        return this;
+    private final class Control extends Recomposed.Control {
+        Control() {
+            super(inner);
+        }
+
+        @Override
+        protected ControlChannel first() {
+            return CountedBackend.this;
+        }
     }
 
-    @Override
-    public ControlChannel openChannel() {
-        return inner.openChannel();
-    }
+    private final class Planes extends Recomposed.Planes {
+        Planes() {
+            super(inner);
+        }
 
-    @Override
-    public String description() {
-        return inner.description();
-    }
+        @Override
+        public DataPlane ofAll() {
+            return (DataPlane) Proxy.newProxyInstance(
+                    DataPlane.class.getClassLoader(), new Class<?>[] {DataPlane.class}, (proxy, method, args) -> {
+                        if (method.getName().equals("allreduceUnlessVetoed")) {
+                            seen.carriers.add(Thread.currentThread().getName());
+                            seen.batches.incrementAndGet();
+                        }
+                        if (method.getName().equals("vetoAllreduce")) {
+                            seen.vetoes.incrementAndGet();
+                        }
+                        return method.invoke(inner.collectives(), args);
+                    });
+        }
 
-    @Override
-    public Topology topology() {
-        return inner.topology();
-    }
+        @Override
+        public void programWaits(BooleanSupplier waits) {
+            seen.waits.add(waits);
+        }
 
-    @Override
-    public DataPlane collectives() {
-        return (DataPlane) Proxy.newProxyInstance(
-                DataPlane.class.getClassLoader(), new Class<?>[] {DataPlane.class}, (proxy, method, args) -> {
-                    if (method.getName().equals("allreduceUnlessVetoed")) {
-                        seen.carriers.add(Thread.currentThread().getName());
-                        seen.batches.incrementAndGet();
-                    }
-                    if (method.getName().equals("vetoAllreduce")) {
-                        seen.vetoes.incrementAndGet();
-                    }
-                    return method.invoke(inner.collectives(), args);
-                });
-    }
+        @Override
+        public Progress progress() {
+            return new Progress() {
+                @Override
+                public long make() {
+                    seen.progress.incrementAndGet();
+                    return seen.progressDueNanos;
+                }
 
-    @Override
-    public DataPlane collectives(List<Integer> members) {
-        return inner.collectives(members);
-    }
+                @Override
+                public void delivered() {
+                    throw new AssertionError("nothing is known about that here");
+                }
 
-    @Override
-    public List<byte[]> exchange(byte[] mine) {
-        return inner.exchange(mine);
-    }
-
-    @Override
-    public Transfers transfers() {
-        return inner.transfers();
-    }
-
-    @Override
-    public ReduceKernel kernel() {
-        return inner.kernel();
-    }
-
-    @Override
-    public void programWaits(BooleanSupplier waits) {
-        seen.waits.add(waits);
-    }
-
-    @Override
-    public Progress progress() {
-        return new Progress() {
-            @Override
-            public long make() {
-                seen.progress.incrementAndGet();
-                return seen.progressDueNanos;
-            }
-
-            @Override
-            public void delivered() {
-                throw new AssertionError("nothing is known about that here");
-            }
-
-            @Override
-            public boolean isPending() {
-                return true;
-            }
-        };
-    }
-
-    @Override
-    public void abort(int exitCode, String reason) {
-        inner.abort(exitCode, reason);
-    }
-
-    @Override
-    public void close() {
-        inner.close();
+                @Override
+                public boolean isPending() {
+                    return true;
+                }
+            };
+        }
     }
 }

@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.config.EngineSettings;
 import io.hvd.config.HvdConfig;
+import io.hvd.engine.message.Request;
+import io.hvd.engine.submission.Ops;
+import io.hvd.engine.submission.Outcome;
 import io.hvd.host.local.LocalProvider;
 import io.hvd.spi.Backend;
 import io.hvd.spi.OpKind;
@@ -41,7 +44,7 @@ class EngineCacheTest {
 
     private void start(int cacheCapacity) {
         for (LocalProvider provider : LocalProvider.ofThreads(SIZE, 4096)) {
-            Backend backend = new CountedBackend(provider.open(HvdConfig.from(Map.of()), List.of()), seen);
+            Backend backend = CountedBackend.of(provider.open(HvdConfig.from(Map.of()), List.of()), seen);
             EngineSettings settings = new EngineSettings(16, true, 0, cacheCapacity, SETTLES_AFTER, true, false, 0, 0);
             Engine engine = new Engine(backend, List.of(), settings, new FlightRecorder(16), failures::add);
             engines.add(engine);

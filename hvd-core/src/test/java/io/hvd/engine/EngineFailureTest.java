@@ -3,11 +3,14 @@ package io.hvd.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.config.HvdConfig;
+import io.hvd.engine.message.Requests;
+import io.hvd.engine.submission.Ops;
 import io.hvd.error.ShutdownException;
 import io.hvd.host.local.LocalProvider;
 import io.hvd.spi.Backend;
 import io.hvd.spi.DataPlane;
 import io.hvd.tensor.Tensor;
+import io.hvd.testing.Recomposed;
 import io.hvd.trace.FlightRecorder;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
@@ -58,21 +61,21 @@ class EngineFailureTest {
     }
 
     private Backend breakable(Backend inner) {
-        DataPlane data = proxy(DataPlane.class, inner.collectives(), "allreduce", null);
-        return proxy(Backend.class, inner, "collectives", data);
+        DataPlane data = proxy(DataPlane.class, inner.collectives(), "allreduce");
+        return inner.with(inner.description(), new Recomposed.Planes(inner) {
+            @Override
+            public DataPlane ofAll() {
+                return data;
+            }
+        });
     }
 
-    /** The inner one, but for one method, which gives the answer, or fails once something is broken. */
-    private <T> T proxy(Class<T> type, T inner, String replaced, Object answer) {
+    /** The inner one, but that one method fails once something is broken. */
+    private <T> T proxy(Class<T> type, T inner, String replaced) {
         return type.cast(Proxy.newProxyInstance(
                 getClass().getClassLoader(), new Class<?>[] {type}, (proxy, method, args) -> {
-                    if (method.getName().equals(replaced)) {
-                        if (answer != null) {
-                            return answer;
-                        }
-                        if (broken != null) {
-                            throw broken;
-                        }
+                    if (method.getName().equals(replaced) && broken != null) {
+                        throw broken;
                     }
                     try {
                         return method.invoke(inner, args);

@@ -3,6 +3,7 @@ package io.hvd.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.config.HvdConfig;
+import io.hvd.engine.message.Requests;
 import io.hvd.host.local.LocalProvider;
 import io.hvd.spi.Backend;
 import io.hvd.trace.FlightRecorder;
@@ -28,7 +29,7 @@ class EngineProgressTest {
 
     private void start() {
         for (LocalProvider provider : LocalProvider.ofThreads(SIZE, 4096)) {
-            Backend backend = new CountedBackend(provider.open(HvdConfig.from(Map.of()), List.of()), seen);
+            Backend backend = CountedBackend.of(provider.open(HvdConfig.from(Map.of()), List.of()), seen);
             Engine engine = new Engine(
                     backend,
                     List.of(),

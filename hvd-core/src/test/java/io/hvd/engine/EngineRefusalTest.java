@@ -4,21 +4,21 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.config.HvdConfig;
+import io.hvd.engine.message.Request;
+import io.hvd.engine.message.Requests;
+import io.hvd.engine.submission.Ops;
+import io.hvd.engine.submission.Outcome;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.host.local.LocalProvider;
-import io.hvd.kernel.ReduceKernel;
 import io.hvd.spi.Backend;
-import io.hvd.spi.ControlChannel;
 import io.hvd.spi.DataPlane;
 import io.hvd.spi.OpKind;
-import io.hvd.spi.Progress;
 import io.hvd.spi.Reduction;
-import io.hvd.spi.Topology;
-import io.hvd.spi.Transfers;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
+import io.hvd.testing.Recomposed;
 import io.hvd.trace.FlightRecorder;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
@@ -28,7 +28,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.Timeout.ThreadMode;
@@ -39,8 +38,9 @@ class EngineRefusalTest {
     @Test
     void anOperationThatTheBackEndRefusesFailsAloneAndIsNeverCalled() {
         List<String> jobFailures = new ArrayList<>();
-        PickyBackend backend =
-                new PickyBackend(LocalProvider.ofThreads(1, 4096).get(0).open(HvdConfig.from(Map.of()), List.of()));
+        Backend local = LocalProvider.ofThreads(1, 4096).get(0).open(HvdConfig.from(Map.of()), List.of());
+        PickyPlanes planes = new PickyPlanes(local);
+        Backend backend = local.with("picky", planes);
         Engine engine =
                 new Engine(backend, List.of(), Requests.settings(1 << 20, 0), new FlightRecorder(16), jobFailures::add);
         Thread communication = new Thread(engine::run, "hvd-engine-test");
@@ -61,7 +61,7 @@ class EngineRefusalTest {
                 .join()
                 .tensor();
         assertThat(sum.toFloatArray()).containsExactly(1f, 2f);
-        assertThat(backend.reduced).containsExactly(DType.FLOAT32);
+        assertThat(planes.reduced).containsExactly(DType.FLOAT32);
         engine.close();
         assertThat(jobFailures).isEmpty();
     }
@@ -72,11 +72,12 @@ class EngineRefusalTest {
     }
 
     /** A local back end that scales no integers. */
-    private static final class PickyBackend implements Backend {
+    private static final class PickyPlanes extends Recomposed.Planes {
         private final Backend local;
         private final List<DType> reduced = new ArrayList<>();
 
-        PickyBackend(Backend local) {
+        PickyPlanes(Backend local) {
+            super(local);
             this.local = local;
         }
 
@@ -104,69 +105,9 @@ class EngineRefusalTest {
         }
 
         @Override
-        public String description() {
-            return "picky";
-        }
-
-        @Override
-        public Topology topology() {
-            return local.topology();
-        }
-
-        @Override
-        public ControlChannel control() {
-            return local.control();
-        }
-
-        @Override
-        public DataPlane collectives() {
+        public DataPlane ofAll() {
             return (DataPlane)
                     Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[] {DataPlane.class}, this::answer);
-        }
-
-        @Override
-        public DataPlane collectives(List<Integer> members) {
-            return collectives();
-        }
-
-        @Override
-        public List<byte[]> exchange(byte[] mine) {
-            return local.exchange(mine);
-        }
-
-        @Override
-        public ControlChannel openChannel() {
-            return local.openChannel();
-        }
-
-        @Override
-        public Transfers transfers() {
-            return local.transfers();
-        }
-
-        @Override
-        public ReduceKernel kernel() {
-            return local.kernel();
-        }
-
-        @Override
-        public void programWaits(BooleanSupplier waits) {
-            local.programWaits(waits);
-        }
-
-        @Override
-        public Progress progress() {
-            return local.progress();
-        }
-
-        @Override
-        public void abort(int exitCode, String reason) {
-            local.abort(exitCode, reason);
-        }
-
-        @Override
-        public void close() {
-            local.close();
         }
     }
 }

@@ -5,6 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.config.EngineSettings;
 import io.hvd.config.HvdConfig;
+import io.hvd.engine.message.Request;
+import io.hvd.engine.submission.Ops;
+import io.hvd.engine.submission.Outcome;
 import io.hvd.error.BarrierTimeoutException;
 import io.hvd.host.local.LocalProvider;
 import io.hvd.spi.Backend;
@@ -41,7 +44,7 @@ class EngineStepsTest {
     @BeforeEach
     void start() {
         for (LocalProvider provider : LocalProvider.ofThreads(SIZE, 4096)) {
-            Backend backend = new CountedBackend(provider.open(HvdConfig.from(Map.of()), List.of()), seen);
+            Backend backend = CountedBackend.of(provider.open(HvdConfig.from(Map.of()), List.of()), seen);
             EngineSettings settings = new EngineSettings(
                     1 << 20, true, TimeUnit.HOURS.toNanos(1), 1024, SETTLES_AFTER, true, false, 0, 0);
             Engine engine = new Engine(backend, List.of(), settings, new FlightRecorder(16), failures::add);
@@ -105,7 +108,7 @@ class EngineStepsTest {
         CompletableFuture<Outcome> result = sum(0, "a");
         assertThat(seen.waits).hasSize(SIZE).noneMatch(BooleanSupplier::getAsBoolean);
         CompletableFuture<Void> waited = CompletableFuture.runAsync(
-                () -> engines.get(0).await(engines.get(0).slot(0, "a").pending), task -> new Thread(task).start());
+                () -> engines.get(0).await(Ops.pending(engines.get(0).slot(0, "a"))), task -> new Thread(task).start());
         while (!seen.waits.get(0).getAsBoolean()) {
             Thread.sleep(1);
         }

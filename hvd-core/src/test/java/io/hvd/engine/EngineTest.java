@@ -4,6 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.config.HvdConfig;
+import io.hvd.engine.message.Request;
+import io.hvd.engine.message.Requests;
+import io.hvd.engine.submission.Ops;
+import io.hvd.engine.submission.Outcome;
 import io.hvd.error.RankMismatchException;
 import io.hvd.error.ShutdownException;
 import io.hvd.host.local.LocalProvider;
@@ -149,7 +153,7 @@ class EngineTest {
     void aLostRankIsNamedWithItsHost() throws Exception {
         start(HOUR);
         CompletableFuture<Outcome> waiting = sum(0, "a", true, 1);
-        backends.get(1).abort(1, "killed");
+        backends.get(1).abandon("killed");
         assertThatThrownBy(() -> get(waiting))
                 .hasCauseInstanceOf(ShutdownException.class)
                 .hasMessageContainingAll(

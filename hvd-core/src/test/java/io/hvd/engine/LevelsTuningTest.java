@@ -6,8 +6,11 @@ import io.hvd.config.AutotuneSettings;
 import io.hvd.config.EngineSettings;
 import io.hvd.config.HvdConfig;
 import io.hvd.config.Setting;
+import io.hvd.engine.message.Request;
+import io.hvd.engine.submission.PendingOp;
 import io.hvd.host.local.LocalProvider;
-import io.hvd.host.shm.SharedProvider;
+import io.hvd.host.shm.SharedPlanes;
+import io.hvd.kernel.ReduceKernel;
 import io.hvd.spi.Backend;
 import io.hvd.spi.OpKind;
 import io.hvd.spi.Reduction;
@@ -99,7 +102,9 @@ class LevelsTuningTest {
         CompletableFuture<Engine> opened = new CompletableFuture<>();
         Thread communication = new Thread(
                 () -> {
-                    Backend backend = new SharedProvider(OnNodes.of(local, rank, HOSTS)).open(config, List.of());
+                    Backend threads = OnNodes.of(local, rank, HOSTS).open(config, List.of());
+                    Backend backend = threads.with(
+                            "shared memory", new SharedPlanes(threads.planes(), threads.topology(), ReduceKernel.NONE));
                     Engine engine =
                             new Engine(backend, List.of(), settings, autotune, new FlightRecorder(16), why -> {});
                     opened.complete(engine);

@@ -236,7 +236,7 @@ class WholeFileTest {
     @Test
     void aLinkInTheWayOfTheTemporaryFileLeadsNowhere() throws IOException {
         Path victim = Files.writeString(folder.resolve("victim"), "untouched");
-        Files.createSymbolicLink(folder.resolve(Abandoned.name(file, Owner.thisProcess())), victim);
+        Files.createSymbolicLink(folder.resolve(StaleFiles.name(file, Owner.thisProcess())), victim);
 
         WholeFile.write(file, NEW);
 
@@ -259,7 +259,7 @@ class WholeFileTest {
     }
 
     private Path leave(Owner owner) throws IOException {
-        return Files.writeString(folder.resolve(Abandoned.name(file, owner)), "half");
+        return Files.writeString(folder.resolve(StaleFiles.name(file, owner)), "half");
     }
 
     private List<String> names() throws IOException {
@@ -287,7 +287,7 @@ class WholeFileTest {
     @Test
     void aNamedPipeUnderTheNameOfAnAbandonedFileIsNotWaitedFor() throws Exception {
         Owner mine = Owner.thisProcess();
-        Path pipe = folder.resolve(Abandoned.name(file, new Owner(mine.boot(), 999_999_999, 1)));
+        Path pipe = folder.resolve(StaleFiles.name(file, new Owner(mine.boot(), 999_999_999, 1)));
         pipe(pipe);
 
         WholeFile.write(file, NEW);

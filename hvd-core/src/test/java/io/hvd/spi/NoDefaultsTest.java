@@ -16,7 +16,8 @@ class NoDefaultsTest {
                 .filter(type -> type.isInterface() && type.getPackageName().equals("io.hvd.spi"))
                 .toList();
 
-        assertThat(interfaces).contains(Backend.class, ControlChannel.class, DataPlane.class, Transfers.Transfer.class);
+        assertThat(interfaces)
+                .contains(DataPlanes.class, ControlChannel.class, DataPlane.class, Transfers.Transfer.class);
         assertThat(interfaces.stream().flatMap(type -> Arrays.stream(type.getDeclaredMethods())))
                 .filteredOn(Method::isDefault)
                 .isEmpty();

@@ -35,9 +35,8 @@ public final class HostCuda {
             "module_on_host.cpp",
             "stream_on_host.cpp");
     private static final String LIBRARY = "libcuda.so.1";
-    private static final Kernels OWN = new Kernels(
-            CORE.resolve("src/main/cuda/segments.cu"),
-            CORE.resolve("src/main/resources/io/hvd/backend/cuda/segments.ptx"));
+    private static final Kernels OWN =
+            new Kernels(CORE.resolve("src/main/cuda/segments.cu"), CORE.resolve("src/made/io/hvd/cuda/segments.ptx"));
 
     private final Path folder;
 

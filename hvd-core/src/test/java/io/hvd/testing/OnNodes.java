@@ -1,11 +1,12 @@
 package io.hvd.testing;
 
+import io.hvd.config.HvdConfig;
 import io.hvd.spi.Backend;
 import io.hvd.spi.BackendProvider;
+import io.hvd.spi.Bootstrap;
 import io.hvd.spi.Topology;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.util.List;
+import java.util.concurrent.Executor;
 
 /** The threads of this JVM, as if they were spread over nodes. */
 public final class OnNodes {
@@ -13,20 +14,38 @@ public final class OnNodes {
 
     /** @param nodes that of every rank */
     public static BackendProvider of(BackendProvider provider, int rank, List<String> nodes) {
-        return like(BackendProvider.class, provider, rank, nodes);
+        return new BackendProvider() {
+            @Override
+            public String name() {
+                return provider.name();
+            }
+
+            @Override
+            public Executor communicationThread() {
+                return provider.communicationThread();
+            }
+
+            @Override
+            public Backend open(HvdConfig config, List<Integer> ranks) {
+                Backend inner = provider.open(config, ranks);
+                return Recomposed.of(
+                        inner,
+                        new There(inner.bootstrap(), Topology.of(rank, nodes, nodes)),
+                        new Recomposed.Control(inner),
+                        new Recomposed.Planes(inner));
+            }
+        };
     }
 
-    private static <T> T like(Class<T> type, Object inner, int rank, List<String> nodes) {
-        return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, (proxy, method, args) -> {
-            if (method.getName().equals("topology")) {
-                return Topology.of(rank, nodes, nodes);
-            }
-            try {
-                Object result = method.invoke(inner, args);
-                return method.getName().equals("open") ? like(Backend.class, result, rank, nodes) : result;
-            } catch (InvocationTargetException e) {
-                throw e.getCause();
-            }
-        }));
+    private record There(Bootstrap inner, Topology topology) implements Bootstrap {
+        @Override
+        public int generation() {
+            return inner.generation();
+        }
+
+        @Override
+        public List<byte[]> exchange(byte[] mine) {
+            return inner.exchange(mine);
+        }
     }
 }

@@ -30,7 +30,7 @@ public final class ReducerFlags {
                 .addOption(null, INT8, false, "gradients travel as a byte per element");
     }
 
-    /** What makes the reducer that a flag asks for, since each rank needs its own; empty without such a flag. */
+    /** A maker of the reducer that a flag asks for, since each rank needs its own; empty without such a flag. */
     public static Optional<Supplier<GradientReducer>> of(CommandLine line) throws ParseException {
         requireAlone(line);
         if (line.hasOption(POWER_SGD)) {

@@ -208,7 +208,7 @@ class SlurmIT {
         return run(all);
     }
 
-    /** What root, a node with a bridge of Docker's, and four ranks on few cores ask of Open MPI. */
+    /** Settings of Open MPI for root, a node with a bridge of Docker's, and four ranks on few cores. */
     private static Job run(List<String> words) {
         Map<String, String> environment = new HashMap<>(Map.of(
                 "OMPI_ALLOW_RUN_AS_ROOT", "1",

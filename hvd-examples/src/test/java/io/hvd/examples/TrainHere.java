@@ -9,10 +9,10 @@ import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.DefaultParser;
 import org.apache.commons.cli.ParseException;
 
-/** What train.jar makes of a command line without a launcher, in this JVM; a JVM for each line would cost most of a second. */
+/** Runs a command line of train.jar without a launcher, in this JVM; a JVM for each line would cost most of a second. */
 public record TrainHere(int exitCode, String output) {
     /**
-     * Has an example read its flags as for a run, which it does not begin.
+     * Lets an example read its flags as for a run, which it does not begin.
      *
      * @param words name and flags; none stand for the first example
      * @throws ParseException if it does not know a flag, or refuses a value

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
 
-/** What train.jar says of names that it does not know. */
+/** The answer of train.jar to names that it does not know. */
 class TrainTest {
     @Test
     void theExampleThatAMistypedNameMeansIsNamed() throws Exception {

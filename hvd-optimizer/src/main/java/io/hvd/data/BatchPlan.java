@@ -7,7 +7,7 @@ import java.util.concurrent.CancellationException;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 
-/** How to make each batch of one epoch. Holds no state of a running epoch: any thread may make any batch. */
+/** The batches of one epoch, each of which any thread may make. It holds no state of a running epoch. */
 final class BatchPlan<S, B> {
 
     private final Dataset<S> dataset;

@@ -7,7 +7,7 @@ record ComplexityGroups(long[] complexities, int replicas, double randomLevel) {
     /** Sorting keys keep this many bits of a complexity, so that with their noise and a place they fit a long. */
     private static final int KEY_BITS = 30;
 
-    /** Tells the random numbers here from those of the permutation with the same seed. */
+    /** Makes the random numbers differ from those of the permutation with the same seed. */
     private static final long STREAM = 0x5851F42D4C957F2DL;
 
     /**

@@ -18,7 +18,7 @@ public interface EpochLengths {
     default void requireFor(int replicas) {}
 
     /**
-     * What this rank is to do.
+     * This rank's share of an epoch.
      *
      * @param batches that it makes; samples are repeated if it has fewer
      * @param mostSamples of any rank

@@ -2,7 +2,7 @@ package io.hvd.data;
 
 import java.util.concurrent.atomic.AtomicLong;
 
-/** What a loader keeps of the batches that its epochs hand over. One thread iterates, any thread may ask for the time. */
+/** A loader's record of the batches that its epochs hand over. One thread iterates, any thread may ask for the time. */
 final class Handover {
     private final AtomicLong waitedNanos = new AtomicLong();
     private final Runnable taken;

@@ -48,7 +48,7 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
 
     private int epoch;
     private boolean begun;
-    /** What runs with other numbers of ranks have seen of the epoch, and then what this one has. */
+    /** The samples of the epoch that runs with other numbers of ranks have seen. */
     private List<Stretch> stretches = List.of();
     /** Samples that were seen before the pass under way began, in the order for as many ranks as now. */
     private int from;
@@ -112,13 +112,13 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
         return whole(left()) - from / shard.replicas();
     }
 
-    /** Samples of each rank if the epoch is not interrupted any more. @param samples what runs with other ranks have left */
+    /** Samples of each rank if the epoch is not interrupted any more. @param samples samples that runs with other numbers of ranks have left */
     private int whole(int samples) {
         Shard deal = new Shard(samples, shard.replicas(), shard.rank());
         return dropLast ? deal.roundedDown() : deal.roundedUp();
     }
 
-    /** What runs with other numbers of ranks have left. */
+    /** The number of samples that runs with other numbers of ranks have left. */
     private int left() {
         return datasetSize() - stretches.stream().mapToInt(Stretch::samples).sum();
     }

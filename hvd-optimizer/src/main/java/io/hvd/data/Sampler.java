@@ -1,7 +1,7 @@
 package io.hvd.data;
 
 /**
- * Says which samples this rank sees in an epoch, and in which order.
+ * The samples that this rank sees in an epoch, and their order.
  *
  * <p>A sampler belongs to one thread, the one that iterates over the loader.
  */
@@ -11,12 +11,12 @@ public interface Sampler {
     int datasetSize();
 
     /**
-     * How many samples this rank sees in the epoch under way, or before the first one in that which comes next. It is the
+     * The number of samples that this rank sees in the epoch under way; before the first one, in the next. It is the
      * same in every epoch, except for the rest of one that an {@link ElasticSampler} resumes.
      */
     int length();
 
-    /** How many of this rank's samples are repetitions that give all ranks as many; they stand at the end of {@link #indices()}. */
+    /** The number of this rank's samples that are repetitions, made so that all ranks have as many; they stand at the end of {@link #indices()}. */
     default int padding() {
         return 0;
     }
@@ -50,7 +50,7 @@ public interface Sampler {
         return false;
     }
 
-    /** What a rank may repeat that needs more samples than {@link #indices()}: those of the epoch as a whole. */
+    /** The samples of the epoch as a whole, which a rank may repeat that needs more than {@link #indices()}. */
     default int[] repeatable() {
         return indices();
     }

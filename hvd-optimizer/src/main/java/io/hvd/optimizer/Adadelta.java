@@ -1,5 +1,7 @@
 package io.hvd.optimizer;
 
+import io.hvd.optimizer.arrays.ArrayBuffer;
+import io.hvd.optimizer.arrays.ArrayConstants;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -28,9 +30,9 @@ public final class Adadelta extends ArrayOptimizer {
      */
     public Adadelta(ArrayParameters parameters, double learningRate, double rho, double epsilon, double weightDecay) {
         super(parameters, learningRate);
-        OptimizerCheck.requireShare("Adadelta", "rho", rho);
-        OptimizerCheck.requirePositive("Adadelta", "epsilon", epsilon);
-        OptimizerCheck.requireNotNegative("Adadelta", "weight decay", weightDecay);
+        ArrayConstants.requireShare("Adadelta", "rho", rho);
+        ArrayConstants.requirePositive("Adadelta", "epsilon", epsilon);
+        ArrayConstants.requireNotNegative("Adadelta", "weight decay", weightDecay);
         this.rho = rho;
         this.epsilon = epsilon;
         this.weightDecay = weightDecay;

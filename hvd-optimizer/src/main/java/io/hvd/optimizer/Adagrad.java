@@ -1,5 +1,7 @@
 package io.hvd.optimizer;
 
+import io.hvd.optimizer.arrays.ArrayBuffer;
+import io.hvd.optimizer.arrays.ArrayConstants;
 import java.util.List;
 import java.util.Map;
 
@@ -27,9 +29,9 @@ public final class Adagrad extends ArrayOptimizer {
     public Adagrad(
             ArrayParameters parameters, double learningRate, double rateDecay, double weightDecay, double epsilon) {
         super(parameters, learningRate);
-        OptimizerCheck.requireNotNegative("Adagrad", "rate decay", rateDecay);
-        OptimizerCheck.requireNotNegative("Adagrad", "weight decay", weightDecay);
-        OptimizerCheck.requireNotNegative("Adagrad", "epsilon", epsilon);
+        ArrayConstants.requireNotNegative("Adagrad", "rate decay", rateDecay);
+        ArrayConstants.requireNotNegative("Adagrad", "weight decay", weightDecay);
+        ArrayConstants.requireNotNegative("Adagrad", "epsilon", epsilon);
         this.rateDecay = rateDecay;
         this.weightDecay = weightDecay;
         this.epsilon = epsilon;

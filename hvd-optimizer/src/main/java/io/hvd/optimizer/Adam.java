@@ -1,5 +1,7 @@
 package io.hvd.optimizer;
 
+import io.hvd.optimizer.arrays.Moments;
+
 /** Adam on plain arrays (Kingma and Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015), with bias correction. */
 public final class Adam extends MomentsOptimizer {
     /** With the paper's settings: beta1 0.9, beta2 0.999, epsilon 1e-8. */
@@ -13,7 +15,7 @@ public final class Adam extends MomentsOptimizer {
      * @throws io.hvd.error.HvdException if a beta is not at least 0 and less than 1, or the rate or epsilon is negative or not finite
      */
     public Adam(ArrayParameters parameters, double learningRate, double beta1, double beta2, double epsilon) {
-        super(parameters, learningRate, new Moments("Adam", parameters, beta1, beta2, epsilon));
+        super(parameters, learningRate, new Moments("Adam", parameters.list(), beta1, beta2, epsilon));
     }
 
     @Override

@@ -1,5 +1,7 @@
 package io.hvd.optimizer;
 
+import io.hvd.optimizer.arrays.ArrayConstants;
+import io.hvd.optimizer.arrays.Moments;
 import java.util.Map;
 import java.util.TreeMap;
 
@@ -29,8 +31,8 @@ public final class AdamW extends MomentsOptimizer {
             double beta2,
             double epsilon,
             double weightDecay) {
-        super(parameters, learningRate, new Moments("AdamW", parameters, beta1, beta2, epsilon));
-        OptimizerCheck.requireNotNegative("AdamW", "weight decay", weightDecay);
+        super(parameters, learningRate, new Moments("AdamW", parameters.list(), beta1, beta2, epsilon));
+        ArrayConstants.requireNotNegative("AdamW", "weight decay", weightDecay);
         this.weightDecay = weightDecay;
     }
 

@@ -4,6 +4,7 @@ import io.hvd.AllreduceOptions;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.step.FlatTensors;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;

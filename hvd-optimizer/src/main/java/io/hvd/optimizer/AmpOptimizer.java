@@ -2,6 +2,8 @@ package io.hvd.optimizer;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.gradients.GradientClip;
+import io.hvd.optimizer.precision.ScalerState;
 import io.hvd.tensor.JoinDivisor;
 import java.util.List;
 import java.util.Map;

@@ -1,5 +1,8 @@
 package io.hvd.optimizer;
 
+import io.hvd.optimizer.arrays.ArrayBuffer;
+import io.hvd.optimizer.arrays.ArrayConstants;
+import io.hvd.optimizer.arrays.ArrayState;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;
@@ -34,7 +37,7 @@ abstract sealed class ArrayOptimizer implements Optimizer
 
     @Override
     public final void learningRate(double rate) {
-        learningRate = OptimizerCheck.requireRate(getClass().getSimpleName(), rate);
+        learningRate = ArrayConstants.requireRate(getClass().getSimpleName(), rate);
     }
 
     @Override
@@ -77,7 +80,12 @@ abstract sealed class ArrayOptimizer implements Optimizer
     }
 
     private ArrayState state() {
-        return ArrayState.of(this, parameters());
+        return stateOver(parameters());
+    }
+
+    /** The form of this kind of optimizer's state over other parameters. */
+    final ArrayState stateOver(List<Parameter> others) {
+        return ArrayState.of(getClass().getSimpleName(), kinds(), others);
     }
 
     /** Steps done, then the learning rate, then every buffer. */

@@ -2,6 +2,7 @@ package io.hvd.optimizer;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.step.OptimizerCheck;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
@@ -94,7 +95,7 @@ public final class ArrayParameters {
         return OptimizerCheck.named(List.copyOf(parameters));
     }
 
-    int count() {
+    public int count() {
         return parameters.size();
     }
 

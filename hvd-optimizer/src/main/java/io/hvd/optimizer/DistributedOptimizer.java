@@ -4,6 +4,22 @@ import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.log.HvdLogger;
+import io.hvd.optimizer.agreement.SettingsCheck;
+import io.hvd.optimizer.exchange.GradientExchange;
+import io.hvd.optimizer.exchange.GradientsEvent;
+import io.hvd.optimizer.exchange.GradientsRecording;
+import io.hvd.optimizer.exchange.LocalParameters;
+import io.hvd.optimizer.gradients.GradientClip;
+import io.hvd.optimizer.gradients.HostGradients;
+import io.hvd.optimizer.guard.DivergenceGuard;
+import io.hvd.optimizer.guard.FiniteSteps;
+import io.hvd.optimizer.precision.OverflowVote;
+import io.hvd.optimizer.precision.WireRange;
+import io.hvd.optimizer.step.AdasumSteps;
+import io.hvd.optimizer.step.ModelBuffers;
+import io.hvd.optimizer.step.OptimizerCheck;
+import io.hvd.optimizer.step.StateBroadcast;
+import io.hvd.optimizer.step.StepRules;
 import io.hvd.tensor.JoinDivisor;
 import java.util.HashMap;
 import java.util.List;
@@ -123,7 +139,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         this.buffers = parts.modelBuffers(set);
         this.guard = parts.guard(set, parameters, buffers);
         this.settingsCheck.compareParameters(this::parametersAtStart, guard::requireEqualAtStart);
-        this.broadcast = new StateBroadcast(inner, set, shared, parts.local(), buffers, exchange, rules);
+        this.broadcast = new StateBroadcast(inner, this::consolidate, set, shared, parts.local(), buffers, exchange, rules);
         Object stepping = inner instanceof ShardedOptimizer sharded ? sharded.state() : inner;
         this.gradients = stepping instanceof GradientArithmetic own ? own : new HostGradients(parameters);
         this.norms = parts.local().norms(parameters, gradients);
@@ -140,6 +156,12 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
                 exchange.mayTravelLate();
             }
             source.listen(exchange);
+        }
+    }
+
+    private void consolidate(int root) {
+        if (inner instanceof ShardedOptimizer sharded) {
+            sharded.consolidateIfNeeded(root);
         }
     }
 
@@ -241,7 +263,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
 
     private void stepNow() {
         rules.requireOpen(closed);
-        rules.requireOneWrapper(this);
+        rules.requireOneWrapper(!(inner instanceof ArrayOptimizer own) || own.arrays().areWrappedBy(this));
         stepsMade++;
         failed = true; // unless it comes to its end
         rules.requireOutsideOfNoSync();
@@ -257,7 +279,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
             }
             synchronize();
         }
-        if (!stepped) {
+        if (!stepped && inner instanceof ArrayOptimizer) {
             rules.warnIfAllZero();
         }
         if (adasum != null) {

@@ -5,7 +5,10 @@ import io.hvd.HvdContext;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.exchange.LocalParameters;
+import io.hvd.optimizer.gradients.GradientClip;
 import io.hvd.optimizer.reduce.GradientReducer;
+import io.hvd.optimizer.step.OptimizerCheck;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 import java.util.Collection;
@@ -69,7 +72,21 @@ public final class DistributedOptimizerBuilder {
 
     DistributedOptimizerBuilder(Optimizer inner) {
         this.inner = Objects.requireNonNull(inner, "optimizer");
-        OptimizerCheck.requireNotWrapped(inner);
+        requireNotWrapped();
+    }
+
+    /** Gradients that are averaged twice are too small, or with SUM too large. */
+    private void requireNotWrapped() {
+        if (inner instanceof DistributedOptimizer || inner instanceof AmpOptimizer) {
+            throw new HvdException(
+                    ErrorId.OPTIMIZER_MISUSE,
+                    "DistributedOptimizer.wrap(...) around " + (inner instanceof AmpOptimizer ? "an " : "a ")
+                            + inner.getClass().getSimpleName() + " of "
+                            + inner.parameters().size() + " parameters, \""
+                            + inner.parameters().get(0).name()
+                            + "\" the first, which averages gradients over the ranks already: they would be averaged, or added up,"
+                            + " twice. Wrap the optimizer itself, once; an AmpOptimizer goes around the DistributedOptimizer");
+        }
     }
 
     /**

@@ -3,6 +3,8 @@ package io.hvd.optimizer;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.log.HvdLogger;
+import io.hvd.optimizer.precision.OverflowVote;
+import io.hvd.optimizer.precision.ScalerState;
 import io.hvd.tensor.DType;
 import java.util.IdentityHashMap;
 import java.util.Map;

@@ -1,5 +1,8 @@
 package io.hvd.optimizer;
 
+import io.hvd.optimizer.arrays.ArrayConstants;
+import io.hvd.optimizer.arrays.LayerNorms;
+import io.hvd.optimizer.arrays.Moments;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Predicate;
@@ -35,10 +38,10 @@ public final class Lamb extends MomentsOptimizer {
             double epsilon,
             double weightDecay,
             Predicate<String> adapted) {
-        super(parameters, learningRate, new Moments("Lamb", parameters, beta1, beta2, epsilon));
-        OptimizerCheck.requireNotNegative("Lamb", "weight decay", weightDecay);
+        super(parameters, learningRate, new Moments("Lamb", parameters.list(), beta1, beta2, epsilon));
+        ArrayConstants.requireNotNegative("Lamb", "weight decay", weightDecay);
         this.weightDecay = weightDecay;
-        this.adapts = LayerNorms.chosen(parameters, adapted);
+        this.adapts = LayerNorms.chosen(parameters.list(), adapted);
     }
 
     @Override

@@ -1,5 +1,8 @@
 package io.hvd.optimizer;
 
+import io.hvd.optimizer.arrays.ArrayBuffer;
+import io.hvd.optimizer.arrays.ArrayConstants;
+import io.hvd.optimizer.arrays.LayerNorms;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Predicate;
@@ -42,13 +45,13 @@ public final class Lars extends ArrayOptimizer {
             double trust,
             Predicate<String> adapted) {
         super(parameters, learningRate);
-        OptimizerCheck.requireShare("Lars", "momentum", momentum);
-        OptimizerCheck.requireNotNegative("Lars", "weight decay", weightDecay);
-        OptimizerCheck.requirePositive("Lars", "trust", trust);
+        ArrayConstants.requireShare("Lars", "momentum", momentum);
+        ArrayConstants.requireNotNegative("Lars", "weight decay", weightDecay);
+        ArrayConstants.requirePositive("Lars", "trust", trust);
         this.momentum = momentum;
         this.weightDecay = weightDecay;
         this.trust = trust;
-        this.adapts = LayerNorms.chosen(parameters, adapted);
+        this.adapts = LayerNorms.chosen(parameters.list(), adapted);
         this.velocity = zerosLike(parameters);
     }
 

@@ -1,5 +1,7 @@
 package io.hvd.optimizer;
 
+import io.hvd.optimizer.arrays.ArrayBuffer;
+import io.hvd.optimizer.arrays.Moments;
 import java.util.List;
 import java.util.Map;
 

@@ -1,5 +1,7 @@
 package io.hvd.optimizer;
 
+import io.hvd.optimizer.arrays.ArrayBuffer;
+import io.hvd.optimizer.arrays.ArrayConstants;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -36,10 +38,10 @@ public final class RmsProp extends ArrayOptimizer {
             double momentum,
             double weightDecay) {
         super(parameters, learningRate);
-        OptimizerCheck.requireShare("RmsProp", "alpha", alpha);
-        OptimizerCheck.requireNotNegative("RmsProp", "epsilon", epsilon);
-        OptimizerCheck.requireShare("RmsProp", "momentum", momentum);
-        OptimizerCheck.requireNotNegative("RmsProp", "weight decay", weightDecay);
+        ArrayConstants.requireShare("RmsProp", "alpha", alpha);
+        ArrayConstants.requireNotNegative("RmsProp", "epsilon", epsilon);
+        ArrayConstants.requireShare("RmsProp", "momentum", momentum);
+        ArrayConstants.requireNotNegative("RmsProp", "weight decay", weightDecay);
         this.alpha = alpha;
         this.epsilon = epsilon;
         this.momentum = momentum;

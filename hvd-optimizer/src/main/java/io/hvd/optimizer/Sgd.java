@@ -1,5 +1,7 @@
 package io.hvd.optimizer;
 
+import io.hvd.optimizer.arrays.ArrayBuffer;
+import io.hvd.optimizer.arrays.ArrayConstants;
 import java.util.List;
 import java.util.Map;
 
@@ -34,8 +36,8 @@ public final class Sgd extends ArrayOptimizer {
     private Sgd(
             ArrayParameters parameters, double learningRate, double momentum, double weightDecay, boolean nesterov) {
         super(parameters, learningRate);
-        OptimizerCheck.requireNotNegative("Sgd", "momentum", momentum);
-        OptimizerCheck.requireNotNegative("Sgd", "weight decay", weightDecay);
+        ArrayConstants.requireNotNegative("Sgd", "momentum", momentum);
+        ArrayConstants.requireNotNegative("Sgd", "weight decay", weightDecay);
         this.momentum = (float) momentum;
         this.weightDecay = (float) weightDecay;
         this.nesterov = nesterov;
@@ -48,8 +50,8 @@ public final class Sgd extends ArrayOptimizer {
      * @throws io.hvd.error.HvdException if the momentum is not more than 0 and less than 1, as torch wants it too
      */
     public static Sgd nesterov(ArrayParameters parameters, double learningRate, double momentum, double weightDecay) {
-        OptimizerCheck.requireShare("Sgd.nesterov", "momentum", momentum);
-        OptimizerCheck.requirePositive("Sgd.nesterov", "momentum", momentum);
+        ArrayConstants.requireShare("Sgd.nesterov", "momentum", momentum);
+        ArrayConstants.requirePositive("Sgd.nesterov", "momentum", momentum);
         return new Sgd(parameters, learningRate, momentum, weightDecay, true);
     }
 

@@ -3,6 +3,7 @@ package io.hvd.optimizer;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.arrays.ArrayState;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -123,7 +124,7 @@ final class ShardedArrays implements ShardedState {
 
     /** That of the optimizer over all parameters. */
     private ArrayState state() {
-        return ArrayState.of(own, all.list());
+        return own.stateOver(all.list());
     }
 
     private void move(int owner, byte[] share, byte[] whole, boolean intoWhole) {

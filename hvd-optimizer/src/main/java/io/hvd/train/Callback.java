@@ -1,9 +1,8 @@
 package io.hvd.train;
 
 /**
- * What a {@link TrainingLoop} does besides its steps. Its methods are called on every rank, on the thread that runs the loop, and
- * may call collectives if they do so on all ranks alike. What one throws ends the loop with a {@link CallbackException} that has
- * its name; if the program lets that go, the job ends with it.
+ * A part of a {@link TrainingLoop} besides its steps. Its methods are called on every rank, on the thread that runs the loop, and
+ * may call collectives if they do so on all ranks alike. An exception of a callback ends the loop with a {@link CallbackException} that has its name; if the program does not catch that, the job ends with it.
  */
 public interface Callback {
     /**

@@ -4,6 +4,11 @@ import io.hvd.error.HvdException;
 import io.hvd.file.RegularFile;
 import io.hvd.file.WholeFile;
 import io.hvd.tensor.Tensor;
+import io.hvd.train.safetensors.CheckpointHeader;
+import io.hvd.train.safetensors.CheckpointReader;
+import io.hvd.train.safetensors.CheckpointWriter;
+import io.hvd.train.safetensors.FileChecksum;
+import io.hvd.train.safetensors.TensorSums;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.FileSystemException;
@@ -57,7 +62,7 @@ public record Checkpoint(SortedMap<String, Tensor> tensors, Map<String, String> 
      * @throws HvdException if a name or a word cannot be in such a file, or they are too many
      */
     public long bytes() {
-        CheckpointHeader header = CheckpointHeader.of(this);
+        CheckpointHeader header = CheckpointHeader.of(tensors, metadata);
         return Long.BYTES + header.encode().length + header.dataBytes();
     }
 
@@ -74,7 +79,7 @@ public record Checkpoint(SortedMap<String, Tensor> tensors, Map<String, String> 
 
     /** @param pieceBytes a multiple of 8 */
     void write(Path file, int pieceBytes) throws IOException {
-        CheckpointHeader header = CheckpointHeader.of(this);
+        CheckpointHeader header = CheckpointHeader.of(tensors, metadata);
         byte[] json = header.encode();
         WholeFile.write(
                 file,
@@ -101,7 +106,8 @@ public record Checkpoint(SortedMap<String, Tensor> tensors, Map<String, String> 
      */
     static Checkpoint read(Path file, int pieceBytes, int longestBuffer) throws IOException {
         try (FileChannel channel = FileChannel.open(RegularFile.at(file))) {
-            return new CheckpointReader(file, channel, pieceBytes, longestBuffer).read();
+            CheckpointReader.Content content = new CheckpointReader(file, channel, pieceBytes, longestBuffer).read();
+            return new Checkpoint(content.tensors(), content.words());
         } catch (FileSystemException e) {
             throw e;
         } catch (IOException e) {

@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.Objects;
 
 /**
- * What a classifier says about some samples: a score per sample and class, the larger the likelier. Of equal scores that
+ * A classifier's scores of some samples: one per sample and class, the larger the likelier. Of equal scores that
  * of the lower class stands first, so the order is the same on every rank; a NaN stands last.
  *
  * @param scores sample by sample; not copied

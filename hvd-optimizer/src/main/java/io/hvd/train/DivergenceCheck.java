@@ -19,7 +19,7 @@ import java.util.Optional;
  */
 public final class DivergenceCheck implements Callback {
     private final int everyBatches;
-    /** What this rank has found in this epoch, in words; null if all is finite. */
+    /** The first metric of this epoch that is not finite on this rank, in words; null if all are. */
     private String found;
 
     /** @param everyBatches batches of an epoch between two questions; at least 1 */

@@ -4,6 +4,7 @@ import io.hvd.data.StateWords;
 import io.hvd.data.Stateful;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.train.loop.LoopUse;
 import java.util.Map;
 import java.util.Set;
 
@@ -61,7 +62,8 @@ public final class EarlyStop implements Callback, Stateful {
     @Override
     public void epochBegins(Training training) {
         if (worse >= patience) {
-            training.over("EarlyStop has stopped this training in an earlier run, and nothing is trained: " + why());
+            training.ending()
+                    .over("EarlyStop has stopped this training in an earlier run, and nothing is trained: " + why());
         }
     }
 

@@ -4,14 +4,13 @@ import io.hvd.AllreduceOptions;
 import io.hvd.ObjectCodec;
 import io.hvd.ProcessSet;
 import io.hvd.data.EpochBatches;
-import io.hvd.error.ErrorId;
-import io.hvd.error.HvdException;
 import io.hvd.optimizer.AmpOptimizer;
 import io.hvd.optimizer.DistributedOptimizer;
-import io.hvd.optimizer.Optimizer;
 import io.hvd.tensor.JoinDivisor;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
+import io.hvd.train.loop.StepCounts;
+import io.hvd.train.loop.StepVote;
 import java.io.IOException;
 import java.util.Iterator;
 import java.util.List;
@@ -19,101 +18,145 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.stream.IntStream;
 
-/**
- * What the ranks of a {@link TrainingLoop} agree on when an epoch begins and ends.
- *
- * @param divisor null if all ranks have as many batches
- * @param vote on a cancel
- */
-record EpochMeeting(ProcessSet ranks, Optimizer optimizer, JoinDivisor divisor, StepVote vote) {
+/** The agreements of a {@link TrainingLoop}'s ranks at the borders of its epochs and steps. */
+abstract sealed class EpochMeeting {
     private static final String WHY_EVEN =
             "A TrainingLoop lets its ranks have different numbers of batches if it is told so:"
                     + " call join(JoinDivisor.ACTIVE), or choose UnevenSteps.PAD or DROP";
 
-    /** Refuses what cannot go on without ranks that have joined. */
-    static void requireJoinable(List<Callback> callbacks, Optimizer optimizer, JoinDivisor divisor) {
-        List<String> meeting = callbacks.stream()
-                .filter(Callback::meetsInBatches)
-                .map(TrainingLoop::name)
-                .toList();
-        if (divisor != null && !meeting.isEmpty()) {
-            throw new HvdException(
-                    ErrorId.UNEVEN_STEPS,
-                    "a TrainingLoop with join(" + divisor + ") has the callbacks " + meeting
-                            + ", which meet all ranks after each batch, and ranks that have joined do not come. Leave them out, or"
-                            + " give all ranks as many batches by UnevenSteps.PAD or DROP. SaveCheckpoint saves after epochs");
+    final Training training;
+    final StepVote vote;
+    private final ProcessSet ranks;
+
+    private EpochMeeting(Training training, StepVote vote) {
+        this.training = training;
+        this.vote = vote;
+        this.ranks = training.ranks();
+    }
+
+    /** @param divisor null if all ranks have as many batches */
+    static EpochMeeting of(Training training, JoinDivisor divisor, StepVote vote) {
+        return divisor == null ? new InStep(training, vote) : new Joining(training, vote, divisor);
+    }
+
+    /** All ranks make every step together. */
+    private static final class InStep extends EpochMeeting {
+        InStep(Training training, StepVote vote) {
+            super(training, vote);
         }
-        if (divisor != null && !(optimizer instanceof AmpOptimizer || optimizer instanceof DistributedOptimizer)) {
-            throw new HvdException(
-                    ErrorId.BAD_ARGUMENT,
-                    "a TrainingLoop with join(" + divisor
-                            + ") needs a DistributedOptimizer or an AmpOptimizer, found "
-                            + optimizer.getClass().getName());
+
+        @Override
+        int agreeOnBatches(Iterator<?> epoch, int given) {
+            if (!(epoch instanceof EpochBatches.Pass<?> pass)) {
+                return given;
+            }
+            StepCounts counts = StepCounts.gather(training.ranks(), pass.batches(), 0);
+            counts.requireEven(WHY_EVEN);
+            training.position().batches(counts.most(), pass);
+            return pass.batches();
+        }
+
+        @Override
+        void cancelAfterStep() {
+            if (!ending().leaves() && vote.afterStep() > 0 && !waitsForAStep()) {
+                cancelTogether();
+            }
+        }
+
+        @Override
+        void batchesEnd() {}
+
+        @Override
+        void epochEnds() {}
+    }
+
+    /** A rank joins the others' steps when its batches have ended. */
+    private static final class Joining extends EpochMeeting {
+        private final JoinDivisor divisor;
+
+        Joining(Training training, StepVote vote, JoinDivisor divisor) {
+            super(training, vote);
+            this.divisor = divisor;
+        }
+
+        @Override
+        int agreeOnBatches(Iterator<?> epoch, int given) {
+            EpochBatches.Pass<?> pass = epoch instanceof EpochBatches.Pass<?> known ? known : null;
+            int mine = pass == null ? given : pass.batches();
+            training.position()
+                    .batches(StepCounts.gather(training.ranks(), mine, 0).most(), pass);
+            return mine;
+        }
+
+        /** Ranks leave one by one. */
+        @Override
+        void cancelAfterStep() {
+            String why = training.asksToCancel();
+            if (why != null) {
+                training.leave(why);
+            }
+        }
+
+        @Override
+        void batchesEnd() {
+            if (training.optimizer() instanceof AmpOptimizer amp) {
+                amp.join(divisor);
+            } else {
+                ((DistributedOptimizer) training.optimizer()).join(divisor);
+            }
+            List<Integer> leaving = asking("training.leave", ending().leaves());
+            if (!leaving.isEmpty()) {
+                cancelTogether();
+            }
+            if (leaving.isEmpty()) {
+                training.position().joined();
+            } else if (!ending().leaves()) {
+                training.leave("ranks " + leaving + " have left the epoch");
+            }
+        }
+
+        /** Ranks that join take part in no round of the watch. */
+        @Override
+        void epochEnds() {
+            vote.awaitWatch();
         }
     }
 
     /**
      * A collective if the data is a loader's, or ranks may join.
      *
-     * @param given what the loop was told, for data that does not know its number
+     * @param given the number that the loop was told, for data that does not know its own
      * @return the number of this rank's batches
      */
-    int agreeOnBatches(Training training, Iterator<?> epoch, int given) {
-        EpochBatches.Pass<?> pass = epoch instanceof EpochBatches.Pass<?> known ? known : null;
-        int mine = pass == null ? given : pass.batches();
-        if (pass == null && divisor == null) {
-            return mine;
-        }
-        StepCounts counts = StepCounts.gather(ranks, mine, 0);
-        if (divisor == null) {
-            counts.requireEven(WHY_EVEN);
-        }
-        training.batches(counts.most(), pass);
-        return mine;
-    }
+    abstract int agreeOnBatches(Iterator<?> epoch, int given);
+
+    /** After a step: if a rank has asked for it, all of them leave the epoch. */
+    abstract void cancelAfterStep();
 
     /** After this rank's last batch: waits for the ranks that have more, and leaves with those that leave. */
-    void join(Training training) {
-        if (divisor == null) {
-            return;
-        }
-        if (optimizer instanceof AmpOptimizer amp) {
-            amp.join(divisor);
-        } else {
-            ((DistributedOptimizer) optimizer).join(divisor);
-        }
-        List<Integer> leaving = asking("training.leave", training.leaves());
-        if (!leaving.isEmpty()) {
-            cancelTogether(training);
-        }
-        if (leaving.isEmpty()) {
-            training.joined();
-        } else if (!training.leaves()) {
-            training.leave("ranks " + leaving + " have left the epoch");
-        }
+    abstract void batchesEnd();
+
+    /** After the epoch's callbacks. */
+    abstract void epochEnds();
+
+    Ending ending() {
+        return training.ending();
     }
 
-    /** After a step: if a rank has asked for it, all of them leave the epoch. Ranks that may join leave it one by one. */
-    void cancelAfterStep(Training training) {
-        if (divisor != null) {
-            String why = training.asksToCancel();
-            if (why != null) {
-                training.leave(why);
-            }
-        } else if (!training.leaves() && vote.afterStep() > 0 && !waitsForAStep(training)) {
-            cancelTogether(training);
-        }
+    /** This rank has its next batch. */
+    void stepsGoOn() {
+        vote.resume();
     }
 
     /** After a step, and before the first one of an epoch. All ranks come to the limit together, and to the step of passes under way. */
-    void leaveAfter(long mostSteps, Training training) {
-        if (training.steps() >= mostSteps && !training.leaves() && !waitsForAStep(training)) {
-            training.leaveAfter(mostSteps);
+    void leaveAfter(long mostSteps) {
+        if (training.steps() >= mostSteps && !ending().leaves() && !waitsForAStep()) {
+            ending().limitReached(mostSteps, training.position(), training.epochs());
         }
     }
 
     /** With several backward passes per step, the ranks make those that are left, though not more than any step has taken so far. */
-    private boolean waitsForAStep(Training training) {
+    boolean waitsForAStep() {
         int[] open = {training.isBetweenPasses() ? 1 : 0};
         if (ranks.size() > 1) {
             ranks.allreduceInPlace("training.cancel.passes", Tensor.of(open), AllreduceOptions.of(ReduceOp.MAX));
@@ -122,9 +165,9 @@ record EpochMeeting(ProcessSet ranks, Optimizer optimizer, JoinDivisor divisor, 
     }
 
     /** After the last step of an epoch. The votes of all steps are read when a pause begins. */
-    void pauseBegins(Training training) throws IOException {
+    void pauseBegins() throws IOException {
         if (vote.settled() > 0) {
-            cancelTogether(training);
+            cancelTogether();
             return;
         }
         if (training.pauseSavers().isEmpty()) {
@@ -137,7 +180,7 @@ record EpochMeeting(ProcessSet ranks, Optimizer optimizer, JoinDivisor divisor, 
     }
 
     /** If one rank has asked for it, all of them leave the epoch. A collective. */
-    void cancelTogether(Training training) {
+    void cancelTogether() {
         String mine = training.asksToCancel();
         // Empty for a rank that does not ask; a reason may be empty itself, so one letter stands in front of each.
         List<String> all =
@@ -149,19 +192,20 @@ record EpochMeeting(ProcessSet ranks, Optimizer optimizer, JoinDivisor divisor, 
             }
         }
         if (!reasons.isEmpty()) {
-            training.cancelled(reasons);
+            ending().cancelled(reasons, training.steps());
         }
     }
 
     /** If one rank has asked for an end, all of them end. */
-    void stopTogether(Training training) {
+    void stopTogether() {
         List<Integer> asking = asking("training.stop", training.stopReason() != null);
         if (!asking.isEmpty() && training.stopReason() == null) {
             training.stop("ranks " + asking + " have asked for it");
         }
     }
 
-    private List<Integer> asking(String name, boolean mine) {
+    /** The ranks of the job for which it is true. A collective. */
+    List<Integer> asking(String name, boolean mine) {
         int[] all = (int[])
                 ranks.allgather(name, Tensor.of(new int[] {mine ? 1 : 0})).toArray();
         return IntStream.range(0, all.length)

@@ -34,7 +34,7 @@ public final class EpochMetrics {
         sums.merge(name, new Sum(sumOfValues, samples), Sum::plus);
     }
 
-    /** What has been added so far; it does not change any more. */
+    /** A copy of the sums so far, which does not change any more. */
     public EpochMetrics copy() {
         EpochMetrics copy = new EpochMetrics();
         copy.sums.putAll(sums);
@@ -42,7 +42,7 @@ public final class EpochMetrics {
     }
 
     /**
-     * What was added since a {@link #copy} of this epoch was made, for curves within it: {@link #reduce} takes each metric from the ranks
+     * The sums since a {@link #copy} of this epoch was made, for curves within it: {@link #reduce} takes each metric from the ranks
      * that have it, because the others may add it later.
      */
     public EpochMetrics since(EpochMetrics earlier) {
@@ -77,8 +77,7 @@ public final class EpochMetrics {
     }
 
     /**
-     * The means over the ranks of a process set, the same to the last bit on all of them; each of them must call it. What was added
-     * stays.
+     * The means over the ranks of a process set, the same to the last bit on all of them; each of them must call it. The sums stay.
      *
      * @throws HvdException on all ranks, if one that has samples lacks a metric that another one has, unless this is {@link #since} a part
      *     of an epoch

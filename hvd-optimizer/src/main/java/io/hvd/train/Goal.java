@@ -5,7 +5,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 
 /**
- * Which metric is to become better, and in which direction.
+ * A metric that is to become better, and the direction.
  *
  * @param metric name of the metric
  * @param largest whether more is better

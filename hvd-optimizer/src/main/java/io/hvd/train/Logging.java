@@ -181,7 +181,7 @@ public final class Logging implements Callback {
         endLine();
     }
 
-    /** What is printed next begins a line, where an epoch was left in its middle. */
+    /** Begins a line where an epoch was left in its middle. */
     private void endLine() {
         if (open) {
             terminal.println();

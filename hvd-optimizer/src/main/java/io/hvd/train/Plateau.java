@@ -4,6 +4,7 @@ import io.hvd.data.StateWords;
 import io.hvd.data.Stateful;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.train.loop.LoopUse;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;

@@ -5,6 +5,7 @@ import io.hvd.data.StateWords;
 import io.hvd.data.Stateful;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.train.loop.LoopUse;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -35,7 +36,7 @@ public final class SaveCheckpoint implements Callback, Stateful {
         this.every = every;
     }
 
-    /** What stands in the file. */
+    /** The contents of the file. */
     public interface Content {
         /** Makes the checkpoint, on the rank that writes it. */
         Checkpoint of(Training training) throws Exception;

@@ -1,7 +1,11 @@
 package io.hvd.train;
 
 import io.hvd.ProcessSet;
+import io.hvd.train.schedule.Places;
+import io.hvd.train.schedule.SameRates;
+import io.hvd.train.schedule.ScheduleArguments;
 import java.util.Arrays;
+import java.util.function.DoubleUnaryOperator;
 
 /**
  * A learning rate as a function of how far the training is, in epochs and fractions of them. It has no state, so it is the same on
@@ -23,8 +27,8 @@ public interface Schedule {
 
     /** Always the same rate. */
     static Schedule fixed(double rate) {
-        ScheduleCheck.rate("fixed", "rate", rate);
-        return new NamedSchedule("fixed(" + rate + ")", epoch -> rate);
+        ScheduleArguments.rate("fixed", "rate", rate);
+        return named("fixed(" + rate + ")", epoch -> rate);
     }
 
     /** Multiplies the rate by a factor after every epoch: torch's ExponentialLR. */
@@ -34,20 +38,20 @@ public interface Schedule {
 
     /** Multiplies the rate by a factor after every so many epochs: torch's StepLR. */
     static Schedule step(double rate, double factor, double every) {
-        ScheduleCheck.rate("step", "rate", rate);
-        ScheduleCheck.rate("step", "factor", factor);
-        ScheduleCheck.length("step", "every", every);
-        return new NamedSchedule(
+        ScheduleArguments.rate("step", "rate", rate);
+        ScheduleArguments.rate("step", "factor", factor);
+        ScheduleArguments.length("step", "every", every);
+        return named(
                 "step(" + rate + ", " + factor + ", " + every + ")",
                 epoch -> rate * Math.pow(factor, Math.floor(epoch / every)));
     }
 
     /** Multiplies the rate by a factor when each of these epochs begins: torch's MultiStepLR. */
     static Schedule multiFactor(double rate, double factor, double... epochs) {
-        ScheduleCheck.rate("multiFactor", "rate", rate);
-        ScheduleCheck.rate("multiFactor", "factor", factor);
-        double[] places = ScheduleCheck.ascending("multiFactor", epochs);
-        return new NamedSchedule(
+        ScheduleArguments.rate("multiFactor", "rate", rate);
+        ScheduleArguments.rate("multiFactor", "factor", factor);
+        double[] places = ScheduleArguments.ascending("multiFactor", epochs);
+        return named(
                 "multiFactor(" + rate + ", " + factor + ", " + Arrays.toString(places) + ")",
                 epoch -> rate
                         * Math.pow(
@@ -59,10 +63,10 @@ public interface Schedule {
 
     /** Goes from one rate to another along half a cosine, and stays there: torch's CosineAnnealingLR. */
     static Schedule cosine(double first, double last, double epochs) {
-        ScheduleCheck.rate("cosine", "first", first);
-        ScheduleCheck.rate("cosine", "last", last);
-        ScheduleCheck.length("cosine", "epochs", epochs);
-        return new NamedSchedule(
+        ScheduleArguments.rate("cosine", "first", first);
+        ScheduleArguments.rate("cosine", "last", last);
+        ScheduleArguments.length("cosine", "epochs", epochs);
+        return named(
                 "cosine(" + first + ", " + last + ", " + epochs + ")",
                 epoch -> last + (first - last) * (1 + Math.cos(Math.PI * Math.min(1, epoch / epochs))) / 2);
     }
@@ -75,16 +79,14 @@ public interface Schedule {
      * @param longer each period over the one before, at least 1; torch's {@code T_mult}
      */
     static Schedule cosineRestarts(double first, double last, double epochs, double longer) {
-        ScheduleCheck.rate("cosineRestarts", "first", first);
-        ScheduleCheck.rate("cosineRestarts", "last", last);
-        ScheduleCheck.length("cosineRestarts", "epochs", epochs);
-        ScheduleCheck.atLeastOne("cosineRestarts", "longer", longer);
-        return new NamedSchedule(
+        ScheduleArguments.rate("cosineRestarts", "first", first);
+        ScheduleArguments.rate("cosineRestarts", "last", last);
+        ScheduleArguments.length("cosineRestarts", "epochs", epochs);
+        ScheduleArguments.atLeastOne("cosineRestarts", "longer", longer);
+        return named(
                 "cosineRestarts(" + first + ", " + last + ", " + epochs + ", " + longer + ")",
                 epoch -> last
-                        + (first - last)
-                                * (1 + Math.cos(Math.PI * ScheduleCheck.partOfPeriod(epoch, epochs, longer)))
-                                / 2);
+                        + (first - last) * (1 + Math.cos(Math.PI * Places.partOfPeriod(epoch, epochs, longer))) / 2);
     }
 
     /**
@@ -107,18 +109,18 @@ public interface Schedule {
      * @param finalDivFactor the first rate over the last one
      */
     static Schedule oneCycle(double max, int steps, double pctStart, double divFactor, double finalDivFactor) {
-        ScheduleCheck.rate("oneCycle", "max", max);
-        ScheduleCheck.length("oneCycle", "steps - 1", steps - 1.0);
-        ScheduleCheck.share("oneCycle", "pctStart", pctStart);
-        ScheduleCheck.length("oneCycle", "divFactor", divFactor);
-        ScheduleCheck.length("oneCycle", "finalDivFactor", finalDivFactor);
+        ScheduleArguments.rate("oneCycle", "max", max);
+        ScheduleArguments.length("oneCycle", "steps - 1", steps - 1.0);
+        ScheduleArguments.share("oneCycle", "pctStart", pctStart);
+        ScheduleArguments.length("oneCycle", "divFactor", divFactor);
+        ScheduleArguments.length("oneCycle", "finalDivFactor", finalDivFactor);
         double top = pctStart * steps - 1;
-        ScheduleCheck.length("oneCycle", "pctStart * steps - 1, the step of the highest rate,", top);
-        ScheduleCheck.length("oneCycle", "(1 - pctStart) * steps, the steps after it,", steps - 1 - top);
+        ScheduleArguments.length("oneCycle", "pctStart * steps - 1, the step of the highest rate,", top);
+        ScheduleArguments.length("oneCycle", "(1 - pctStart) * steps, the steps after it,", steps - 1 - top);
         double first = max / divFactor;
         Schedule up = cosine(first, max, top);
         Schedule down = cosine(max, first / finalDivFactor, steps - 1 - top);
-        return new NamedSchedule(
+        return named(
                 "oneCycle(" + max + ", " + steps + ", " + pctStart + ", " + divFactor + ", " + finalDivFactor + ")",
                 step -> step < top ? up.rate(step) : down.rate(step - top));
     }
@@ -130,11 +132,11 @@ public interface Schedule {
 
     /** Goes from one rate to another by a power of the part that is still to come, and stays there: torch's PolynomialLR. */
     static Schedule polynomial(double first, double last, double epochs, double power) {
-        ScheduleCheck.rate("polynomial", "first", first);
-        ScheduleCheck.rate("polynomial", "last", last);
-        ScheduleCheck.length("polynomial", "epochs", epochs);
-        ScheduleCheck.length("polynomial", "power", power);
-        return new NamedSchedule(
+        ScheduleArguments.rate("polynomial", "first", first);
+        ScheduleArguments.rate("polynomial", "last", last);
+        ScheduleArguments.length("polynomial", "epochs", epochs);
+        ScheduleArguments.length("polynomial", "power", power);
+        return named(
                 "polynomial(" + first + ", " + last + ", " + epochs + ", " + power + ")",
                 epoch -> last + (first - last) * Math.pow(1 - Math.min(1, epoch / epochs), power));
     }
@@ -150,13 +152,13 @@ public interface Schedule {
      * @param shrink the height of each cycle over that of the one before; 0.5 is torch's mode triangular2
      */
     static Schedule cyclical(double low, double high, double epochsUp, double epochsDown, double shrink) {
-        ScheduleCheck.rate("cyclical", "low", low);
-        ScheduleCheck.rate("cyclical", "high", high);
-        ScheduleCheck.length("cyclical", "epochs up", epochsUp);
-        ScheduleCheck.length("cyclical", "epochs down", epochsDown);
-        ScheduleCheck.rate("cyclical", "shrink", shrink);
+        ScheduleArguments.rate("cyclical", "low", low);
+        ScheduleArguments.rate("cyclical", "high", high);
+        ScheduleArguments.length("cyclical", "epochs up", epochsUp);
+        ScheduleArguments.length("cyclical", "epochs down", epochsDown);
+        ScheduleArguments.rate("cyclical", "shrink", shrink);
         double cycle = epochsUp + epochsDown;
-        return new NamedSchedule(
+        return named(
                 "cyclical(" + low + ", " + high + ", " + epochsUp + ", " + epochsDown + ", " + shrink + ")", epoch -> {
                     double place = epoch % cycle;
                     double height = place < epochsUp ? place / epochsUp : (cycle - place) / epochsDown;
@@ -179,10 +181,10 @@ public interface Schedule {
      * @param stepsPerEpoch 0 for no step ahead
      */
     default Schedule warmUp(int ranks, double epochs, int stepsPerEpoch) {
-        ScheduleCheck.length("warmUp", "ranks", ranks);
-        ScheduleCheck.length("warmUp", "epochs", epochs);
+        ScheduleArguments.length("warmUp", "ranks", ranks);
+        ScheduleArguments.length("warmUp", "epochs", epochs);
         double ahead = stepsPerEpoch > 0 ? 1.0 / stepsPerEpoch : 0;
-        return new NamedSchedule(
+        return named(
                 this + ".warmUp(" + ranks + ", " + epochs + ", " + stepsPerEpoch + ")",
                 epoch -> epoch >= epochs
                         ? rate(epoch)
@@ -201,9 +203,9 @@ public interface Schedule {
      * @param part of the rate at the beginning, from 0 to 1
      */
     default Schedule warmUpFrom(double part, double epochs) {
-        ScheduleCheck.share("warmUpFrom", "part", part);
-        ScheduleCheck.length("warmUpFrom", "epochs", epochs);
-        return new NamedSchedule(
+        ScheduleArguments.share("warmUpFrom", "part", part);
+        ScheduleArguments.length("warmUpFrom", "epochs", epochs);
+        return named(
                 this + ".warmUpFrom(" + part + ", " + epochs + ")",
                 epoch -> epoch >= epochs ? rate(epoch) : rate(epoch) * (part + (1 - part) * epoch / epochs));
     }
@@ -219,24 +221,41 @@ public interface Schedule {
      * @param steps of an epoch
      */
     default Schedule inEpochsOf(int steps) {
-        ScheduleCheck.length("inEpochsOf", "steps", steps);
-        return new NamedSchedule(this + ".inEpochsOf(" + steps + ")", epoch -> rate(ScheduleCheck.step(epoch * steps)));
+        ScheduleArguments.length("inEpochsOf", "steps", steps);
+        return named(this + ".inEpochsOf(" + steps + ")", epoch -> rate(Places.step(epoch * steps)));
     }
 
     /** Goes on with another schedule, for which this epoch is its beginning, 0: torch's SequentialLR. */
     default Schedule then(double epochs, Schedule next) {
-        ScheduleCheck.length("then", "epochs", epochs);
-        return new NamedSchedule(
+        ScheduleArguments.length("then", "epochs", epochs);
+        return named(
                 this + ".then(" + epochs + ", " + next + ")",
                 epoch -> epoch < epochs ? rate(epoch) : next.rate(epoch - epochs));
     }
 
     /**
-     * Compares the rates of the ranks at {@value ScheduleCheck#PLACES} places of a training. A collective.
+     * Compares the rates of the ranks at 1,024 places of a training. A collective.
      *
      * @throws io.hvd.error.HvdException on all ranks, if they differ; it names the first such place, the rates and the ranks
      */
     default void requireSame(ProcessSet ranks, double epochs) {
-        ScheduleCheck.requireSame(this, ranks, epochs);
+        SameRates.require(this::rate, ranks, epochs);
+    }
+
+    /** @param words the call that makes the schedule */
+    private static Schedule named(String words, DoubleUnaryOperator formula) {
+        record Named(String words, DoubleUnaryOperator formula) implements Schedule {
+            @Override
+            public double rate(double epoch) {
+                ScheduleArguments.rate(words + ".rate", "epoch", epoch);
+                return formula.applyAsDouble(epoch);
+            }
+
+            @Override
+            public String toString() {
+                return words;
+            }
+        }
+        return new Named(words, formula);
     }
 }

@@ -1,67 +1,51 @@
 package io.hvd.train;
 
 import io.hvd.ProcessSet;
-import io.hvd.data.EpochBatches;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.Optimizer;
+import io.hvd.train.loop.CancelRequest;
+import io.hvd.train.loop.PassWindow;
+import io.hvd.train.loop.Position;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.Objects;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
 
-/** How far a {@link TrainingLoop} is on this rank; for its steps and callbacks. */
+/** The state of a {@link TrainingLoop} on this rank, for its steps and callbacks. */
 public final class Training {
-    /** How the reasons begin that {@code AutoResume} cancels with after a signal. */
+    /** The first word of {@code AutoResume}'s reasons for a cancel after a signal. */
     public static final String SIGTERM = "SIGTERM";
 
     private final ProcessSet ranks;
     private final Optimizer optimizer;
     private final int epochs;
     private final EpochMetrics metrics = new EpochMetrics();
+    private final Position position;
     private final PassWindow window;
-
+    private final CancelRequest request = new CancelRequest();
+    private final Ending ending = new Ending();
     private final List<Runnable> checks = new ArrayList<>();
-    private final List<Supplier<String>> cancelling = new CopyOnWriteArrayList<>();
-    private final AtomicReference<String> cancel = new AtomicReference<>();
     private final List<PauseSaver> pauseSavers = new ArrayList<>();
-    private volatile boolean cancelled;
-    /** Empty until the ranks have told each other. */
-    private volatile SortedMap<Integer, String> cancelReasons = new TreeMap<>();
-    /** Null for data that does not know its number of batches. */
-    private EpochBatches.Pass<?> pass;
-
-    private int batches;
-    private int epoch;
-    private int batch;
-    private long steps;
-    private long stepsResumed;
-    /** The part of the epoch under way that was done before it was resumed. */
-    private double doneBefore;
-
     private SortedMap<String, MeanMetric.Result> results = new TreeMap<>();
-    /** Null if this rank goes on. */
-    private String reason;
-
-    private Outcome.Kind kind = Outcome.Kind.FINISHED;
-    /** Whether the epoch under way is left after this batch. */
-    private boolean leaving;
-    /** Whether no later run has anything to do. */
-    private boolean over;
 
     Training(ProcessSet ranks, Optimizer optimizer, int epochs, int batches) {
         this.ranks = ranks;
         this.optimizer = optimizer;
         this.epochs = epochs;
-        this.batches = batches;
+        this.position = new Position(batches);
         this.window = new PassWindow(optimizer);
+    }
+
+    Position position() {
+        return position;
+    }
+
+    Ending ending() {
+        return ending;
     }
 
     /** The ranks that train together. */
@@ -86,27 +70,27 @@ public final class Training {
 
     /** The number of batches of an epoch; of a loader, whose epochs may differ, that of the epoch from its first batch on. */
     public int batches() {
-        return batches;
+        return position.batches();
     }
 
     /** The epoch, counted from 0; after the last one, the number of epochs that are done. */
     public int epoch() {
-        return epoch;
+        return position.epoch();
     }
 
     /** The batch within its epoch, counted from 0; after the last one their number. */
     public int batch() {
-        return batch;
+        return position.batch();
     }
 
     /** Batches that are done, over all epochs of this loop and of those that it {@linkplain #resumeAt resumes}. */
     public long steps() {
-        return steps;
+        return position.steps();
     }
 
     /** How many of {@link #steps} were done before this loop, as {@link #resumeAt} was told; else 0. */
     public long stepsResumed() {
-        return stepsResumed;
+        return position.stepsResumed();
     }
 
     /**
@@ -114,11 +98,7 @@ public final class Training {
      * that was resumed.
      */
     public double progress() {
-        if (pass != null && (doneBefore == 0 || pass.progress(0, batches) > 0)) {
-            return epoch + pass.progress(batch, batches);
-        }
-        double ofPass = batches == 0 ? 1 : batch / (double) batches;
-        return epoch + doneBefore + (1 - doneBefore) * ofPass;
+        return position.progress();
     }
 
     /** Collects what is averaged over the ranks when the epoch ends; steps and the evaluation add to it. */
@@ -141,7 +121,7 @@ public final class Training {
         if (result == null) {
             throw new HvdException(
                     ErrorId.BAD_ARGUMENT,
-                    "there is no metric \"" + metric + "\" in epoch " + epoch
+                    "there is no metric \"" + metric + "\" in epoch " + epoch()
                             + ": the steps and the evaluation have added " + results.keySet()
                             + ". Add it by training.metrics().add(name, sum, samples)");
         }
@@ -154,7 +134,7 @@ public final class Training {
      * for the next epoch. The same on all ranks.
      */
     boolean isRestWithout(String metric) {
-        return batch == 0 && !results.containsKey(metric);
+        return batch() == 0 && !results.containsKey(metric);
     }
 
     /**
@@ -164,8 +144,7 @@ public final class Training {
      * @param why for {@link #stopReason}
      */
     public void stop(String why) {
-        reason = why;
-        kind = Outcome.Kind.STOPPED;
+        ending.stop(why);
     }
 
     /**
@@ -176,34 +155,7 @@ public final class Training {
      * @param why for {@link #stopReason}
      */
     public void leave(String why) {
-        reason = why;
-        kind = Outcome.Kind.LEFT;
-        leaving = true;
-    }
-
-    /**
-     * Leaves the epoch on all ranks after the same step, or behind the epoch's end if that was its last step. What has ended the loop in
-     * this step already is the reason.
-     */
-    void leaveAfter(long mostSteps) {
-        boolean endsEpoch = batch > 0 && batch == batches;
-        if (endsEpoch && epoch + 1 == epochs) {
-            return;
-        }
-        String why = "the limit of " + mostSteps + " steps is reached";
-        if (endsEpoch) {
-            stop(why);
-        } else {
-            leave(why);
-        }
-        kind = Outcome.Kind.STEP_LIMIT;
-    }
-
-    /** Leaves an epoch that begins, on all ranks alike, since an earlier run was stopped for good. */
-    void over(String why) {
-        leave(why);
-        kind = Outcome.Kind.STOPPED;
-        over = true;
+        ending.leave(why);
     }
 
     /**
@@ -214,14 +166,11 @@ public final class Training {
      * @param stepsBefore batches of all runs before
      */
     public void resumeAt(int atEpoch, double done, long stepsBefore) {
-        epoch = atEpoch;
-        doneBefore = done;
-        steps = stepsBefore;
-        stepsResumed = stepsBefore;
+        position.resumeAt(atEpoch, done, stepsBefore);
     }
 
     /**
-     * Has a callback look before each save, so that nothing is saved which it refuses by throwing.
+     * Adds a check before each save. If it throws, nothing is saved.
      *
      * @param check called on all ranks alike; it may call collectives
      */
@@ -292,12 +241,12 @@ public final class Training {
      * exception has none.
      */
     public Outcome outcome() {
-        return new Outcome(kind, steps, epoch, reason == null ? "" : reason);
+        return ending.outcome(position);
     }
 
     /** Why the loop was stopped on this rank, or which ranks have asked for it; null if it was not. */
     public String stopReason() {
-        return reason;
+        return ending.reason();
     }
 
     /**
@@ -309,7 +258,7 @@ public final class Training {
      * @param why for {@link #cancelReasons} and {@link #stopReason}; of several calls the first one counts
      */
     public void cancel(String why) {
-        cancel.compareAndSet(null, Objects.requireNonNull(why, "why"));
+        request.cancel(why);
     }
 
     /**
@@ -318,27 +267,12 @@ public final class Training {
      * @param reason asked after each step and during pauses, on any thread; null if the training goes on. If it throws, that is a reason
      */
     public void cancelWhen(Supplier<String> reason) {
-        cancelling.add(Objects.requireNonNull(reason, "reason"));
+        request.cancelWhen(reason);
     }
 
     /** Why this rank asks for an end; null if it does not. */
     public String asksToCancel() {
-        for (Supplier<String> each : cancelling) {
-            String why = cancel.get() == null ? asked(each) : null;
-            if (why != null) {
-                cancel(why); // it does not take that back
-            }
-        }
-        return cancel.get();
-    }
-
-    /** A thread on which others wait must not end here, nor a program that cannot be asked train on for ever. */
-    private static String asked(Supplier<String> reason) {
-        try {
-            return reason.get();
-        } catch (RuntimeException e) {
-            return "what was to say whether to cancel has thrown " + e;
-        }
+        return request.reason();
     }
 
     /**
@@ -346,42 +280,30 @@ public final class Training {
      * AutoResume} it becomes true within a second, on each rank for itself: one without collectives may then return.
      */
     public boolean isCancelled() {
-        return cancelled;
+        return ending.isCancelled();
     }
 
     /** The ranks that have asked for this end, in the job, and why; empty if nobody has. The same on all ranks when the loop has ended. */
     public SortedMap<Integer, String> cancelReasons() {
-        return Collections.unmodifiableSortedMap(cancelReasons);
+        return ending.cancelReasons();
     }
 
-    /** The ranks have agreed. */
-    void cancelled(SortedMap<Integer, String> reasons) {
-        cancelled = true;
-        cancelReasons = reasons;
-        leave("cancelled after step " + steps + " by "
-                + reasons.entrySet().stream()
-                        .map(each -> "rank " + each.getKey() + ": " + each.getValue())
-                        .collect(Collectors.joining("; ")));
-        boolean signalled = reasons.values().stream().anyMatch(why -> why.startsWith(SIGTERM));
-        kind = signalled ? Outcome.Kind.SIGTERM : Outcome.Kind.CANCELLED;
-    }
-
-    /** What saves a training that is cancelled while no steps are made, as during an evaluation or the wait for an epoch's first batch. */
+    /** Saves a training that is cancelled while no steps are made, as during an evaluation or the wait for an epoch's first batch. */
     public interface PauseSaver {
-        /** Copies what there is to save: on the thread that trains, on all ranks alike, behind the last step of an epoch. */
+        /** Copies the state: on the thread that trains, on all ranks alike, behind the last step of an epoch. */
         void pauseBegins() throws IOException;
 
-        /** Saves it: on a thread of its own on each rank, at most once in a pause. It calls no collective. */
+        /** Saves the copy: on a thread of its own on each rank, at most once in a pause. It calls no collective. */
         void cancelledInPause();
 
-        /** This rank waits for a batch, and what it has does not change; on the thread that trains. */
+        /** This rank waits for a batch, and its state does not change; on the thread that trains. */
         void waitBegins();
 
         /** It waits no longer. */
         void waitEnds();
     }
 
-    /** Has the state saved if the training is cancelled in a pause. A callback calls it in {@link Callback#trainingBegins} on all ranks. */
+    /** Saves the state if the training is cancelled in a pause. A callback calls it in {@link Callback#trainingBegins} on all ranks. */
     public void saveInPauses(PauseSaver saver) {
         pauseSavers.add(saver);
     }
@@ -392,36 +314,22 @@ public final class Training {
 
     /** A pause has shown that a rank asks for an end; which one, the ranks tell each other behind it. */
     void cancelledInPause() {
-        cancelled = true;
+        ending.cancelledInPause();
         pauseSavers.forEach(PauseSaver::cancelledInPause);
     }
 
     void beginEpoch(int number) {
-        doneBefore = number == epoch ? doneBefore : 0;
-        pass = null;
-        epoch = number;
-        batch = 0;
+        position.beginEpoch(number);
         metrics.clear();
-    }
-
-    /** Sets the number of batches of the epoch that has begun. @param of null for data that does not know it */
-    void batches(int ofEpoch, EpochBatches.Pass<?> of) {
-        batches = ofEpoch;
-        pass = of;
     }
 
     /** Whether the epoch under way is left, or was left, before its end, so that a later run goes on with it. */
     public boolean isLeaving() {
-        return leaving && !over;
-    }
-
-    boolean leaves() {
-        return leaving;
+        return ending.leavesToGoOn();
     }
 
     void endBatch() {
-        batch++;
-        steps++;
+        position.endBatch();
         window.batchEnds();
     }
 
@@ -433,19 +341,12 @@ public final class Training {
         return window.isOpen();
     }
 
-    /** All ranks have as many steps as the one with most. */
-    void joined() {
-        steps += batches - batch;
-        batch = batches;
-    }
-
     void average() {
         results = metrics.reduce(ranks);
     }
 
-    /** A cancel that came behind the last evaluation has changed nothing. */
     void end(int epochsDone) {
-        epoch = epochsDone;
-        cancelled = !cancelReasons.isEmpty();
+        position.end(epochsDone);
+        ending.loopEnds();
     }
 }

@@ -5,11 +5,12 @@ import io.hvd.data.EpochBatches;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.log.HvdLogger;
+import io.hvd.optimizer.AmpOptimizer;
+import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.tensor.JoinDivisor;
-import java.util.ArrayList;
-import java.util.Comparator;
-import java.util.Iterator;
+import io.hvd.train.loop.DealtRanks;
+import io.hvd.train.loop.StepVote;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -33,7 +34,7 @@ public final class TrainingLoop {
 
     private final ProcessSet ranks;
     private final Optimizer optimizer;
-    private final List<Callback> callbacks = new ArrayList<>();
+    private final Callbacks callbacks = new Callbacks();
     private Evaluation evaluation = training -> {};
     private int firstEpoch;
     private long mostSteps = Long.MAX_VALUE;
@@ -51,9 +52,9 @@ public final class TrainingLoop {
         void run(B batch, Training training) throws Exception;
     }
 
-    /** What is measured at the end of an epoch. */
+    /** Measures at the end of an epoch. */
     public interface Evaluation {
-        /** Adds what this rank has measured to {@link Training#metrics()}. */
+        /** Adds this rank's sums to {@link Training#metrics()}. */
         void run(Training training) throws Exception;
     }
 
@@ -69,8 +70,7 @@ public final class TrainingLoop {
 
     /** Adds a callback; every rank adds the same ones. */
     public TrainingLoop with(Callback callback) {
-        callbacks.add(Objects.requireNonNull(callback, "callback"));
-        callbacks.sort(Comparator.comparing(Callback::place));
+        callbacks.add(callback);
         return this;
     }
 
@@ -140,20 +140,7 @@ public final class TrainingLoop {
      * @throws CallbackException if a step, the evaluation or a callback throws on this rank
      */
     public <B> Training run(int epochs, Iterable<B> data, int batches, Step<B> step) {
-        if (firstEpoch < 0 || epochs < firstEpoch || batches < (divisor == null ? 1 : 0)) {
-            throw new HvdException(
-                    ErrorId.BAD_ARGUMENT,
-                    "a loop from epoch " + firstEpoch + " to " + epochs + " with " + batches
-                            + " batches: expected a first epoch of at least 0, no fewer epochs, and at least 1 batch");
-        }
-        EpochMeeting.requireJoinable(callbacks, optimizer, divisor);
-        if (divisor != null && mostSteps < Long.MAX_VALUE) {
-            throw new HvdException(
-                    ErrorId.UNEVEN_STEPS,
-                    "a TrainingLoop has join(" + divisor + ") and maxSteps(" + mostSteps
-                            + "): the ranks make different numbers of steps, so the limit would end them at different"
-                            + " times. Leave one of the two out, or end after fewer epochs");
-        }
+        requireSensible(epochs, batches);
         Training training = new Training(ranks, optimizer, epochs, batches);
         requireSame(training, !(data instanceof EpochBatches<?>));
         if (data instanceof EpochBatches<?> loader) {
@@ -161,43 +148,55 @@ public final class TrainingLoop {
         }
         StepVote vote = new StepVote("training.cancel", ranks, () -> training.asksToCancel() == null ? 0 : 1);
         try {
-            runEpochs(training, new EpochMeeting(ranks, optimizer, divisor, vote), data, step);
+            EpochMeeting meeting = EpochMeeting.of(training, divisor, vote);
+            new LoopRun<>(training, meeting, callbacks, evaluation, mostSteps, data, step).run(firstEpoch);
+            if (ranks.rank() == 0) {
+                LOG.notice("the training has ended: {}", training.outcome());
+            }
             vote.close();
         } catch (RuntimeException | Error e) {
             vote.abandon();
-            failed(training, e);
+            callbacks.tellOfFailure(training, e);
             throw e;
         }
         return training;
     }
 
-    private <B> void runEpochs(Training training, EpochMeeting meeting, Iterable<B> data, Step<B> step) {
-        training.beginEpoch(firstEpoch);
-        tell("before the first batch", training, Callback::trainingBegins);
-        meeting.stopTogether(training);
-        int given = training.batches();
-        int epoch = training.epoch();
-        while (epoch < training.epochs() && training.stopReason() == null) {
-            training.beginEpoch(epoch);
-            runEpoch(training, meeting, given, data, step);
-            epoch += training.leaves() ? 0 : 1;
+    private void requireSensible(int epochs, int batches) {
+        if (firstEpoch < 0 || epochs < firstEpoch || batches < (divisor == null ? 1 : 0)) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT,
+                    "a loop from epoch " + firstEpoch + " to " + epochs + " with " + batches
+                            + " batches: expected a first epoch of at least 0, no fewer epochs, and at least 1 batch");
         }
-        training.end(epoch);
-        tell("after the last batch", training, Callback::trainingEnds);
-        if (ranks.rank() == 0) {
-            LOG.notice("the training has ended: {}", training.outcome());
+        if (divisor != null) {
+            requireJoinable();
         }
     }
 
-    private void failed(Training training, Throwable why) {
-        for (Callback callback : callbacks) {
-            try {
-                callback.trainingFails(training);
-            } catch (Exception e) {
-                if (e != why) {
-                    why.addSuppressed(e);
-                }
-            }
+    /** Refuses what cannot go on without ranks that have joined. */
+    private void requireJoinable() {
+        List<String> meeting = callbacks.namesOfThoseThatMeetInBatches();
+        if (!meeting.isEmpty()) {
+            throw new HvdException(
+                    ErrorId.UNEVEN_STEPS,
+                    "a TrainingLoop with join(" + divisor + ") has the callbacks " + meeting
+                            + ", which meet all ranks after each batch, and ranks that have joined do not come. Leave them out, or"
+                            + " give all ranks as many batches by UnevenSteps.PAD or DROP. SaveCheckpoint saves after epochs");
+        }
+        if (!(optimizer instanceof AmpOptimizer || optimizer instanceof DistributedOptimizer)) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT,
+                    "a TrainingLoop with join(" + divisor
+                            + ") needs a DistributedOptimizer or an AmpOptimizer, found "
+                            + optimizer.getClass().getName());
+        }
+        if (mostSteps < Long.MAX_VALUE) {
+            throw new HvdException(
+                    ErrorId.UNEVEN_STEPS,
+                    "a TrainingLoop has join(" + divisor + ") and maxSteps(" + mostSteps
+                            + "): the ranks make different numbers of steps, so the limit would end them at different"
+                            + " times. Leave one of the two out, or end after fewer epochs");
         }
     }
 
@@ -212,121 +211,7 @@ public final class TrainingLoop {
         if (andBatches && divisor == null) {
             same.put("number of batches", String.valueOf(training.batches()));
         }
-        same.put(
-                "callbacks", callbacks.stream().map(TrainingLoop::name).toList().toString());
+        same.put("callbacks", callbacks.names().toString());
         ranks.requireSame(same);
-    }
-
-    private <B> void runEpoch(Training training, EpochMeeting meeting, int given, Iterable<B> data, Step<B> step) {
-        tell("at the beginning", training, Callback::epochBegins);
-        meeting.leaveAfter(mostSteps, training); // a run that resumes at its limit makes no step
-        if (!training.leaves()) {
-            meeting.cancelTogether(training);
-        }
-        if (training.leaves()) {
-            return;
-        }
-        Iterator<B> rest = data.iterator();
-        int batches = meeting.agreeOnBatches(training, rest, given);
-        while (training.batch() < batches && !training.leaves()) {
-            if (!rest.hasNext()) {
-                throw wrongNumber(training, "only " + training.batch(), batches);
-            }
-            B batch = next(training, rest);
-            meeting.vote().resume();
-            runBatch(training, meeting, batch, step);
-            meeting.cancelAfterStep(training);
-        }
-        if (!training.leaves() && rest.hasNext()) {
-            throw wrongNumber(training, "more", batches);
-        }
-        meeting.join(training);
-        if (!training.leaves()) {
-            endEpoch(training, meeting);
-        }
-    }
-
-    private static <B> B next(Training training, Iterator<B> rest) {
-        if (rest instanceof EpochBatches.Pass<?> pass && pass.isNextReady()) {
-            return rest.next();
-        }
-        training.pauseSavers().forEach(Training.PauseSaver::waitBegins);
-        try {
-            return rest.next();
-        } finally {
-            training.pauseSavers().forEach(Training.PauseSaver::waitEnds);
-        }
-    }
-
-    private <B> void runBatch(Training training, EpochMeeting meeting, B batch, Step<B> step) {
-        tell("before a batch", training, Callback::batchBegins);
-        call("the step", "in batch " + training.batch(), training, () -> step.run(batch, training));
-        training.endBatch();
-        tell("after a batch", training, Callback::batchEnds);
-        meeting.leaveAfter(mostSteps, training);
-    }
-
-    private void endEpoch(Training training, EpochMeeting meeting) {
-        call("the pause", "at the end", training, () -> meeting.pauseBegins(training));
-        if (training.leaves()) {
-            return;
-        }
-        call("the evaluation", "at the end", training, () -> evaluation.run(training));
-        meeting.cancelTogether(training);
-        if (training.leaves()) {
-            return;
-        }
-        training.average();
-        tell("at the end", training, Callback::epochEnds);
-        meeting.stopTogether(training);
-        if (divisor != null) {
-            meeting.vote().awaitWatch(); // ranks that join take part in no round
-        }
-    }
-
-    private HvdException wrongNumber(Training training, String found, int expected) {
-        return new HvdException(
-                ErrorId.BAD_ARGUMENT,
-                "epoch " + training.epoch() + " on rank " + training.globalRank() + ": the data gave " + found
-                        + " batches, expected " + expected + ", as the loop was told on every rank");
-    }
-
-    private interface Event {
-        void of(Callback callback, Training training) throws Exception;
-    }
-
-    private interface Call {
-        void run() throws Exception;
-    }
-
-    private void tell(String when, Training training, Event event) {
-        for (Callback callback : callbacks) {
-            String name = "the callback " + name(callback);
-            try {
-                call(name, when, training, () -> event.of(callback, training));
-            } catch (HvdException e) {
-                throw e.getClass() == HvdException.class
-                        ? new HvdException(e.id(), CallbackException.words(name, when, training, e), e)
-                        : e; // a program tells a subclass, such as the end of another rank, by its type
-            }
-        }
-    }
-
-    private static void call(String name, String when, Training training, Call call) {
-        try {
-            call.run();
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new CallbackException(name, when, training, e);
-        } catch (HvdException e) {
-            throw e; // a collective throws it on all ranks, for one
-        } catch (Exception e) {
-            throw new CallbackException(name, when, training, e);
-        }
-    }
-
-    static String name(Callback callback) {
-        String simple = callback.getClass().getSimpleName();
-        return simple.isEmpty() || callback.getClass().isHidden() ? "of the program" : simple;
     }
 }

@@ -2,10 +2,11 @@ package io.hvd.train;
 
 import io.hvd.ProcessSet;
 import io.hvd.data.EpochLengths;
+import io.hvd.train.loop.DealtRanks;
+import io.hvd.train.loop.StepCounts;
 
 /**
- * What happens at the start of an epoch if the ranks do not have the same number of steps, so that ranks with more of them
- * would wait for the others for ever.
+ * The choice at the start of an epoch in which the ranks have different numbers of steps. Without one, ranks with more steps would wait for the others for ever.
  */
 public enum UnevenSteps {
     /** An error on all ranks, which names each rank's number. */
@@ -18,8 +19,7 @@ public enum UnevenSteps {
     JOIN;
 
     /**
-     * Has the ranks tell each other how many steps they have, for a program with a loop of its own. A collective of 8
-     * bytes per rank.
+     * Compares the ranks' numbers of steps, for a program with a loop of its own. A collective of 8 bytes per rank.
      *
      * @param mine number of steps of this rank
      * @return the number of steps that this rank is to make; with {@link #PAD} it may be more than it has data for
@@ -30,7 +30,7 @@ public enum UnevenSteps {
         if (mine < 0) {
             throw new IllegalArgumentException("steps must not be negative, found " + mine);
         }
-        return StepCounts.gather(set, mine, mine).agreed(this, mine);
+        return agreed(StepCounts.gather(set, mine, mine), mine);
     }
 
     /**
@@ -38,6 +38,24 @@ public enum UnevenSteps {
      * nothing.
      */
     public EpochLengths among(ProcessSet set) {
-        return DealtRanks.of(set, this);
+        return new DealtRanks(set, this::agreed);
+    }
+
+    private int agreed(StepCounts counts, int mine) {
+        if (counts.most() == counts.least() || this == JOIN) {
+            return mine;
+        }
+        if (this == REFUSE) {
+            throw counts.uneven(
+                    "A rank with more steps would wait for the others for ever: choose UnevenSteps.PAD, DROP"
+                            + " or JOIN, or deal the samples out evenly, as DistributedSampler does");
+        }
+        if (counts.least() == 0) {
+            throw counts.uneven(
+                    this == PAD
+                            ? "UnevenSteps.PAD has no sample to repeat on a rank with 0 steps: choose JOIN"
+                            : "UnevenSteps.DROP would leave out the whole epoch: choose JOIN");
+        }
+        return this == PAD ? counts.most() : counts.least();
     }
 }

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a loader hands over; {@link DataLoaderThreadsTest} has how its threads behave. */
+/** The batches that a loader hands over; {@link DataLoaderThreadsTest} tests its threads. */
 @Timeout(60)
 class DataLoaderTest {
 

@@ -9,7 +9,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What counts as a loop's wait for its data. Each bound follows from what the test itself has measured. */
+/** The time that counts as a loop's wait for its data. Each bound follows from what the test itself has measured. */
 @Timeout(60)
 class WaitNanosTest {
     private static final int SAMPLES = 20;

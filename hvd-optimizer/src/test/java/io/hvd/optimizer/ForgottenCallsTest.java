@@ -3,9 +3,9 @@ package io.hvd.optimizer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.example.training.UsersLoop;
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
-import io.hvd.contract.UsersLoop;
 import io.hvd.data.DataLoader;
 import io.hvd.data.Dataset;
 import io.hvd.data.DistributedSampler;

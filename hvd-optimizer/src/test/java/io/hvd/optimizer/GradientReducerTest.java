@@ -11,6 +11,8 @@ import io.hvd.HvdContext;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.exchange.BucketReduction;
+import io.hvd.optimizer.exchange.ReducedGradients;
 import io.hvd.optimizer.reduce.GradientBucket;
 import io.hvd.optimizer.reduce.GradientReducer;
 import io.hvd.optimizer.reduce.Int8;

@@ -16,11 +16,11 @@ import org.junit.jupiter.api.Timeout;
 
 /** Ten gradients in groups, on ranks of every kind. */
 @Timeout(60)
-abstract class GroupVectors {
+public abstract class GroupVectors {
     private static final List<List<Integer>> THREE = List.of(List.of(0, 1, 2, 3), List.of(4, 5, 6), List.of(7, 8, 9));
 
     /** Runs a body on every rank, with several ranks. */
-    abstract void onAll(RankBody<Void> body) throws Exception;
+    protected abstract void onAll(RankBody<Void> body) throws Exception;
 
     /** Gradients that are rank and place added. */
     private static List<Parameter> ten(int rank) {

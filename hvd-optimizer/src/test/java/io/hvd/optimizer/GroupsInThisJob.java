@@ -6,7 +6,7 @@ import io.hvd.RankBody;
 /** Groups of gradients inside a rank of a job, under mpirun. */
 final class GroupsInThisJob extends GroupVectors {
     @Override
-    void onAll(RankBody<Void> body) throws Exception {
+    protected void onAll(RankBody<Void> body) throws Exception {
         body.run(Hvd.context());
     }
 }

@@ -8,6 +8,7 @@ import io.hvd.Hvd;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.kernel.Converter;
+import io.hvd.optimizer.gradients.FiniteScan;
 import io.hvd.optimizer.reduce.TopK;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;

@@ -8,6 +8,8 @@ import io.hvd.Compression;
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.gradients.GradientScan;
+import io.hvd.optimizer.precision.WireRange;
 import io.hvd.tensor.JoinDivisor;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;

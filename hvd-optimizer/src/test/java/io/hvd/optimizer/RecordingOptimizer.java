@@ -6,17 +6,17 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** Steps nothing; remembers what it was asked to do. For parameters of any type. */
-class RecordingOptimizer implements Optimizer {
+public class RecordingOptimizer implements Optimizer {
     final List<String> calls = new ArrayList<>();
     private final List<Parameter> parameters;
     private double learningRate;
 
-    RecordingOptimizer(List<Parameter> parameters) {
+    public RecordingOptimizer(List<Parameter> parameters) {
         this.parameters = parameters;
     }
 
     /** A parameter whose value and gradient are of this kind. */
-    static Parameter parameter(String name, Tensor value) {
+    public static Parameter parameter(String name, Tensor value) {
         return new Parameter(name, value, Tensor.zeros(value.dtype(), value.shape()));
     }
 

@@ -17,21 +17,24 @@ class StaticStateTest {
     private static final Map<String, String> STATE = Map.of(
             "io.hvd.optimizer.djl.CollectorTurn.TURN",
                     "DJL's engine, which there is once, has one gradient collector at a time",
-            "io.hvd.optimizer.torch.GradientHook.LIVING", "native code holds the hooks of parameters weakly",
-            "io.hvd.optimizer.torch.GraphHook.LIVING", "native code holds the hooks of graphs weakly",
-            "io.hvd.optimizer.torch.GraphHook.DELIVERED", "LibTorch refers to a hook's result after the hook has ended",
-            "io.hvd.optimizer.torch.HookFailures.THROWN", "native code hands on only the text of an exception",
+            "io.hvd.optimizer.torch.gradient.GradientHook.LIVING", "native code holds the hooks of parameters weakly",
+            "io.hvd.optimizer.torch.graph.GraphHook.LIVING", "native code holds the hooks of graphs weakly",
+            "io.hvd.optimizer.torch.graph.GraphHook.DELIVERED",
+                    "LibTorch refers to a hook's result after the hook has ended",
+            "io.hvd.optimizer.torch.graph.HookFailures.THROWN", "native code hands on only the text of an exception",
             "io.hvd.train.checkpoint.TerminationSignal.OPEN",
                     "a process has one handler of SIGTERM, and perhaps many ranks",
             "io.hvd.train.checkpoint.TerminationSignal.before", "the handler that gets the signal back",
-            "io.hvd.optimizer.torch.TorchRuntime.prepared", "the native libraries are unpacked once in a process",
-            "io.hvd.optimizer.torch.TorchRuntime.memoryKept", "the C library's thresholds are a process's own");
+            "io.hvd.optimizer.torch.natives.NativePreparation.prepared",
+                    "the native libraries are unpacked once in a process",
+            "io.hvd.optimizer.torch.natives.NativePreparation.memoryKept",
+                    "the C library's thresholds are a process's own");
 
     /** Collections that nobody writes into after the class was initialised. */
     private static final Map<String, String> CONSTANT_COLLECTIONS =
             Map.of("io.hvd.optimizer.torch.Autocast.TYPES", "types that autocast takes");
 
-    private static final Set<String> CONSTANT_ARRAYS = Set.of("io.hvd.train.FileChecksum.BEFORE");
+    private static final Set<String> CONSTANT_ARRAYS = Set.of("io.hvd.train.safetensors.FileChecksum.BEFORE");
 
     /** Looking at a class that LibTorch calls initialises it, and with it LibTorch. */
     @BeforeAll

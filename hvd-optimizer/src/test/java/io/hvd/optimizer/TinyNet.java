@@ -8,11 +8,11 @@ import java.util.Random;
  * A net of two layers on plain arrays with its gradients worked out by hand, for regression on
  * samples that depend on their index only.
  */
-final class TinyNet {
+public final class TinyNet {
     private static final int INPUTS = 5;
     private static final int HIDDEN = 4;
 
-    final ArrayParameters parameters = new ArrayParameters();
+    public final ArrayParameters parameters = new ArrayParameters();
     private final float[] w1 = new float[HIDDEN * INPUTS];
     private final float[] b1 = new float[HIDDEN];
     private final float[] w2 = new float[HIDDEN];
@@ -23,7 +23,7 @@ final class TinyNet {
     private final float[] b2Gradient = new float[b2.length];
 
     /** Two nets of the same seed are equal. */
-    TinyNet(long seed) {
+    public TinyNet(long seed) {
         Random random = new Random(seed);
         for (float[] values : List.of(w1, b1, w2, b2)) {
             for (int i = 0; i < values.length; i++) {
@@ -34,12 +34,12 @@ final class TinyNet {
         parameters.add("w2", w2, w2Gradient).add("b2", b2, b2Gradient);
     }
 
-    static List<String> names() {
+    public static List<String> names() {
         return List.of("w1", "b1", "w2", "b2");
     }
 
     /** Adds the gradients of the mean squared error over samples {@code from} to {@code to - 1}. */
-    void backward(int from, int to) {
+    public void backward(int from, int to) {
         for (int sample = from; sample < to; sample++) {
             Random random = new Random(1000 + sample);
             double[] x = random.doubles(INPUTS, -1, 1).toArray();
@@ -68,7 +68,7 @@ final class TinyNet {
     }
 
     /** A copy of all parameters, one after the other. */
-    float[] weights() {
+    public float[] weights() {
         return flat(List.of(w1, b1, w2, b2));
     }
 

@@ -48,8 +48,8 @@ class CallbacksTest {
 
     @Test
     void fourRanksTrainWithTheRatesOfHorovodsVectors() {
-        assertThat(Hvd.spawn(4, VectorRates::warmUp)).containsOnly(VectorRates.T22);
-        assertThat(Hvd.spawn(4, VectorRates::imageNet)).containsOnly(VectorRates.T23);
+        assertThat(Hvd.spawn(4, VectorRates::warmUp)).containsOnly(VectorRates.WARM_UP);
+        assertThat(Hvd.spawn(4, VectorRates::imageNet)).containsOnly(VectorRates.IMAGE_NET);
     }
 
     @Test

@@ -56,7 +56,7 @@ class SafetensorsTest {
                 .hasMessageContaining(file + " is no whole checkpoint");
     }
 
-    /** What safetensors.numpy.save_file({}, file) writes, and the same with blanks, words and without any. */
+    /** The file of safetensors.numpy.save_file({}, file), and the same with blanks, with words and without any. */
     @ParameterizedTest
     @ValueSource(
             strings = {

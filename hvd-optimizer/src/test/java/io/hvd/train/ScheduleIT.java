@@ -17,8 +17,10 @@ class ScheduleIT {
 
         assertThat(job.exitCode()).as(job.output()).isZero();
         for (int rank = 0; rank < RANKS; rank++) {
-            assertThat(job.lines("rank " + rank + " T22 " + VectorRates.T22)).hasSize(1);
-            assertThat(job.lines("rank " + rank + " T23 " + VectorRates.T23)).hasSize(1);
+            assertThat(job.lines("rank " + rank + " warm-up " + VectorRates.WARM_UP))
+                    .hasSize(1);
+            assertThat(job.lines("rank " + rank + " ImageNet " + VectorRates.IMAGE_NET))
+                    .hasSize(1);
         }
     }
 }

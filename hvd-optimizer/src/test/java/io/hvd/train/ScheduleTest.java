@@ -31,14 +31,14 @@ class ScheduleTest {
         return epochs;
     }
 
-    /** T22 of Horovod's semantics. */
+    /** The rates of Horovod's LearningRateWarmupCallback on 4 ranks over 5 epochs. */
     @ParameterizedTest
     @CsvSource({"0, 0.01", "2.5, 0.025", "5, 0.04", "7, 0.04"})
     void theWarmUpOfHorovod(double epoch, double rate) {
         assertThat(Schedule.fixed(0.04).warmUp(4, 5).rate(epoch)).isCloseTo(rate, within(1e-12));
     }
 
-    /** T23 of Horovod's semantics: the schedule of its ImageNet example, for 4 ranks and 1 batch per allreduce. */
+    /** The schedule of Horovod's ImageNet example, for 4 ranks and 1 batch per allreduce. */
     @ParameterizedTest
     @CsvSource({"0, 0.0125", "10, 0.05", "29.99, 0.05", "30, 0.005", "60, 0.0005", "80, 0.00005", "89, 0.00005"})
     void theScheduleOfHorovodsImageNet(double epoch, double rate) {

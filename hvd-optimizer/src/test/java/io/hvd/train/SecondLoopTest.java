@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What has a state and is used in a second loop, as in a cross-validation. */
+/** Callbacks with a state in a second loop, as in a cross-validation. */
 @Timeout(60)
 class SecondLoopTest {
     @TempDir

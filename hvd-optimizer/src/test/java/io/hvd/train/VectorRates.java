@@ -11,10 +11,10 @@ import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
 
-/** Trains by the schedules of Horovod's vectors T22 and T23, for 4 ranks, and says which rates the optimizer was given. */
+/** Trains by Horovod's warm-up and by the schedule of its ImageNet example, for 4 ranks, and says which rates the optimizer was given. */
 final class VectorRates {
-    static final String T22 = "0.010000 0.025000 0.040000";
-    static final String T23 = "0.050000 0.005000 0.000500 0.000050";
+    static final String WARM_UP = "0.010000 0.025000 0.040000";
+    static final String IMAGE_NET = "0.050000 0.005000 0.000500 0.000050";
 
     private VectorRates() {}
 
@@ -50,8 +50,8 @@ final class VectorRates {
 
     public static void main(String[] args) throws Exception {
         try (HvdContext hvd = Hvd.init()) {
-            System.out.println("rank " + hvd.rank() + " T22 " + warmUp(hvd));
-            System.out.println("rank " + hvd.rank() + " T23 " + imageNet(hvd));
+            System.out.println("rank " + hvd.rank() + " warm-up " + warmUp(hvd));
+            System.out.println("rank " + hvd.rank() + " ImageNet " + imageNet(hvd));
         }
     }
 }

@@ -24,7 +24,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What a loop tells while it trains, and why it has ended. */
+/** The lines of a loop while it trains, and the reason of its end. */
 @Timeout(60)
 class WhileItTrainsTest {
     private static final List<Integer> FOUR = List.of(1, 2, 3, 4);

@@ -1,9 +1,10 @@
 package io.hvd.doctor;
 
 import io.hvd.config.HvdProgram;
-import io.hvd.launch.HostSlots;
-import io.hvd.launch.SshAccess;
-import io.hvd.launch.UsageException;
+import io.hvd.doctor.checks.Area;
+import io.hvd.launch.hosts.HostSlots;
+import io.hvd.launch.hosts.SshAccess;
+import io.hvd.launch.words.UsageException;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.EnumSet;

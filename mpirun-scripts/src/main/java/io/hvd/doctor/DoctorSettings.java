@@ -1,7 +1,8 @@
 package io.hvd.doctor;
 
-import io.hvd.launch.HostSlots;
-import io.hvd.launch.SshAccess;
+import io.hvd.doctor.checks.Area;
+import io.hvd.launch.hosts.HostSlots;
+import io.hvd.launch.hosts.SshAccess;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;

@@ -1,7 +1,17 @@
 package io.hvd.doctor;
 
-import io.hvd.doctor.HostInventory.Host;
-import io.hvd.launch.HostSlots;
+import io.hvd.doctor.checks.Finding;
+import io.hvd.doctor.facts.Facts;
+import io.hvd.doctor.facts.HostInventory;
+import io.hvd.doctor.facts.HostInventory.Host;
+import io.hvd.doctor.hosts.AgentMessages;
+import io.hvd.doctor.hosts.ExaminedHost;
+import io.hvd.doctor.hosts.HostException;
+import io.hvd.doctor.hosts.ThisHost;
+import io.hvd.doctor.network.ExaminationSecret;
+import io.hvd.doctor.network.MeasuredLink;
+import io.hvd.doctor.network.MeasurementRounds;
+import io.hvd.launch.hosts.HostSlots;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -26,9 +36,9 @@ final class Examination implements AutoCloseable {
     private final DoctorSettings settings;
     private final Map<String, String> handedOn;
     private final Map<String, ExaminedHost> examinedHosts;
-    private final Secret secret = Secret.random();
+    private final ExaminationSecret secret = ExaminationSecret.random();
     private final List<Finding> failures = new ArrayList<>();
-    private final List<Link> links = new ArrayList<>();
+    private final List<MeasuredLink> links = new ArrayList<>();
     private final ExecutorService threads = Executors.newCachedThreadPool(task -> {
         Thread thread = new Thread(task, "hvd-doctor-host");
         thread.setDaemon(true);
@@ -56,7 +66,7 @@ final class Examination implements AutoCloseable {
             measure(facts);
         }
         List<String> order = List.copyOf(facts.keySet());
-        links.sort(Comparator.comparing((Link link) -> order.indexOf(link.from()))
+        links.sort(Comparator.comparing((MeasuredLink link) -> order.indexOf(link.from()))
                 .thenComparing(link -> order.indexOf(link.to())));
         return new HostInventory(
                 hosts(facts),
@@ -96,7 +106,7 @@ final class Examination implements AutoCloseable {
         List<String> names = List.copyOf(examinedHosts.keySet());
         Map<String, Future<Facts>> asked = new LinkedHashMap<>();
         for (String name : names) {
-            var opening = new Wire.Opening(name, secret.hex(), names, handedOn, settings.interfaces());
+            var opening = new AgentMessages.Opening(name, secret.hex(), names, handedOn, settings.interfaces());
             asked.put(name, threads.submit(() -> examinedHosts.get(name).open(opening)));
         }
         Map<String, Facts> facts = new LinkedHashMap<>();
@@ -108,18 +118,19 @@ final class Examination implements AutoCloseable {
 
     private void measure(Map<String, Facts> facts) throws InterruptedException {
         List<String> names = new ArrayList<>(facts.keySet());
-        List<List<Rounds.Pair>> rounds = Rounds.of(names.size());
+        List<List<MeasurementRounds.Pair>> rounds = MeasurementRounds.of(names.size());
         int millis = Math.max(FEWEST_MILLIS, Math.min(MOST_MILLIS, ALL_MILLIS / rounds.size()));
-        for (List<Rounds.Pair> round : rounds) {
-            List<Future<List<Link>>> asked = new ArrayList<>();
-            for (Rounds.Pair pair : round) {
+        for (List<MeasurementRounds.Pair> round : rounds) {
+            List<Future<List<MeasuredLink>>> asked = new ArrayList<>();
+            for (MeasurementRounds.Pair pair : round) {
                 String to = names.get(pair.to());
-                var errand = new Wire.Errand(to, facts.get(to).network().ports(), millis);
-                Callable<List<Link>> work =
+                var errand =
+                        new AgentMessages.Errand(to, facts.get(to).network().ports(), millis);
+                Callable<List<MeasuredLink>> work =
                         () -> examinedHosts.get(names.get(pair.from())).measure(errand);
                 asked.add(threads.submit(work));
             }
-            for (Future<List<Link>> one : asked) {
+            for (Future<List<MeasuredLink>> one : asked) {
                 result(one).ifPresent(links::addAll);
             }
         }

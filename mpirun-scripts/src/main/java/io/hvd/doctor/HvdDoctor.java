@@ -1,11 +1,21 @@
 package io.hvd.doctor;
 
 import io.hvd.config.HvdProgram;
-import io.hvd.launch.HostSlots;
-import io.hvd.launch.Machine;
-import io.hvd.launch.MachineSurvey;
-import io.hvd.launch.MpiInstall;
-import io.hvd.launch.UsageException;
+import io.hvd.doctor.checks.Check;
+import io.hvd.doctor.checks.Diagnosis;
+import io.hvd.doctor.checks.Finding;
+import io.hvd.doctor.facts.HostInventory;
+import io.hvd.doctor.facts.Probe;
+import io.hvd.doctor.hosts.Agent;
+import io.hvd.doctor.hosts.DoctorProgram;
+import io.hvd.doctor.hosts.ExaminedHost;
+import io.hvd.doctor.hosts.SshHost;
+import io.hvd.doctor.hosts.ThisHost;
+import io.hvd.launch.hosts.HostSlots;
+import io.hvd.launch.hosts.MachineFacts;
+import io.hvd.launch.hosts.MachineSurvey;
+import io.hvd.launch.mpi.MpiInstall;
+import io.hvd.launch.words.UsageException;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -86,14 +96,14 @@ public final class HvdDoctor {
         }
         findings.removeIf(
                 finding -> !settings.areas().contains(finding.diagnosis().area()));
-        var report = new Report(inventory, findings, selfTest);
+        var report = new DoctorReport(inventory, findings, selfTest);
         out.print(settings.json() ? report.json() + System.lineSeparator() : ReportText.of(report));
         return report.hasErrors() ? ERRORS : 0;
     }
 
     /** They are not asked unless they are named: a node of Slurm's need not let anybody in by ssh. */
     private Optional<Finding> otherNodes(DoctorSettings settings) {
-        Machine machine = new MachineSurvey(root, environment).survey(List.of());
+        MachineFacts machine = new MachineSurvey(root, environment).survey(List.of());
         List<HostSlots> nodes = machine.allocated();
         List<String> others = nodes.stream()
                 .map(HostSlots::host)
@@ -116,7 +126,7 @@ public final class HvdDoctor {
     }
 
     private Map<String, ExaminedHost> examinedHosts(DoctorSettings settings) {
-        Machine machine = new MachineSurvey(root, environment).survey(settings.hosts());
+        MachineFacts machine = new MachineSurvey(root, environment).survey(settings.hosts());
         Map<String, ExaminedHost> examinedHosts = new LinkedHashMap<>();
         if (settings.hosts().isEmpty()) {
             examinedHosts.put(machine.hostname(), here());

@@ -1,9 +1,15 @@
 package io.hvd.doctor;
 
-import io.hvd.doctor.Facts.Interface;
-import io.hvd.doctor.Facts.Mpi;
-import io.hvd.doctor.Facts.Network;
-import io.hvd.doctor.HostInventory.Host;
+import io.hvd.doctor.checks.Finding;
+import io.hvd.doctor.checks.MemoryBudget;
+import io.hvd.doctor.checks.Severity;
+import io.hvd.doctor.checks.Sizes;
+import io.hvd.doctor.facts.Facts;
+import io.hvd.doctor.facts.Facts.Interface;
+import io.hvd.doctor.facts.Facts.Mpi;
+import io.hvd.doctor.facts.Facts.Network;
+import io.hvd.doctor.facts.HostInventory.Host;
+import io.hvd.doctor.network.MeasuredLink;
 import io.hvd.net.Interfaces;
 import java.util.List;
 import java.util.Locale;
@@ -14,14 +20,14 @@ final class ReportText {
 
     private static final String INDENT = "  ";
 
-    private final Report report;
+    private final DoctorReport report;
     private final StringBuilder text = new StringBuilder();
 
-    private ReportText(Report report) {
+    private ReportText(DoctorReport report) {
         this.report = report;
     }
 
-    static String of(Report report) {
+    static String of(DoctorReport report) {
         return new ReportText(report).text();
     }
 
@@ -58,7 +64,7 @@ final class ReportText {
                 "Java",
                 facts.values().getOrDefault("Java version", "unknown") + ", hvd "
                         + facts.values().getOrDefault("hvd version", "unknown"));
-        line("memory", MemoryCheck.Budget.of(report.inventory(), host).text());
+        line("memory", MemoryBudget.of(report.inventory(), host).text());
         Facts.Folder shared = facts.folders().sharedMemory();
         line("/dev/shm", Sizes.of(shared.free()) + " free of " + Sizes.of(shared.total()));
         line("limits", limits(facts.limits()));
@@ -115,7 +121,7 @@ final class ReportText {
                         .replace(System.lineSeparator(), System.lineSeparator() + INDENT + " ".repeat(10));
     }
 
-    private void links(List<Link> links) {
+    private void links(List<MeasuredLink> links) {
         if (links.isEmpty()) {
             return;
         }
@@ -126,11 +132,11 @@ final class ReportText {
         text.append('\n');
     }
 
-    private static String way(Link link) {
+    private static String way(MeasuredLink link) {
         return link.from() + " -> " + link.to() + " " + link.network();
     }
 
-    private static String measured(Link link) {
+    private static String measured(MeasuredLink link) {
         return link.open()
                 ? String.format(
                         Locale.ROOT,

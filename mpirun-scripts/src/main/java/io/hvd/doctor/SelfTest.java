@@ -1,8 +1,10 @@
 package io.hvd.doctor;
 
 import io.hvd.config.HvdProgram;
+import io.hvd.doctor.checks.Diagnosis;
+import io.hvd.doctor.checks.Finding;
 import io.hvd.launch.Horovodrun;
-import io.hvd.launch.HostSlots;
+import io.hvd.launch.hosts.HostSlots;
 import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

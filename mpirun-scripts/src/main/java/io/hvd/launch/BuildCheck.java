@@ -2,8 +2,10 @@ package io.hvd.launch;
 
 import io.hvd.config.HvdConfig;
 import io.hvd.error.HvdException;
+import io.hvd.launch.mpi.MpiInstall;
+import io.hvd.launch.words.UsageException;
 import io.hvd.transport.mpi.MpiProvider;
-import io.hvd.transport.nccl.GpuReport;
+import io.hvd.transport.nccl.report.GpuReport;
 import java.util.Locale;
 import java.util.Map;
 

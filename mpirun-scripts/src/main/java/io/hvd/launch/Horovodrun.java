@@ -3,9 +3,18 @@ package io.hvd.launch;
 import io.hvd.config.LauncherSettings.ArchiveChoice;
 import io.hvd.config.Setting;
 import io.hvd.error.HvdException;
+import io.hvd.launch.archive.LauncherArchive;
+import io.hvd.launch.failure.JobFailureReport;
+import io.hvd.launch.mpi.MpiVersion;
+import io.hvd.launch.options.HelpText;
+import io.hvd.launch.options.LaunchOptions;
+import io.hvd.launch.options.LaunchSettings;
+import io.hvd.launch.process.LaunchEnvironment;
+import io.hvd.launch.process.Terminal;
+import io.hvd.launch.process.UserSignals;
+import io.hvd.launch.words.UsageException;
 import java.io.IOException;
 import java.io.PrintStream;
-import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -71,13 +80,9 @@ public final class Horovodrun {
     }
 
     private void dryRun(LaunchSettings settings) {
-        MpiInstall install = MpiInstall.find(environment);
-        Machine machine = Launch.machine(settings, install);
-        Job job = new Job(settings, machine, install.version()).with(new OtherHosts(settings, machine).known());
-        Path folder = Path.of("").toAbsolutePath();
-        ClassArchive archive = Launch.archive(job, folder, false);
-        out.print(Launch.line(install, job, archive, folder).explained());
-        MpiVersion version = install.version();
+        PreparedJob prepared = PreparedJob.forShow(settings, environment);
+        out.print(prepared.line().explained());
+        MpiVersion version = prepared.install().version();
         version.obstacle()
                 .ifPresent(why -> err.println("horovodrun: nothing is started under " + version.text() + ": " + why
                         + "; the line is made after its manual"));
@@ -85,12 +90,12 @@ public final class Horovodrun {
     }
 
     private int launch(LaunchSettings settings) throws IOException, InterruptedException {
-        try (Launch launch = Launch.prepare(settings, LaunchEnvironment.of(environment), err)) {
+        try (JobLaunch launch = JobLaunch.prepare(settings, LaunchEnvironment.of(environment), err)) {
             Runtime.getRuntime().addShutdownHook(new Thread(launch::end, "hvd-launch-end"));
             UserSignals.handTo(launch::send);
-            Launch.Outcome outcome = launch.run();
-            outcome.failure().map(FailureReport::text).ifPresent(err::print);
-            return outcome.exitCode();
+            JobLaunch.End end = launch.run();
+            end.failure().map(JobFailureReport::text).ifPresent(err::print);
+            return end.exitCode();
         }
     }
 

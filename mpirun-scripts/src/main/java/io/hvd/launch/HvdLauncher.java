@@ -2,8 +2,13 @@ package io.hvd.launch;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.launch.jvm.CallerClasses;
+import io.hvd.launch.jvm.InstalledJava;
+import io.hvd.launch.options.LaunchOptions;
+import io.hvd.launch.options.LaunchSettings;
+import io.hvd.launch.process.LaunchEnvironment;
+import io.hvd.launch.words.UsageException;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -11,10 +16,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Executor;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * Starts a job from a running Java program, as horovodrun does from a shell: under the same mpirun, with the same
@@ -114,7 +115,7 @@ public final class HvdLauncher {
     public <R> List<R> call(Class<? extends LaunchedProgram<R>> program, String... args) throws InterruptedException {
         LaunchedProgram<R> reader = instance(program);
         List<String> command = words(program, LaunchedMain.class, joined(List.of(program.getName()), args));
-        return launch(command, true, (folder, ranks) -> results(folder, ranks, reader));
+        return launch(command, true, (folder, ranks) -> RankResults.read(folder, ranks, reader));
     }
 
     private interface Harvest<T> {
@@ -127,8 +128,8 @@ public final class HvdLauncher {
         try {
             LaunchSettings settings = LaunchOptions.parse(environment, words.toArray(String[]::new));
             settings.notes().forEach(note -> System.err.println("hvd: " + note));
-            try (Launch launch = Launch.prepare(settings, around, System.err)) {
-                run(launch);
+            try (JobLaunch launch = JobLaunch.prepare(settings, around, System.err)) {
+                LimitedRun.of(launch, limit);
                 return harvest.from(launch.folder(), settings.ranks());
             }
         } catch (UsageException e) {
@@ -136,58 +137,6 @@ public final class HvdLauncher {
         } catch (IOException e) {
             throw new HvdException(ErrorId.JOB_FAILED, "the job could not be run: " + e, e);
         }
-    }
-
-    private void run(Launch launch) throws IOException, InterruptedException {
-        var over = new AtomicBoolean();
-        var late = new AtomicBoolean();
-        var hook = new Thread(launch::end, "hvd-launch-end");
-        Runtime.getRuntime().addShutdownHook(hook);
-        limit.ifPresent(time -> after(time).execute(() -> {
-            if (over.compareAndSet(false, true)) {
-                late.set(true);
-                launch.end();
-            }
-        }));
-        Launch.Outcome outcome;
-        try {
-            outcome = launch.run();
-        } finally {
-            if (over.compareAndSet(false, true)) {
-                launch.stop();
-            }
-            forget(hook);
-        }
-        if (late.get()) {
-            throw new JobFailedException("the job did not end within " + limit.get() + " and has been ended");
-        }
-        outcome.failure().ifPresent(failure -> {
-            throw new JobFailedException(failure);
-        });
-    }
-
-    private static Executor after(Duration time) {
-        return CompletableFuture.delayedExecutor(time.toMillis(), TimeUnit.MILLISECONDS);
-    }
-
-    private static void forget(Thread hook) {
-        try {
-            Runtime.getRuntime().removeShutdownHook(hook);
-        } catch (IllegalStateException e) {
-            return; // this process is ending, and the hook runs
-        }
-    }
-
-    private static <R> List<R> results(Path folder, int ranks, LaunchedProgram<R> reader) throws IOException {
-        List<R> results = new ArrayList<>();
-        for (int rank = 0; rank < ranks; rank++) {
-            Path file = folder.resolve(LaunchedMain.RESULT + rank);
-            if (!Files.isRegularFile(file)) {
-                throw new JobFailedException("rank " + rank + " of " + ranks + " ended with 0 and without a result");
-            }
-            results.add(reader.codec().decode(Files.readAllBytes(file)));
-        }
-        return List.copyOf(results);
     }
 
     private static <P> P instance(Class<P> program) {

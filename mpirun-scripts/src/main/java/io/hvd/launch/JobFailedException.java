@@ -2,6 +2,8 @@ package io.hvd.launch;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.launch.failure.JobFailureReport;
+import io.hvd.launch.failure.ObservedFailure;
 
 /** A job that {@link HvdLauncher} has started did not succeed; the message is what horovodrun would have printed. */
 public final class JobFailedException extends HvdException {
@@ -11,7 +13,7 @@ public final class JobFailedException extends HvdException {
     private final String host;
     private final int exitCode;
 
-    JobFailedException(FailureReport report) {
+    JobFailedException(JobFailureReport report) {
         super(ErrorId.JOB_FAILED, "the job has failed; " + report.text().strip());
         this.rank = report.rank();
         this.host = report.host();

@@ -13,8 +13,6 @@ import java.util.Arrays;
 /** Main class of a rank that runs a {@link LaunchedProgram}: the class's name, then the program's arguments. */
 final class LaunchedMain {
 
-    static final String RESULT = "result-";
-
     private LaunchedMain() {}
 
     /** Runs one rank of a job of {@link HvdLauncher}'s. */
@@ -28,7 +26,7 @@ final class LaunchedMain {
 
     private static <R> void run(LaunchedProgram<R> program, String... args) throws Exception {
         try (HvdContext hvd = Hvd.init()) {
-            handIn(RESULT + hvd.rank(), program.codec().encode(program.run(hvd, args)));
+            handIn(RankResults.name(hvd.rank()), program.codec().encode(program.run(hvd, args)));
         }
     }
 

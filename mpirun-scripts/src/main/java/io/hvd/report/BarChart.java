@@ -43,7 +43,16 @@ record BarChart(String title, String unit, List<Key> parts, List<Bar> bars) impl
                 bottom + 40,
                 Html.text(title)));
         double most = bars.stream().mapToDouble(Bar::sum).max().orElse(0);
-        Scale along = Scale.of(0, most, 4, LEFT, RIGHT);
+        AxisScale along = AxisScale.of(0, most, 4, LEFT, RIGHT);
+        axis(svg, along, bottom);
+        int labelled = (int) Math.ceil(LETTER / thick);
+        for (int i = 0; i < bars.size(); i++) {
+            draw(svg, bars.get(i), TOP + thick * i, thick, along, i % labelled == 0);
+        }
+        return svg.append("</svg>").toString();
+    }
+
+    private void axis(StringBuilder svg, AxisScale along, double bottom) {
         for (double value : along.ticks()) {
             double x = along.place(value);
             svg.append(String.format(
@@ -62,14 +71,9 @@ record BarChart(String title, String unit, List<Key> parts, List<Bar> bars) impl
                 (LEFT + RIGHT) / 2,
                 bottom + 34,
                 Html.text(unit)));
-        int labelled = (int) Math.ceil(LETTER / thick);
-        for (int i = 0; i < bars.size(); i++) {
-            draw(svg, bars.get(i), TOP + thick * i, thick, along, i % labelled == 0);
-        }
-        return svg.append("</svg>").toString();
     }
 
-    private void draw(StringBuilder svg, Bar bar, double top, double thick, Scale along, boolean labelled) {
+    private void draw(StringBuilder svg, Bar bar, double top, double thick, AxisScale along, boolean labelled) {
         if (labelled) {
             svg.append(String.format(
                     Locale.ROOT,

@@ -20,6 +20,11 @@ record CardFile(Path file) {
             throw new ReportException(file + ": format is " + card.format() + ", expected " + Card.FORMAT
                     + "; take the hvd-report of the hvd that wrote it");
         }
+        requireFields(card);
+        return card;
+    }
+
+    private void requireFields(Card card) throws ReportException {
         require("program", card.program());
         require("starts", card.starts());
         require("exit", card.exit());
@@ -37,7 +42,6 @@ record CardFile(Path file) {
             require("epochs[" + i + "].metrics", card.epochs().get(i).metrics());
             requireAll("epochs[" + i + "].ranks", card.epochs().get(i).ranks());
         }
-        return card;
     }
 
     private Card parsed() throws ReportException {

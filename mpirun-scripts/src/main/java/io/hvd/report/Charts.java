@@ -3,7 +3,7 @@ package io.hvd.report;
 import io.hvd.report.BarChart.Bar;
 import io.hvd.report.Chart.Key;
 import io.hvd.report.Chart.Stroke;
-import io.hvd.report.Curve.Point;
+import io.hvd.report.ChartCurve.Point;
 import io.hvd.report.LineChart.Line;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
@@ -42,7 +42,8 @@ record Charts(List<RunFolder> runs) {
 
     private Set<String> tags(Predicate<String> wanted) {
         Set<String> tags = new LinkedHashSet<>();
-        runs.forEach(run -> run.curves().stream().map(Curve::tag).filter(wanted).forEach(tags::add));
+        runs.forEach(
+                run -> run.curves().stream().map(ChartCurve::tag).filter(wanted).forEach(tags::add));
         return tags;
     }
 
@@ -51,7 +52,7 @@ record Charts(List<RunFolder> runs) {
         List<String> ordered = new ArrayList<>(tags(wanted));
         List<Line> lines = new ArrayList<>();
         for (int run = 0; run < runs.size(); run++) {
-            for (Curve curve : runs.get(run).curves()) {
+            for (ChartCurve curve : runs.get(run).curves()) {
                 if (wanted.test(curve.tag())) {
                     int tag = ordered.indexOf(curve.tag());
                     String what = tags.size() == 1 && !isSingle() ? "" : curve.tag();

@@ -1,6 +1,6 @@
 package io.hvd.report;
 
-import io.hvd.report.Curve.Point;
+import io.hvd.report.ChartCurve.Point;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -52,20 +52,20 @@ record LineChart(String title, List<Line> lines, boolean fromZero) implements Ch
                     .toString();
         }
         double least = finite().min().orElseThrow();
-        Scale up =
-                Scale.of(fromZero ? Math.min(0, least) : least, finite().max().orElseThrow(), 4, BOTTOM, TOP);
+        AxisScale up = AxisScale.of(
+                fromZero ? Math.min(0, least) : least, finite().max().orElseThrow(), 4, BOTTOM, TOP);
         long last = lines.stream()
                 .flatMap(line -> line.points.stream())
                 .mapToLong(Point::step)
                 .max()
                 .orElseThrow();
-        Scale along = Scale.of(0, last, 5, LEFT, RIGHT);
+        AxisScale along = AxisScale.of(0, last, 5, LEFT, RIGHT);
         axes(svg, up, along);
         lines.forEach(line -> draw(svg, line, up, along));
         return svg.append("</svg>").toString();
     }
 
-    private static void axes(StringBuilder svg, Scale up, Scale along) {
+    private static void axes(StringBuilder svg, AxisScale up, AxisScale along) {
         for (double value : up.ticks()) {
             double y = up.place(value);
             svg.append(String.format(
@@ -91,22 +91,9 @@ record LineChart(String title, List<Line> lines, boolean fromZero) implements Ch
         svg.append("<text class=\"middle\" x=\"" + (LEFT + RIGHT) / 2 + "\" y=\"" + (HEIGHT - 4) + "\">step</text>");
     }
 
-    private void draw(StringBuilder svg, Line line, Scale up, Scale along) {
+    private void draw(StringBuilder svg, Line line, AxisScale up, AxisScale along) {
         List<Point> points = line.thinned();
-        StringBuilder path = new StringBuilder();
-        boolean pen = false;
-        for (Point point : points) {
-            if (Double.isFinite(point.value())) {
-                path.append(String.format(
-                        Locale.ROOT,
-                        "%s%.1f %.1f",
-                        pen ? "L" : "M",
-                        along.place(point.step()),
-                        up.place(point.value())));
-            }
-            pen = Double.isFinite(point.value());
-        }
-        svg.append("<path " + line.stroke.attributes() + " d=\"" + path + "\"/>");
+        svg.append("<path " + line.stroke.attributes() + " d=\"" + path(points, up, along) + "\"/>");
         double radius = points.size() <= MARKED ? 2.5 : 1;
         for (Point point : points) {
             if (Double.isFinite(point.value())) {
@@ -122,6 +109,24 @@ record LineChart(String title, List<Line> lines, boolean fromZero) implements Ch
                         Html.number(point.value())));
             }
         }
+    }
+
+    /** A line with a gap where a value is not finite. */
+    private static String path(List<Point> points, AxisScale up, AxisScale along) {
+        StringBuilder path = new StringBuilder();
+        boolean pen = false;
+        for (Point point : points) {
+            if (Double.isFinite(point.value())) {
+                path.append(String.format(
+                        Locale.ROOT,
+                        "%s%.1f %.1f",
+                        pen ? "L" : "M",
+                        along.place(point.step()),
+                        up.place(point.value())));
+            }
+            pen = Double.isFinite(point.value());
+        }
+        return path.toString();
     }
 
     @Override

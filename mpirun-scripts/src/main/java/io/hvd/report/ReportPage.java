@@ -58,13 +58,28 @@ record ReportPage(List<RunFolder> runs, List<String> obstacles, int refreshSecon
         StringBuilder html =
                 new StringBuilder("<article class=\"run\"><h2>" + Html.text(run.name()) + " <span class=\"state "
                         + Html.text(card.exit().state()) + "\">" + Html.text(run.state()) + "</span></h2>");
-        if (card.exit().error() != null || card.exit().message() != null) {
-            String error = card.exit().error() == null ? "" : card.exit().error() + ": ";
-            String kind = card.exit().state().equals("failed") ? "failure" : "reason";
-            html.append(
-                    "<p class=\"" + kind + "\">" + Html.text(error + card.exit().message()) + "</p>");
-        }
+        reason(html, card.exit());
         html.append("<dl>");
+        entries(html, run);
+        html.append("</dl>");
+        if (!card.warnings().isEmpty()) {
+            html.append("<ul class=\"warnings\">");
+            card.warnings().forEach(one -> html.append("<li>" + Html.text(one) + "</li>"));
+            html.append("</ul>");
+        }
+        return html.append("</article>\n").toString();
+    }
+
+    private static void reason(StringBuilder html, Card.Exit exit) {
+        if (exit.error() != null || exit.message() != null) {
+            String error = exit.error() == null ? "" : exit.error() + ": ";
+            String kind = exit.state().equals("failed") ? "failure" : "reason";
+            html.append("<p class=\"" + kind + "\">" + Html.text(error + exit.message()) + "</p>");
+        }
+    }
+
+    private static void entries(StringBuilder html, RunFolder run) {
+        Card card = run.card();
         entry(html, "program", card.program());
         entry(html, "ranks", String.valueOf(card.ranks().size()));
         entry(html, "begun", card.starts().isEmpty() ? "" : time(card.starts().get(0)));
@@ -84,17 +99,10 @@ record ReportPage(List<RunFolder> runs, List<String> obstacles, int refreshSecon
         run.curves().stream()
                 .filter(curve -> curve.tag().startsWith(WITHIN_EPOCHS))
                 .forEach(curve -> entry(html, curve.tag(), newest(curve)));
-        html.append("</dl>");
-        if (!card.warnings().isEmpty()) {
-            html.append("<ul class=\"warnings\">");
-            card.warnings().forEach(one -> html.append("<li>" + Html.text(one) + "</li>"));
-            html.append("</ul>");
-        }
-        return html.append("</article>\n").toString();
     }
 
-    private static String newest(Curve curve) {
-        Curve.Point last = curve.points().get(curve.points().size() - 1);
+    private static String newest(ChartCurve curve) {
+        ChartCurve.Point last = curve.points().get(curve.points().size() - 1);
         return Html.number(last.value()) + " after step " + last.step();
     }
 

@@ -13,7 +13,7 @@ import java.util.Map;
  * @param name for charts and tables
  * @param curves the run's scalars; those that hvd writes for each rank stand in the card
  */
-record RunFolder(String name, Card card, List<Curve> curves) {
+record RunFolder(String name, Card card, List<ChartCurve> curves) {
     /** @throws ReportException if one of the folders holds no run, or one that cannot be read */
     static List<RunFolder> read(List<Path> folders) throws ReportException {
         List<RunFolder> runs = new ArrayList<>();
@@ -28,24 +28,24 @@ record RunFolder(String name, Card card, List<Curve> curves) {
         String name = name(folder, folders);
         Card card = new CardFile(folder.resolve("run.json")).read();
         Path scalars = folder.resolve("scalars.jsonl");
-        List<Curve> all = Files.exists(scalars) ? new ScalarFile(scalars).read() : metrics(card);
+        List<ChartCurve> all = Files.exists(scalars) ? new ScalarFile(scalars).read() : metrics(card);
         return new RunFolder(name, card, all.stream().filter(RunFolder::isOwn).toList());
     }
 
-    private static boolean isOwn(Curve curve) {
+    private static boolean isOwn(ChartCurve curve) {
         return !curve.tag().equals("samples per second") && !curve.tag().matches(".*/rank \\d+");
     }
 
     /** Where the scalars are missing, the card has those of the epochs. */
-    private static List<Curve> metrics(Card card) {
-        Map<String, List<Curve.Point>> byName = new LinkedHashMap<>();
+    private static List<ChartCurve> metrics(Card card) {
+        Map<String, List<ChartCurve.Point>> byName = new LinkedHashMap<>();
         for (Card.Epoch epoch : card.epochs()) {
             epoch.metrics()
                     .forEach((name, value) -> byName.computeIfAbsent(name, one -> new ArrayList<>())
-                            .add(new Curve.Point(epoch.step(), value)));
+                            .add(new ChartCurve.Point(epoch.step(), value)));
         }
-        List<Curve> curves = new ArrayList<>();
-        byName.forEach((name, points) -> curves.add(new Curve(name, points)));
+        List<ChartCurve> curves = new ArrayList<>();
+        byName.forEach((name, points) -> curves.add(new ChartCurve(name, points)));
         return curves;
     }
 

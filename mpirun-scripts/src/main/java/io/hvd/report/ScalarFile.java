@@ -14,17 +14,17 @@ import java.util.Map;
 
 /** Reads {@code scalars.jsonl}. A run that was killed may have left half a line at its end, which does not count. */
 record ScalarFile(Path file) {
-    List<Curve> read() throws ReportException {
+    List<ChartCurve> read() throws ReportException {
         String text = text();
         String[] lines = text.substring(0, text.lastIndexOf('\n') + 1).split("\n");
-        Map<String, List<Curve.Point>> byTag = new LinkedHashMap<>();
+        Map<String, List<ChartCurve.Point>> byTag = new LinkedHashMap<>();
         for (int i = 0; i < lines.length; i++) {
             if (!lines[i].isBlank()) {
                 add(lines[i], i + 1, byTag);
             }
         }
-        List<Curve> curves = new ArrayList<>();
-        byTag.forEach((tag, points) -> curves.add(new Curve(tag, points)));
+        List<ChartCurve> curves = new ArrayList<>();
+        byTag.forEach((tag, points) -> curves.add(new ChartCurve(tag, points)));
         return curves;
     }
 
@@ -36,7 +36,7 @@ record ScalarFile(Path file) {
         }
     }
 
-    private void add(String line, int number, Map<String, List<Curve.Point>> byTag) throws ReportException {
+    private void add(String line, int number, Map<String, List<ChartCurve.Point>> byTag) throws ReportException {
         JsonObject scalar;
         try {
             scalar = JsonParser.parseString(line).getAsJsonObject();
@@ -51,7 +51,7 @@ record ScalarFile(Path file) {
         }
         try {
             byTag.computeIfAbsent(scalar.get("tag").getAsString(), tag -> new ArrayList<>())
-                    .add(new Curve.Point(
+                    .add(new ChartCurve.Point(
                             scalar.get("step").getAsLong(),
                             Double.parseDouble(scalar.get("value").getAsString())));
         } catch (NumberFormatException e) {

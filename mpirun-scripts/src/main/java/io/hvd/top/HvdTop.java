@@ -1,7 +1,7 @@
 package io.hvd.top;
 
 import io.hvd.config.HvdProgram;
-import io.hvd.launch.Terminal;
+import io.hvd.launch.process.Terminal;
 import io.hvd.top.OpenPages.Sighting;
 import java.io.PrintStream;
 import java.nio.file.Path;
@@ -69,7 +69,7 @@ public final class HvdTop {
     private void once(boolean json) throws InterruptedException {
         List<Sighting> earlier = pages.ranks();
         Thread.sleep(SHORT_MILLIS);
-        Snapshot now = Snapshot.of(pages.ranks(), earlier, System.nanoTime());
+        JobSnapshot now = JobSnapshot.of(pages.ranks(), earlier, System.nanoTime());
         if (json) {
             out.println(now.json());
         } else {
@@ -82,7 +82,7 @@ public final class HvdTop {
         while (!out.checkError()) {
             Thread.sleep(PERIOD_MILLIS);
             List<Sighting> now = pages.ranks();
-            out.print(CLEAR + String.join("\n", Screen.lines(Snapshot.of(now, earlier, System.nanoTime()))) + "\n");
+            out.print(CLEAR + String.join("\n", Screen.lines(JobSnapshot.of(now, earlier, System.nanoTime()))) + "\n");
             earlier = now;
         }
     }

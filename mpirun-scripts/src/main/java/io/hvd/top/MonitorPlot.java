@@ -80,6 +80,12 @@ final class MonitorPlot {
                 .orElse(0);
         long step = step(Math.max(1, most));
         long top = step * ((Math.max(1, most) + step - 1) / step);
+        StringBuilder svg = axes(top, step);
+        lines.forEach((index, all) -> svg.append(line(index, all, figure, known, top)));
+        return svg.append("</svg>").toString();
+    }
+
+    private StringBuilder axes(long top, long step) {
         StringBuilder svg = new StringBuilder("<svg viewBox=\"0 0 " + WIDTH + " " + HEIGHT + "\" role=\"img\">");
         for (long value = 0; value <= top; value += step) {
             double y = BOTTOM - (double) (BOTTOM - TOP) * value / top;
@@ -101,8 +107,7 @@ final class MonitorPlot {
                     BOTTOM + 18,
                     seconds * tick / TICKS));
         }
-        lines.forEach((index, all) -> svg.append(line(index, all, figure, known, top)));
-        return svg.append("</svg>").toString();
+        return svg;
     }
 
     /** The next of 1, 2 and 5 times a power of ten that divides the axis into about four parts. */

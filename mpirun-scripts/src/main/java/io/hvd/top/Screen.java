@@ -1,7 +1,7 @@
 package io.hvd.top;
 
-import io.hvd.top.Snapshot.Job;
-import io.hvd.top.Snapshot.Row;
+import io.hvd.top.JobSnapshot.Job;
+import io.hvd.top.JobSnapshot.Row;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -13,7 +13,7 @@ final class Screen {
 
     private Screen() {}
 
-    static List<String> lines(Snapshot snapshot) {
+    static List<String> lines(JobSnapshot snapshot) {
         List<String> lines = new ArrayList<>();
         for (Job job : snapshot.jobs()) {
             lines.add("job " + job.name() + "  " + job.program() + "  " + job.size() + " ranks, " + seen(job));

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** hvd-doctor over hosts with a real sshd, which {@link NamespaceHosts} makes of this machine. */
 @Tag("long")
 @Timeout(240)
-final class DoctorHostsIT {
+public final class DoctorHostsIT {
 
     private static final int LIMIT_SECONDS = 60;
 

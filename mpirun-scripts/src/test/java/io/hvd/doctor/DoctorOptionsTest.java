@@ -3,7 +3,8 @@ package io.hvd.doctor;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.hvd.launch.UsageException;
+import io.hvd.doctor.checks.Area;
+import io.hvd.launch.words.UsageException;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;

@@ -2,6 +2,7 @@ package io.hvd.doctor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.doctor.checks.Diagnosis;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

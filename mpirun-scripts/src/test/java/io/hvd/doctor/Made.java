@@ -3,15 +3,20 @@ package io.hvd.doctor;
 import com.google.gson.Gson;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
-import io.hvd.doctor.HostInventory.Host;
+import io.hvd.doctor.checks.Check;
+import io.hvd.doctor.checks.Finding;
+import io.hvd.doctor.facts.Facts;
+import io.hvd.doctor.facts.HostInventory;
+import io.hvd.doctor.facts.HostInventory.Host;
+import io.hvd.doctor.network.MeasuredLink;
 import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalLong;
 
 /** Hosts as a test wants them: healthy ones, with single values changed. */
-final class Made {
+public final class Made {
 
-    static final long GIB = 1L << 30;
+    public static final long GIB = 1L << 30;
     private static final Gson GSON = new Gson();
 
     private static final String HEALTHY = """
@@ -53,27 +58,27 @@ final class Made {
     }
 
     /** A host of two ranks; that called a is this one. */
-    static Host host(String name, String... changes) {
+    public static Host host(String name, String... changes) {
         return host(2, name, changes);
     }
 
-    static Host host(int ranks, String name, String... changes) {
+    public static Host host(int ranks, String name, String... changes) {
         return new Host(name, ranks, name.equals("a"), facts(name, changes));
     }
 
-    static HostInventory inventory(Host... hosts) {
+    public static HostInventory inventory(Host... hosts) {
         return new HostInventory(List.of(hosts), List.of(), OptionalLong.empty(), GIB, "", "ssh -p 2222");
     }
 
-    static HostInventory inventory(List<Link> links, Host... hosts) {
+    public static HostInventory inventory(List<MeasuredLink> links, Host... hosts) {
         return new HostInventory(List.of(hosts), links, OptionalLong.empty(), GIB, "", "ssh -p 2222");
     }
 
-    static Link link(String from, String to, double micros, double bytesPerSecond, double aheadMicros) {
-        return new Link(from, to, "eth0", "10.0.0.9", "", micros, bytesPerSecond, aheadMicros);
+    public static MeasuredLink link(String from, String to, double micros, double bytesPerSecond, double aheadMicros) {
+        return new MeasuredLink(from, to, "eth0", "10.0.0.9", "", micros, bytesPerSecond, aheadMicros);
     }
 
-    static List<Finding> findings(HostInventory inventory) {
+    public static List<Finding> findings(HostInventory inventory) {
         return Check.ALL.stream()
                 .flatMap(check -> check.findings(inventory).stream())
                 .toList();

@@ -92,7 +92,6 @@ class HangIT {
         assertThat(report()).contains("HangProgram.main(HangProgram.java:", "\"hvd-engine-mpi\"", "heap");
     }
 
-    /** T9. */
     @Test
     @Execution(ExecutionMode.CONCURRENT)
     void aRankThatSkipsATensorIsInTheWarningAndAfterTheLimitTheJobEnds() throws IOException {

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.Capabilities;
 import io.hvd.Hvd;
-import io.hvd.transport.nccl.GpuReport;
+import io.hvd.transport.nccl.report.GpuReport;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;

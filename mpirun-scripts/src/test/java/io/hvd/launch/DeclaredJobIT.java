@@ -2,6 +2,7 @@ package io.hvd.launch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.launch.mpi.MpiInstall;
 import io.hvd.testing.Job;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -29,7 +29,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** The launcher in a JVM of its own, with the mpirun of this machine. What waits for limits to pass runs beside the rest. */
 @Timeout(180)
-final class HorovodrunIT {
+public final class HorovodrunIT {
 
     private static final int LIMIT_SECONDS = 90;
     private static final String JAVA =

@@ -2,6 +2,13 @@ package io.hvd.launch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.launch.hosts.MachineFacts;
+import io.hvd.launch.line.JobFacts;
+import io.hvd.launch.line.MpirunLine;
+import io.hvd.launch.mpi.MpiVersion;
+import io.hvd.launch.options.LaunchOptions;
+import io.hvd.launch.options.LaunchSettings;
+import io.hvd.launch.words.Argument;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -58,7 +65,7 @@ final class KubernetesFilesTest {
     @Test
     void itsCommandIsOneThatHorovodrunTakesWithARankForEverySlotOnTheOperatorsHosts() {
         LaunchSettings settings = LaunchOptions.parse(BY_OPERATOR, strings(launcher("args")));
-        var pod = new Machine(
+        var pod = new MachineFacts(
                 "hvd-mnist-launcher",
                 2,
                 1000,
@@ -70,7 +77,7 @@ final class KubernetesFilesTest {
                 BY_OPERATOR);
         var version = MpiVersion.parse("mpirun (Open MPI) 4.1.4").orElseThrow();
 
-        String line = MpirunLine.of("mpirun", new Job(settings, pod, version), ClassArchive.none(""), Optional.empty())
+        String line = MpirunLine.of("mpirun", new JobFacts(settings, pod, version), Argument.note(""), Optional.empty())
                 .explained();
 
         int slots = (Integer) at("spec/slotsPerWorker") * (Integer) at("spec/mpiReplicaSpecs/Worker/replicas");

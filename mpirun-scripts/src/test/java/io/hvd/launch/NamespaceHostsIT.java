@@ -29,7 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @Tag("long")
 @Timeout(180)
-final class NamespaceHostsIT {
+public final class NamespaceHostsIT {
 
     private static final Pattern PID = Pattern.compile(" pid (\\d+)");
     private static final int LIMIT_SECONDS = 60;

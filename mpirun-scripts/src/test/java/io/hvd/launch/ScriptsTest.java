@@ -1,14 +1,20 @@
 package io.hvd.launch;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.hvd.launch.mpi.MpiInstall;
+import java.io.File;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** What no shell script of this repository does. */
 final class ScriptsTest {
@@ -47,11 +53,41 @@ final class ScriptsTest {
         }
     }
 
+    /** Parts of scripts are read where a script takes them in; some share variables, which shellcheck does not see. */
+    @Test
+    @Timeout(300)
+    void shellcheckHasNothingToSay() throws Exception {
+        assumeTrue(
+                MpiInstall.onPath("shellcheck", System.getenv()).isPresent(),
+                "no shellcheck; apt-get install shellcheck");
+        List<String> words = new ArrayList<>(List.of("shellcheck", "-x", "-a", "-S", "warning", "-e", "SC2034,SC2154"));
+        for (Path script : scripts()) {
+            if (Files.readAllLines(script).get(0).matches("#!.*sh|# shellcheck shell=sh")) {
+                words.add(Path.of("mpirun-scripts").resolve(script).toString());
+            }
+        }
+
+        Process process = new ProcessBuilder(words)
+                .directory(new File(".."))
+                .redirectErrorStream(true)
+                .start();
+        assertThat(new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8))
+                .isEmpty();
+        assertThat(words)
+                .contains("mpirun-scripts/horovodrun")
+                .anyMatch(word -> word.endsWith("openmpi/launcher-limit.sh"));
+        assertThat(process.waitFor()).isZero();
+    }
+
+    /** The scripts of this folder, and those that hvd-core carries in its jar. */
     private static List<Path> scripts() throws IOException {
-        try (Stream<Path> files = Files.walk(Path.of(""))) {
-            return files.filter(Files::isRegularFile)
-                    .filter(file -> !file.startsWith("src") && !file.startsWith("target"))
-                    .filter(file -> !file.toString().matches(".*\\.(c|xml)"))
+        try (Stream<Path> here = Files.walk(Path.of(""));
+                Stream<Path> carried = Files.walk(Path.of("../hvd-core/src/main/resources"))) {
+            return Stream.concat(
+                            here.filter(file -> !file.startsWith("src") && !file.startsWith("target"))
+                                    .filter(file -> !file.toString().matches(".*\\.(c|xml)")),
+                            carried.filter(file -> file.toString().endsWith(".sh")))
+                    .filter(Files::isRegularFile)
                     .sorted()
                     .toList();
         }

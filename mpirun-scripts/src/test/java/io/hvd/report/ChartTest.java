@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.hvd.report.BarChart.Bar;
 import io.hvd.report.Chart.Key;
 import io.hvd.report.Chart.Stroke;
-import io.hvd.report.Curve.Point;
+import io.hvd.report.ChartCurve.Point;
 import io.hvd.report.LineChart.Line;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -91,7 +91,7 @@ final class ChartTest {
         "9990, 10010, 9990, 10010"
     })
     void anAxisEndsWithRoundNumbersAroundItsValues(double least, double greatest, double first, double last) {
-        Scale scale = Scale.of(least, greatest, 4, 0, 100);
+        AxisScale scale = AxisScale.of(least, greatest, 4, 0, 100);
 
         assertThat(scale.ticks()).startsWith(first).endsWith(last);
     }

@@ -73,14 +73,14 @@ final class HvdTopTest {
     }
 
     private static List<RankActivity> doings(Sighting... ranks) {
-        return Snapshot.of(List.of(ranks), List.of(), NOW).jobs().get(0).ranks().stream()
-                .map(Snapshot.Row::doing)
+        return JobSnapshot.of(List.of(ranks), List.of(), NOW).jobs().get(0).ranks().stream()
+                .map(JobSnapshot.Row::doing)
                 .toList();
     }
 
     @Test
     void ranksThatWaitNameTheOneThatComputes() {
-        List<Snapshot.Row> rows = Snapshot.of(
+        List<JobSnapshot.Row> rows = JobSnapshot.of(
                         List.of(
                                 rank(0, 'S', 200, call("w", 4_000, -1), ""),
                                 rank(1, 'S', 900, call("w", 3_000, -1), ""),
@@ -134,7 +134,7 @@ final class HvdTopTest {
 
     @Test
     void aRankOfThisHostThatHasNoPageAnyMoreIsNamed() {
-        Snapshot snapshot = Snapshot.of(List.of(rank(0, 'S', 100, call("w", 8_000, -1), "")), List.of(), NOW);
+        JobSnapshot snapshot = JobSnapshot.of(List.of(rank(0, 'S', 100, call("w", 8_000, -1), "")), List.of(), NOW);
 
         assertThat(String.join("\n", Screen.lines(snapshot)))
                 .contains("3 ranks, 1 of them on this host; gone from this host: rank 1; the others are not shown")
@@ -177,7 +177,7 @@ final class HvdTopTest {
 
     @Test
     void aRankThatNoLongerWritesIsSilentAndHasNoRate() {
-        Snapshot snapshot = Snapshot.of(List.of(rank(0, 'D', 7_000, "", "")), List.of(), NOW);
+        JobSnapshot snapshot = JobSnapshot.of(List.of(rank(0, 'D', 7_000, "", "")), List.of(), NOW);
 
         assertThat(snapshot.jobs().get(0).ranks().get(0).doing().state()).isEqualTo(RankActivity.State.SILENT);
         assertThat(String.join("\n", Screen.lines(snapshot)))
@@ -187,7 +187,7 @@ final class HvdTopTest {
 
     @Test
     void theScreenHasRatesMemoryAndTheLastCollective() {
-        Snapshot snapshot = Snapshot.of(List.of(rank(1, 'R', 10, "", call("v", 20, 15))), List.of(), NOW);
+        JobSnapshot snapshot = JobSnapshot.of(List.of(rank(1, 'R', 10, "", call("v", 20, 15))), List.of(), NOW);
 
         assertThat(Screen.lines(snapshot))
                 .contains("job h:7  Train  3 ranks, 1 of them on this host; gone from this host: rank 0;"
@@ -248,7 +248,7 @@ final class HvdTopTest {
                                 .filter(one -> one.process().pid() == own)
                                 .toList();
             }
-            assertThat(Snapshot.of(ranks, List.of(), System.nanoTime()).jobs())
+            assertThat(JobSnapshot.of(ranks, List.of(), System.nanoTime()).jobs())
                     .hasSize(2)
                     .allSatisfy(job -> {
                         assertThat(job.ranks()).hasSize(2);

@@ -6,13 +6,13 @@ import io.hvd.error.HvdException;
 import io.hvd.host.local.LocalHub;
 import io.hvd.spi.Backend;
 import io.hvd.spi.BackendProvider;
-import java.time.Duration;
+import io.hvd.spi.Bootstrap;
+import io.hvd.spi.TransportProvider;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.stream.IntStream;
 
-/** Makes back ends for ranks that are threads of several JVMs, which another back end connects. */
+/** Makes back ends for ranks that are threads of several JVMs, which a transport connects. */
 public final class HybridProvider implements BackendProvider {
     private final JvmState jvm;
     private final int thread;
@@ -24,12 +24,12 @@ public final class HybridProvider implements BackendProvider {
 
     /** The state that the threads of one JVM share; it has the back end's thread as soon as the first of them has opened. */
     private static final class JvmState {
-        final BackendProvider between;
+        final TransportProvider between;
         final LocalHub hub;
         final OncePerProcess oncePerProcess;
         volatile BackendThread backendThread;
 
-        JvmState(BackendProvider between, LocalHub hub) {
+        JvmState(TransportProvider between, LocalHub hub) {
             this.between = between;
             this.hub = hub;
             this.oncePerProcess = new OncePerProcess(hub.rendezvous());
@@ -39,10 +39,10 @@ public final class HybridProvider implements BackendProvider {
     /**
      * Providers for this process's ranks, by thread.
      *
-     * @param between opens the back end between the processes, on its own thread, which is then busy with it
+     * @param between connects the processes, on its own thread, which is then busy with it
      * @param stageBytes the most bytes of a rank's data that are under way at a time
      */
-    public static List<HybridProvider> ofProcess(int threads, int stageBytes, BackendProvider between) {
+    public static List<HybridProvider> ofProcess(int threads, int stageBytes, TransportProvider between) {
         JvmState jvm = new JvmState(between, new LocalHub(threads, stageBytes));
         return IntStream.range(0, threads)
                 .mapToObj(thread -> new HybridProvider(jvm, thread))
@@ -71,9 +71,21 @@ public final class HybridProvider implements BackendProvider {
         }
         InterProcess interProcess = jvm.oncePerProcess.run(thread == 0, () -> {
             jvm.backendThread = BackendThread.start(jvm.between.communicationThread());
-            return InterProcess.open(jvm.between, config, jvm.hub, jvm.backendThread);
+            return InterProcess.open(jvm.between, config, jvm.hub.size(), jvm.backendThread);
         });
-        return new HybridBackend(interProcess, jvm.hub, thread, jvm.oncePerProcess);
+        Bootstrap bootstrap = new HybridBootstrap(interProcess, jvm.hub, thread, jvm.oncePerProcess);
+        return new Backend(
+                new Backend.Description(jvm.between.name(), words(interProcess)),
+                bootstrap,
+                new RouterPlane(interProcess, jvm.hub, thread, jvm.oncePerProcess),
+                new HybridPlanes(interProcess, jvm.hub, thread, bootstrap.topology()));
+    }
+
+    private static String words(InterProcess interProcess) {
+        Grid grid = interProcess.grid();
+        return "hybrid: " + grid.processes() + (grid.processes() == 1 ? " process x " : " processes x ")
+                + grid.threads() + (grid.threads() == 1 ? " thread" : " threads") + " over "
+                + interProcess.description();
     }
 
     /**
@@ -86,22 +98,5 @@ public final class HybridProvider implements BackendProvider {
         if (backendThread != null) {
             backendThread.giveUp(why);
         }
-    }
-
-    @Override
-    public boolean meet() {
-        return CompletableFuture.supplyAsync(jvm.between::meet, jvm.between.communicationThread())
-                .join();
-    }
-
-    @Override
-    public boolean leave(boolean well, boolean waits, Duration limit) {
-        return jvm.between.leave(well, waits, limit);
-    }
-
-    @Override
-    public void finish() {
-        CompletableFuture.runAsync(jvm.between::finish, jvm.between.communicationThread())
-                .join();
     }
 }

@@ -1,53 +1,80 @@
 package io.hvd.host.hybrid;
 
+import io.hvd.collective.TransportPlanes;
 import io.hvd.config.HvdConfig;
-import io.hvd.host.local.LocalHub;
+import io.hvd.control.SocketStars;
 import io.hvd.host.local.Mailbox;
 import io.hvd.net.MessageReader;
 import io.hvd.net.MessageWriter;
-import io.hvd.spi.Backend;
-import io.hvd.spi.BackendProvider;
+import io.hvd.spi.Bootstrap;
+import io.hvd.spi.ControlPlane;
+import io.hvd.spi.DataPlanes;
+import io.hvd.spi.Topology;
 import io.hvd.spi.Transfers;
+import io.hvd.spi.Transport;
+import io.hvd.spi.TransportProvider;
+import io.hvd.spi.TransportProvider.Connection;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /**
- * What leads from the threads of this JVM to those of the others: one back end between the processes, and the back end's thread,
- * its only user but for the control channels, which the routers have.
+ * What leads from the threads of this JVM to those of the others: the connection between the processes, which the back
+ * end's thread alone uses, but for the control channels, which the routers have.
  */
 final class InterProcess {
-    private final Backend processes;
+    private final Bootstrap bootstrap;
+    private final ControlPlane control;
+    private final DataPlanes planes;
+    private final String description;
     private final Grid grid;
     private final BackendThread backendThread;
     private final Transfers transfers;
     private final List<Router> routers = new ArrayList<>();
 
-    private InterProcess(Backend processes, Grid grid, BackendThread backendThread, LocalHub hub) {
-        this.processes = processes;
-        this.grid = grid;
+    /** On the back end's thread, in all processes together. */
+    private InterProcess(Connection connection, HvdConfig config, int threads, BackendThread backendThread) {
+        this.bootstrap = connection.bootstrap();
         this.backendThread = backendThread;
-        this.transfers = backendThread.call(processes::transfers);
-        routers.add(Router.start(processes.control(), hub.mailboxes(), grid, 0));
+        Transport transport = connection.transport();
+        backendThread.beforeRest(transport.progress()::make);
+        this.control = new SocketStars(bootstrap, config, connection::inherit);
+        this.planes = new TransportPlanes(transport, processes(), config);
+        this.description = transport.description();
+        this.grid = Grid.agreed(processes(), bootstrap.exchange(Grid.tell(threads)));
+        this.transfers = transport
+                .group(IntStream.range(0, processes().size()).boxed().toList())
+                .transfers();
     }
 
     /** All processes come here together, one thread of each; if it throws, the back end's thread is free again. */
-    static InterProcess open(BackendProvider between, HvdConfig config, LocalHub hub, BackendThread backendThread) {
+    static InterProcess open(TransportProvider between, HvdConfig config, int threads, BackendThread backendThread) {
         try {
-            Backend processes = backendThread.call(() -> {
-                Backend opened = between.open(config, List.of());
-                backendThread.beforeRest(opened.progress()::make);
-                return opened;
-            });
-            List<byte[]> told = backendThread.call(() -> processes.exchange(Grid.tell(hub.size())));
-            return new InterProcess(processes, Grid.agreed(processes.topology(), told), backendThread, hub);
+            return backendThread.call(
+                    () -> new InterProcess(between.connect(config, List.of()), config, threads, backendThread));
         } catch (RuntimeException e) {
             backendThread.end();
             throw e;
         }
     }
 
-    Backend processes() {
-        return processes;
+    /** The places of the processes. */
+    Topology processes() {
+        return bootstrap.topology();
+    }
+
+    int generation() {
+        return bootstrap.generation();
+    }
+
+    /** The data planes between the processes. */
+    DataPlanes planes() {
+        return planes;
+    }
+
+    /** The transport between the processes, in a few words. */
+    String description() {
+        return description;
     }
 
     Grid grid() {
@@ -62,14 +89,9 @@ final class InterProcess {
         return transfers;
     }
 
-    /** The engines' messages. */
-    Router control() {
-        return routers.get(0);
-    }
-
-    /** One more control channel. One thread of each process comes here. */
+    /** Opens a control channel. One thread of each process comes here. */
     Router openRouter(List<Mailbox> mailboxes) {
-        Router router = Router.start(backendThread.call(processes::openChannel), mailboxes, grid, routers.size());
+        Router router = Router.start(backendThread.call(control::open), mailboxes, grid, routers.size());
         routers.add(router);
         return router;
     }
@@ -78,7 +100,7 @@ final class InterProcess {
     List<byte[]> exchange(List<byte[]> mine) {
         byte[] said = joined(mine);
         List<byte[]> all = new ArrayList<>();
-        backendThread.call(() -> processes.exchange(said)).forEach(words -> all.addAll(parted(words)));
+        backendThread.call(() -> bootstrap.exchange(said)).forEach(words -> all.addAll(parted(words)));
         return all;
     }
 
@@ -96,7 +118,9 @@ final class InterProcess {
         routers.forEach(Router::close);
         backendThread.call(() -> {
             backendThread.beforeRest(() -> Long.MAX_VALUE);
-            processes.close();
+            planes.leave();
+            control.close();
+            planes.close();
             return null;
         });
         backendThread.end();

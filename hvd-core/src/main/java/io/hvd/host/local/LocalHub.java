@@ -11,6 +11,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -25,7 +26,9 @@ public final class LocalHub {
 
     private static final int LINE = 64;
 
-    private final List<Mailbox> mailboxes;
+    /** The ranks, each with a mailbox in every channel. */
+    private final int size;
+
     private final Rendezvous rendezvous;
     private final List<byte[]> exchanged;
     private final List<Crossing> crossings;
@@ -35,12 +38,13 @@ public final class LocalHub {
 
     private final Map<Integer, Memory> memories = new HashMap<>();
     private final Map<List<Integer>, LocalHub> sets = new HashMap<>();
-    private final Map<Integer, List<Mailbox>> further = new HashMap<>();
+    private final Map<Integer, List<Mailbox>> channels = new HashMap<>();
+    private final Map<Integer, String> losses = new LinkedHashMap<>();
     private volatile String lost;
 
     /** @param stageBytes the most bytes of a rank's data that are under way at a time; large numbers are cut down */
     public LocalHub(int size, int stageBytes) {
-        this.mailboxes = Stream.generate(Mailbox::new).limit(size).toList();
+        this.size = size;
         this.rendezvous = new Rendezvous(size);
         this.exchanged = new ArrayList<>(Collections.nCopies(size, null));
         this.crossings =
@@ -58,7 +62,7 @@ public final class LocalHub {
     }
 
     public int size() {
-        return mailboxes.size();
+        return size;
     }
 
     /** The length of each rank's stage, and of the result, in bytes. */
@@ -66,15 +70,13 @@ public final class LocalHub {
         return layout.stageBytes();
     }
 
-    /** The engine's mailboxes, by rank. */
-    public List<Mailbox> mailboxes() {
-        return mailboxes;
-    }
-
-    /** The mailboxes of another control channel, the same for all ranks; the first of these channels has number 0. */
-    public synchronized List<Mailbox> furtherMailboxes(int number) {
-        return further.computeIfAbsent(
-                number, any -> Stream.generate(Mailbox::new).limit(size()).toList());
+    /** The mailboxes of a control channel, the same for all ranks; the first of these channels has number 0. */
+    public synchronized List<Mailbox> mailboxes(int number) {
+        return channels.computeIfAbsent(number, any -> {
+            List<Mailbox> mailboxes = Stream.generate(Mailbox::new).limit(size).toList();
+            losses.forEach((rank, why) -> mailboxes.forEach(mailbox -> mailbox.lost(rank, why)));
+            return mailboxes;
+        });
     }
 
     /** The barrier at which all ranks wait for each other. */
@@ -126,16 +128,20 @@ public final class LocalHub {
         return new Threads();
     }
 
-    /** A rank has gone: no rank may wait for it any longer. */
+    /** A rank has gone: no rank may wait for it any longer. Only the first call for a rank counts. */
     public void lose(int rank, String why) {
         // In this order the cause is in every mailbox before the released threads can report theirs.
-        mailboxes.forEach(mailbox -> mailbox.lost(rank, why));
-        loseFurther(rank, why);
-        breakUp("rank " + rank + " is gone: " + why);
+        if (tell(rank, why)) {
+            breakUp("rank " + rank + " is gone: " + why);
+        }
     }
 
-    private synchronized void loseFurther(int rank, String why) {
-        further.values().forEach(channel -> channel.forEach(mailbox -> mailbox.lost(rank, why)));
+    private synchronized boolean tell(int rank, String why) {
+        boolean isNews = losses.putIfAbsent(rank, why) == null;
+        if (isNews) {
+            channels.values().forEach(channel -> channel.forEach(mailbox -> mailbox.lost(rank, why)));
+        }
+        return isNews;
     }
 
     private synchronized void breakUp(String why) {

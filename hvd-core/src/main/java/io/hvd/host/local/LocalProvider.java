@@ -6,7 +6,6 @@ import io.hvd.error.HvdException;
 import io.hvd.net.HostAddress;
 import io.hvd.spi.Backend;
 import io.hvd.spi.BackendProvider;
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.stream.IntStream;
@@ -18,18 +17,25 @@ import java.util.stream.IntStream;
 public final class LocalProvider implements BackendProvider {
     private final LocalHub hub;
     private final int rank;
+    private final int generation;
 
-    private LocalProvider(LocalHub hub, int rank) {
+    private LocalProvider(LocalHub hub, int rank, int generation) {
         this.hub = hub;
         this.rank = rank;
+        this.generation = generation;
     }
 
     /** Providers for ranks 0 to {@code size - 1}, which find each other in memory. */
     public static List<LocalProvider> ofThreads(int size, int stageBytes) {
         LocalHub hub = new LocalHub(size, stageBytes);
         return IntStream.range(0, size)
-                .mapToObj(rank -> new LocalProvider(hub, rank))
+                .mapToObj(rank -> new LocalProvider(hub, rank, 0))
                 .toList();
+    }
+
+    /** A rank that is alone. @param generation how many jobs it was in before */
+    public static LocalProvider alone(int stageBytes, int generation) {
+        return new LocalProvider(new LocalHub(1, stageBytes), 0, generation);
     }
 
     /** This rank will come to no meeting any more, so that no other one need wait for it. Any thread may call it. */
@@ -61,23 +67,11 @@ public final class LocalProvider implements BackendProvider {
                                 + "]; without a launcher such as horovodrun a job has one rank");
             }
         }
-        return new LocalBackend(hub, rank, HostAddress.localName());
-    }
-
-    /** Nothing ends after a back end that has to be waited for. */
-    @Override
-    public boolean meet() {
-        return true;
-    }
-
-    /** The threads of a JVM end together, whoever ends the process: nobody waits for the others. */
-    @Override
-    public boolean leave(boolean well, boolean waits, Duration limit) {
-        return false;
-    }
-
-    @Override
-    public void finish() {
-        // Nothing outlives a back end.
+        String words = hub.size() == 1 ? "local (one rank)" : "local (" + hub.size() + " ranks as threads of one JVM)";
+        return new Backend(
+                new Backend.Description("local", words),
+                new ThreadBootstrap(hub, rank, HostAddress.localName(), generation),
+                new MailboxPlane(hub, rank),
+                new ThreadPlanes(hub, rank));
     }
 }

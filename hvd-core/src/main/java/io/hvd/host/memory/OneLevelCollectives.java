@@ -7,7 +7,6 @@ import io.hvd.spi.Reduction;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.Tensor;
 import java.util.List;
-import java.util.Optional;
 
 /** The data plane of ranks that all share one memory. */
 public final class OneLevelCollectives extends MemoryCollectives {
@@ -40,13 +39,8 @@ public final class OneLevelCollectives extends MemoryCollectives {
     }
 
     @Override
-    public Optional<String> noChoiceOfLevels() {
-        return Optional.of("all ranks share one memory");
-    }
-
-    @Override
-    public void useTwoLevels(boolean two) {
-        throw new UnsupportedOperationException(noChoiceOfLevels().orElseThrow());
+    public Levels levels() {
+        return Levels.none("all ranks share one memory");
     }
 
     @Override

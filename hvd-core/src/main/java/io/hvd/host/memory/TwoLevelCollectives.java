@@ -2,14 +2,13 @@ package io.hvd.host.memory;
 
 import io.hvd.kernel.Reducer;
 import io.hvd.spi.Activities;
-import io.hvd.spi.Collectives;
 import io.hvd.spi.DataPlane;
+import io.hvd.spi.PointToPoint;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.Tensor;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
 
 /**
  * The data plane of ranks in several groups that have a memory each. Data moves through the memory inside a group, and
@@ -19,7 +18,7 @@ import java.util.Optional;
  */
 public final class TwoLevelCollectives extends MemoryCollectives {
     private final TwoLevelAllreduce allreduce;
-    private final Collectives flat;
+    private final DataPlane flat;
     private final OuterExchange outer;
     private final Groups groups;
     private final Limits limits;
@@ -30,24 +29,38 @@ public final class TwoLevelCollectives extends MemoryCollectives {
     private boolean twoLevels = true;
 
     /**
+     * The same ranks without groups.
+     *
+     * @param plane their data plane
+     * @param pairs the way of a tensor from one rank to another; closed together with the two levels
+     */
+    public record Flat(DataPlane plane, PointToPoint pairs) {
+        /** A data plane that is the way of tensors from rank to rank too. */
+        public static Flat of(DataPlane plane) {
+            return new Flat(plane, plane);
+        }
+    }
+
+    /**
      * What two levels are used for.
      *
      * @param worthBytes number of bytes of all ranks from which on broadcast, allgather and reduce-scatter are worth it
      * @param takesVetoes whether an allreduce between the groups can be vetoed
+     * @param whyAlwaysTwo why allreduces always use two levels; empty if they need not
      */
-    public record Limits(long worthBytes, boolean takesVetoes) {}
+    public record Limits(long worthBytes, boolean takesVetoes, String whyAlwaysTwo) {}
 
     /**
-     * @param flat another data plane of the same ranks; closed together with this one
+     * @param flat the same ranks without groups
      * @param outer what goes between the groups; null if this rank is no carrier
      */
     public TwoLevelCollectives(
-            Rounds rounds, Reducer reducer, Collectives flat, OuterLevel outer, Groups groups, Limits limits) {
+            Rounds rounds, Reducer reducer, Flat flat, OuterLevel outer, Groups groups, Limits limits) {
         this(rounds, reducer, flat, new OuterExchange(rounds, outer, groups), groups, limits);
     }
 
     private TwoLevelCollectives(
-            Rounds rounds, Reducer reducer, Collectives flat, OuterExchange outer, Groups groups, Limits limits) {
+            Rounds rounds, Reducer reducer, Flat flat, OuterExchange outer, Groups groups, Limits limits) {
         this(rounds, reducer, new TwoLevelAllreduce(rounds, reducer, outer), flat, outer, groups, limits);
     }
 
@@ -55,14 +68,14 @@ public final class TwoLevelCollectives extends MemoryCollectives {
             Rounds rounds,
             Reducer reducer,
             TwoLevelAllreduce allreduce,
-            Collectives flat,
+            Flat flat,
             OuterExchange outer,
             Groups groups,
             Limits limits) {
-        super(rounds, allreduce, flat);
+        super(rounds, allreduce, flat.pairs());
         this.allreduce = allreduce;
         this.self = groups.member(rounds.segment().rank(), groups.own());
-        this.flat = flat;
+        this.flat = flat.plane();
         this.outer = outer;
         this.groups = groups;
         this.limits = limits;
@@ -80,24 +93,16 @@ public final class TwoLevelCollectives extends MemoryCollectives {
         return device.isCpu() && limits.takesVetoes();
     }
 
-    /** Ranks leave a static plan by a veto, which a way that is no data plane does not take. */
     @Override
-    public Optional<String> noChoiceOfLevels() {
-        return flat instanceof DataPlane
-                ? Optional.empty()
-                : Optional.of("messages between threads of several processes take no vetoes");
-    }
-
-    @Override
-    public void useTwoLevels(boolean two) {
-        twoLevels = two;
+    public Levels levels() {
+        return limits.whyAlwaysTwo().isEmpty() ? Levels.by(two -> twoLevels = two) : Levels.none(limits.whyAlwaysTwo());
     }
 
     @Override
     public boolean allreduceUnlessVetoed(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
         return twoLevels
                 ? super.allreduceUnlessVetoed(inputs, outputs, how)
-                : ((DataPlane) flat).allreduceUnlessVetoed(inputs, outputs, how);
+                : flat.allreduceUnlessVetoed(inputs, outputs, how);
     }
 
     @Override
@@ -105,7 +110,7 @@ public final class TwoLevelCollectives extends MemoryCollectives {
         if (twoLevels) {
             super.vetoAllreduce(device, elements, how);
         } else {
-            ((DataPlane) flat).vetoAllreduce(device, elements, how);
+            flat.vetoAllreduce(device, elements, how);
         }
     }
 

@@ -3,6 +3,7 @@ package io.hvd.host.shm;
 import io.hvd.host.memory.Layout;
 import io.hvd.host.memory.MemoryGroup;
 import io.hvd.host.memory.Segment;
+import io.hvd.spi.Abandonment;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.Topology;
 import io.hvd.tensor.Tensor;
@@ -34,6 +35,7 @@ final class SegmentSetup {
     private final List<Integer> inside;
     private final int rank;
     private final String host;
+    private final Abandonment abandonment;
 
     /**
      * @param folder a folder in memory, such as /dev/shm
@@ -41,14 +43,22 @@ final class SegmentSetup {
      * @param members all ranks that set up segments together
      * @param inside the members of this host, as many as on every other host
      * @param topology tells this rank's number and host
+     * @param abandonment ends waits for other ranks
      */
-    SegmentSetup(Path folder, Collectives beneath, List<Integer> members, List<Integer> inside, Topology topology) {
+    SegmentSetup(
+            Path folder,
+            Collectives beneath,
+            List<Integer> members,
+            List<Integer> inside,
+            Topology topology,
+            Abandonment abandonment) {
         this.folder = folder;
         this.beneath = beneath;
         this.members = members;
         this.inside = inside;
         this.rank = topology.rank();
         this.host = topology.host();
+        this.abandonment = abandonment;
     }
 
     /** This rank's view of a segment. */
@@ -115,7 +125,7 @@ final class SegmentSetup {
         FileChannel open = SegmentFile.open(file, layout.bytes());
         try {
             Segment segment = new Segment(layout, place, SegmentFile.map(open));
-            return new Share(segment, new LockedGroup(inside, host, LifeLocks.hold(open, place)));
+            return new Share(segment, new LockedGroup(inside, host, LifeLocks.hold(open, place), abandonment));
         } catch (IOException | RuntimeException | OutOfMemoryError e) {
             open.close();
             throw e;

@@ -2,14 +2,18 @@ package io.hvd.host.shm;
 
 import io.hvd.host.memory.Backoff;
 import io.hvd.host.memory.Groups;
+import io.hvd.host.memory.MemoryCollectives;
 import io.hvd.host.memory.OneLevelCollectives;
 import io.hvd.host.memory.OuterLevel;
 import io.hvd.host.memory.Rounds;
 import io.hvd.host.memory.TwoLevelCollectives;
+import io.hvd.kernel.ReduceKernel;
 import io.hvd.kernel.Reducer;
-import io.hvd.spi.Backend;
+import io.hvd.spi.Abandonment;
 import io.hvd.spi.DataPlane;
+import io.hvd.spi.DataPlanes;
 import io.hvd.spi.NodeGroups;
+import io.hvd.spi.Progress;
 import io.hvd.spi.Topology;
 import java.nio.file.Path;
 import java.util.List;
@@ -20,7 +24,8 @@ import java.util.stream.IntStream;
  * Makes the data planes of process sets. They have a segment on every host if all hosts have the same number of
  * members, and more than one. Only the communication thread uses it.
  */
-final class SharedPlanes {
+public final class SharedPlanes implements DataPlanes {
+    private static final Path FOLDER = Path.of("/dev/shm");
     /**
      * The number of bytes of all ranks from which on broadcast, allgather and reduce-scatter take half the time in two
      * levels: measured with 2 hosts of 2 ranks each, 1 Gbit/s, and Open MPI's default settings beneath. Fewer bytes
@@ -28,31 +33,79 @@ final class SharedPlanes {
      */
     private static final long WORTH_BYTES = 64 << 10;
 
-    private final Backend beneath;
+    private final DataPlanes beneath;
     private final Topology topology;
+    private final ReduceKernel kernel;
     private final Path folder;
     private final Backoff backoff;
+    private final Abandonment abandonment = new Abandonment();
+    private final DataPlane all;
     private String note = "";
 
+    /**
+     * All ranks come here together.
+     *
+     * @param beneath data planes of the same ranks without shared memory
+     * @param kernel adds elements faster than Java does, or is {@link ReduceKernel#NONE}
+     */
+    public SharedPlanes(DataPlanes beneath, Topology topology, ReduceKernel kernel) {
+        this(beneath, topology, kernel, FOLDER);
+    }
+
     /** @param folder a folder in memory */
-    SharedPlanes(Backend beneath, Path folder) {
+    SharedPlanes(DataPlanes beneath, Topology topology, ReduceKernel kernel, Path folder) {
         this.beneath = beneath;
-        this.topology = beneath.topology();
+        this.topology = topology;
+        this.kernel = kernel;
         this.folder = folder;
         this.backoff = new Backoff(topology.localSize(), beneath.progress()::make);
+        this.all = over(
+                beneath.ofAll(), IntStream.range(0, topology.size()).boxed().toList());
     }
 
-    /** @param waits whether the program's own thread computes nothing at the moment */
-    void programWaits(BooleanSupplier waits) {
+    @Override
+    public DataPlane ofAll() {
+        return all;
+    }
+
+    @Override
+    public DataPlane of(List<Integer> members) {
+        return over(beneath.of(members), members);
+    }
+
+    @Override
+    public void programWaits(BooleanSupplier waits) {
         backoff.programWaits(waits);
+        beneath.programWaits(waits);
     }
 
-    List<Integer> everybody() {
-        return IntStream.range(0, topology.size()).boxed().toList();
+    @Override
+    public Progress progress() {
+        return beneath.progress();
     }
 
-    /** Text about the set of all ranks, which is made first, for the log line that tells the choice. */
-    String note() {
+    /** Every rank finds out for itself, since none of them looks whether another one has given up. */
+    @Override
+    public void abandon(String why) {
+        abandonment.abandon(why);
+        beneath.abandon(why);
+    }
+
+    @Override
+    public void leave() {
+        if (all instanceof MemoryCollectives shared) {
+            shared.leave();
+        }
+        beneath.leave();
+    }
+
+    @Override
+    public void close() {
+        beneath.close();
+    }
+
+    /** Words about the set of all ranks, which end in "over " or a comma, for the log line that tells the choice. */
+    public String note() {
         return note;
     }
 
@@ -61,14 +114,15 @@ final class SharedPlanes {
      *
      * @param ofMembers their data plane without shared memory
      */
-    DataPlane over(DataPlane ofMembers, List<Integer> members) {
+    private DataPlane over(DataPlane ofMembers, List<Integer> members) {
         NodeGroups groups = NodeGroups.of(topology.rank(), members, topology.nodes());
         boolean oneHost = groups.inside().size() == members.size();
         if (members.size() == 1 || (!oneHost && obstacle(members))) {
             return ofMembers;
         }
         int stage = SegmentSize.stageBytes(groups.inside().size(), oneHost);
-        SegmentSetup.Result result = new SegmentSetup(folder, ofMembers, members, groups.inside(), topology)
+        SegmentSetup.Result result = new SegmentSetup(
+                        folder, ofMembers, members, groups.inside(), topology, abandonment)
                 .found(stage, SegmentSize.LEAST_STAGE_BYTES);
         if (note.isEmpty()) {
             note = words(result, oneHost);
@@ -79,7 +133,7 @@ final class SharedPlanes {
     }
 
     private DataPlane over(DataPlane ofMembers, List<Integer> members, NodeGroups groups, Rounds rounds) {
-        Reducer reducer = Reducer.ofPlaces(beneath.kernel());
+        Reducer reducer = Reducer.ofPlaces(kernel);
         if (groups.inside().size() == members.size()) {
             return new OneLevelCollectives(
                     rounds, reducer, ofMembers, members.size() == topology.size(), beneath.progress());
@@ -91,10 +145,10 @@ final class SharedPlanes {
         return new TwoLevelCollectives(
                 rounds,
                 reducer,
-                ofMembers,
-                OuterLevel.of(beneath.collectives(groups.across())),
+                TwoLevelCollectives.Flat.of(ofMembers),
+                OuterLevel.of(beneath.of(groups.across())),
                 new Groups(hosts, host, true),
-                new TwoLevelCollectives.Limits(WORTH_BYTES, true));
+                new TwoLevelCollectives.Limits(WORTH_BYTES, true, ""));
     }
 
     private boolean obstacle(List<Integer> members) {

@@ -58,7 +58,7 @@ final class BlockPool {
     private record Resting(CudaEvent end, List<DeviceStage> blocks) {}
 
     /**
-     * What has happened so far.
+     * Counts of what has happened so far.
      *
      * @param allocated blocks that were allocated by CUDA
      * @param reused blocks that were used again instead

@@ -123,13 +123,8 @@ final class DeviceCollectives implements DataPlane {
     }
 
     @Override
-    public Optional<String> noChoiceOfLevels() {
-        return Optional.of("NCCL's communicators for it are made at init");
-    }
-
-    @Override
-    public void useTwoLevels(boolean two) {
-        throw new UnsupportedOperationException(noChoiceOfLevels().orElseThrow());
+    public Levels levels() {
+        return Levels.none("NCCL's communicators for it are made at init");
     }
 
     @Override

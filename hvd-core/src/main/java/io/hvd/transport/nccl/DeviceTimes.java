@@ -70,7 +70,7 @@ final class DeviceTimes {
         queued = report == null ? null : new Span(name, report, stream.recordTimedEvent());
     }
 
-    /** What has been queued since the last mark is NCCL's part of the operation. */
+    /** Marks the work that was queued since the last mark as NCCL's part of the operation. */
     void markCollective() {
         if (queued != null) {
             mark(queued.name);

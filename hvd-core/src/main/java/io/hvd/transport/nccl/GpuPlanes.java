@@ -5,25 +5,29 @@ import io.hvd.config.GpuSettings.AcrossNodes;
 import io.hvd.spi.Backend;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.DataPlane;
+import io.hvd.spi.DataPlanes;
 import io.hvd.spi.NodeGroups;
 import io.hvd.spi.PointToPoint;
+import io.hvd.spi.Progress;
+import io.hvd.spi.Topology;
 import io.hvd.tensor.Tensor;
+import io.hvd.transport.nccl.library.NcclCalls;
+import io.hvd.transport.nccl.library.NcclCommunicator;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/**
- * Makes the data planes of process sets: collectives between GPUs on top of those between hosts. Only the communication
- * thread uses it.
- */
-final class GpuPlanes {
+/** Data planes with collectives between GPUs, on top of others that carry the tensors of the host. */
+final class GpuPlanes implements DataPlanes {
     private static final int UNIQUE_ID_BYTES = 128;
 
-    private final Backend host;
+    private final DataPlanes host;
+    private final Topology topology;
     private final List<RankGpu> gpus;
     /** Null without NCCL. */
     private final NcclCalls nccl;
@@ -33,7 +37,11 @@ final class GpuPlanes {
     /** Null without NCCL. */
     private final RankProcesses processes;
 
+    private final DeviceCollectives all;
+
     /**
+     * All ranks that have GPUs come here together.
+     *
      * @param gpus the GPUs of this rank, at least one; all ranks that have GPUs have the same number
      * @param withoutGpu the ranks that have no GPU
      * @param processes says, with NCCL, which ranks are threads of one process
@@ -47,10 +55,53 @@ final class GpuPlanes {
             RankProcesses processes) {
         this.withoutGpu = withoutGpu;
         this.processes = processes;
-        this.host = host;
+        this.host = host.planes();
+        this.topology = host.topology();
         this.gpus = gpus;
         this.nccl = nccl;
         this.settings = settings;
+        this.all = over(this.host.ofAll(), everybody());
+    }
+
+    private List<Integer> everybody() {
+        return IntStream.range(0, topology.size()).boxed().toList();
+    }
+
+    @Override
+    public DataPlane ofAll() {
+        return all;
+    }
+
+    @Override
+    public DataPlane of(List<Integer> members) {
+        return over(host.of(members), members);
+    }
+
+    @Override
+    public void programWaits(BooleanSupplier waits) {
+        host.programWaits(waits);
+    }
+
+    @Override
+    public Progress progress() {
+        return host.progress();
+    }
+
+    @Override
+    public void abandon(String why) {
+        host.abandon(why);
+    }
+
+    @Override
+    public void leave() {
+        all.leaveGpus();
+        gpus.forEach(RankGpu::close);
+        host.leave();
+    }
+
+    @Override
+    public void close() {
+        host.close();
     }
 
     /** Words that say how allreduces of all ranks cross nodes; empty unless the settings ask for a hierarchical one. */
@@ -58,8 +109,7 @@ final class GpuPlanes {
         if (settings.across() == AcrossNodes.FLAT) {
             return "";
         }
-        List<Integer> all = IntStream.range(0, host.topology().size()).boxed().toList();
-        return obstacle(all)
+        return obstacle(everybody())
                 .map(why -> ", no hierarchical allreduce (" + why + ")")
                 .orElse(
                         settings.across() == AcrossNodes.BY_NCCL
@@ -72,7 +122,7 @@ final class GpuPlanes {
      *
      * @param ofHost the members' data plane between hosts
      */
-    DeviceCollectives over(DataPlane ofHost, List<Integer> members) {
+    private DeviceCollectives over(DataPlane ofHost, List<Integer> members) {
         List<DeviceCollectives.PerGpu> perGpu = new ArrayList<>();
         if (members.stream().anyMatch(withoutGpu::contains)) {
             // Tensors on GPUs are then refused on all members, whether they have a GPU or not.
@@ -103,14 +153,14 @@ final class GpuPlanes {
         if (members.stream().noneMatch(processes::isShared)) {
             return LaunchMeeting.NOBODY;
         }
-        int rank = host.topology().rank();
+        int rank = topology.rank();
         List<Integer> meeting = processes.meeting(rank, members);
         Set<Integer> peers = members.stream()
                 .filter(peer -> peer != rank && (processes.isShared(rank) || processes.isShared(peer)))
                 .map(members::indexOf)
                 .collect(Collectors.toSet());
         return new LaunchMeeting.OfThreads(
-                gpu, meeting.isEmpty() ? null : host.collectives(meeting), ofHost, peers, members.size());
+                gpu, meeting.isEmpty() ? null : host.of(meeting), ofHost, peers, members.size());
     }
 
     /** The allreduce in two levels; null if allreduces use one communicator of all members. */
@@ -122,14 +172,13 @@ final class GpuPlanes {
         NcclCommunicator inside = join(gpu, ofHost, members, groups.inside());
         InterNodeAllreduce betweenNodes = settings.across() == AcrossNodes.BY_NCCL
                 ? new InterNodeAllreduce.ByNccl(join(gpu, ofHost, members, groups.across()))
-                : new InterNodeAllreduce.ThroughHost(
-                        gpu, host.collectives(groups.across()), inside, host.progress()::make);
+                : new InterNodeAllreduce.ThroughHost(gpu, host.of(groups.across()), inside, host.progress()::make);
         return new HierarchicalAllreduce(gpu, inside, betweenNodes);
     }
 
     /** The reason why these members' allreduces cannot use two levels, if there is one; the same on every rank. */
     private Optional<String> obstacle(List<Integer> members) {
-        Optional<String> obstacle = NodeGroups.obstacle(members, host.topology().nodes());
+        Optional<String> obstacle = NodeGroups.obstacle(members, topology.nodes());
         if (obstacle.isPresent()) {
             return obstacle;
         }
@@ -142,12 +191,12 @@ final class GpuPlanes {
     }
 
     private NodeGroups groups(List<Integer> members) {
-        return NodeGroups.of(host.topology().rank(), members, host.topology().nodes());
+        return NodeGroups.of(topology.rank(), members, topology.nodes());
     }
 
     /** Joins the communicator of this rank's group, whose id comes from the group's first rank. All members call it. */
     private NcclCommunicator join(RankGpu gpu, Collectives ofHost, List<Integer> members, List<Integer> group) {
-        int rank = host.topology().rank();
+        int rank = topology.rank();
         byte[] mine = group.get(0) == rank ? nccl.uniqueId() : new byte[UNIQUE_ID_BYTES];
         Tensor all = Tensor.ofBytes(new byte[UNIQUE_ID_BYTES * members.size()]);
         long[] lengths = new long[members.size()];

@@ -5,6 +5,7 @@ import io.hvd.spi.Activities;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Tensor;
+import io.hvd.transport.nccl.library.NcclCommunicator;
 import java.util.List;
 
 /**
@@ -13,7 +14,7 @@ import java.util.List;
  * together. Two nodes exchange as many bytes as one node has, over as many links as a node has ranks. While one stage
  * is reduced between the nodes, the next one is prepared.
  */
-final class HierarchicalAllreduce {
+final class HierarchicalAllreduce implements DeviceAllreduce {
     private final RankGpu gpu;
     private final NcclCommunicator inside;
     private final InterNodeAllreduce across;
@@ -24,21 +25,30 @@ final class HierarchicalAllreduce {
         this.across = across;
     }
 
-    /** Whether a stage can be divided into a chunk for each rank of a node. */
+    /** True if a stage can be divided into a chunk for each rank of a node. */
     static boolean fits(RankGpu gpu, int ranksOfNode) {
         return gpu.capacity(DType.FLOAT64) >= (long) SegmentKernels.ALIGNMENT * ranksOfNode;
     }
 
-    void report(Activities to) {
+    @Override
+    public String activity() {
+        return "HIERARCHICAL_ALLREDUCE";
+    }
+
+    @Override
+    public void report(Activities to) {
         across.report(to);
     }
 
-    void requireSound() {
+    @Override
+    public void requireSound() {
         inside.requireSound();
         across.requireSound();
     }
 
-    void run(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
+    /** All tensors go over the stages, whose chunks the ranks of a node share. */
+    @Override
+    public void run(List<Tensor> inputs, List<Tensor> outputs, Reduction how, boolean direct) {
         long[] sizes = inputs.stream().mapToLong(Tensor::elements).toArray();
         List<StageLayout> layouts = StageLayout.of(sizes, capacity(how.wire()));
         Scattered before = null;
@@ -91,14 +101,14 @@ final class HierarchicalAllreduce {
         return share / SegmentKernels.ALIGNMENT * SegmentKernels.ALIGNMENT * inside.size();
     }
 
-    /** Closes the communicators; every rank calls it. */
-    void close() {
+    @Override
+    public void close() {
         across.close();
         inside.close();
     }
 
-    /** Gives up the communicators without waiting for the other ranks. */
-    void abandon() {
+    @Override
+    public void abandon() {
         across.abandon();
         inside.abort();
     }

@@ -7,6 +7,8 @@ import io.hvd.spi.Collectives;
 import io.hvd.spi.Pieces;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.Tensor;
+import io.hvd.transport.nccl.library.NcclCodes;
+import io.hvd.transport.nccl.library.NcclCommunicator;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.LinkedHashSet;
@@ -22,9 +24,7 @@ final class NcclCollectives implements Collectives {
     private final RankGpu gpu;
     private final NcclCommunicator nccl;
     private final NcclReductions reductions;
-    /** The allreduce in two levels; null if allreduces use one communicator of all ranks. */
-    private final HierarchicalAllreduce hierarchy;
-
+    private final DeviceAllreduce allreduce;
     private final LaunchMeeting meeting;
     private final boolean asynchronous;
     private final DeviceTimes times;
@@ -46,13 +46,13 @@ final class NcclCollectives implements Collectives {
         this.gpu = gpu;
         this.nccl = nccl;
         this.reductions = new NcclReductions(gpu, nccl);
-        this.hierarchy = hierarchy;
+        this.allreduce = hierarchy == null ? new DeviceAllreduce.Flat(reductions) : hierarchy;
         this.meeting = meeting;
         this.asynchronous = asynchronous;
         this.times = gpu.times();
     }
 
-    /** Whether NCCL reduces the type that travels, and a kernel of hvd's can scale the result. */
+    /** True if NCCL reduces the type that travels, and a kernel of hvd's can scale the result. */
     static boolean reduces(Reduction how) {
         return NcclCodes.reduces(how.wire()) && Conversion.multiplies(how.wire(), how.scale());
     }
@@ -60,9 +60,7 @@ final class NcclCollectives implements Collectives {
     @Override
     public void report(Activities to) {
         activities = to;
-        if (hierarchy != null) {
-            hierarchy.report(to);
-        }
+        allreduce.report(to);
     }
 
     @Override
@@ -88,14 +86,7 @@ final class NcclCollectives implements Collectives {
     }
 
     private void allreduce(List<Tensor> inputs, List<Tensor> outputs, Reduction how, boolean direct) {
-        if (hierarchy != null) {
-            queued("HIERARCHICAL_ALLREDUCE", tensors(inputs, outputs), () -> hierarchy.run(inputs, outputs, how));
-        } else {
-            queued(
-                    "NCCL_ALLREDUCE",
-                    tensors(inputs, outputs),
-                    () -> reductions.allreduce(inputs, outputs, how, direct));
-        }
+        queued(allreduce.activity(), tensors(inputs, outputs), () -> allreduce.run(inputs, outputs, how, direct));
     }
 
     @Override
@@ -211,9 +202,7 @@ final class NcclCollectives implements Collectives {
 
     private void requireSound() {
         nccl.requireSound();
-        if (hierarchy != null) {
-            hierarchy.requireSound();
-        }
+        allreduce.requireSound();
     }
 
     /** Waits for the queued work first, because NCCL must not be closed while its work is under way. */
@@ -224,18 +213,14 @@ final class NcclCollectives implements Collectives {
         while (!end.isDone()) {
             LockSupport.parkNanos(LOOK_NANOS);
         }
-        if (hierarchy != null) {
-            hierarchy.close();
-        }
+        allreduce.close();
         nccl.close();
         meeting.close();
     }
 
     @Override
     public void abandon() {
-        if (hierarchy != null) {
-            hierarchy.abandon();
-        }
+        allreduce.abandon();
         nccl.abort();
     }
 

@@ -1,5 +1,6 @@
 package io.hvd.transport.nccl;
 
+import io.hvd.config.GpuSettings;
 import io.hvd.config.HvdConfig;
 import io.hvd.config.HvdConfig.BackendChoice;
 import io.hvd.config.HvdProgram;
@@ -11,13 +12,15 @@ import io.hvd.spi.BackendProvider;
 import io.hvd.spi.GpuDriver.Gpu;
 import io.hvd.spi.Topology;
 import io.hvd.tensor.Device;
+import io.hvd.transport.nccl.library.NcclCalls;
+import io.hvd.transport.nccl.library.NcclPresence;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.function.BiFunction;
 import java.util.function.IntFunction;
@@ -90,36 +93,45 @@ public final class NcclProvider implements BackendProvider {
         boolean sharing = config.gpu().share() || !(config.gpu().pin() || insisted);
         Optional<String> obstacle = obstacle(opened, choice, insisted, sharing);
         if (obstacle.isEmpty()) {
-            return NcclBackend.joined(opened, nccl.calls(), found.gpus, config.gpu(), choice.processes());
+            return joined(opened, nccl.calls(), found.gpus, config.gpu(), choice.processes());
         }
         if (!choice.hasGpus()) {
             return opened;
         }
         Optional<String> unreached = choice.unreached();
         return unreached.isEmpty()
-                ? NcclBackend.throughHost(opened, found.gpus, config.gpu(), choice.withoutGpu(), obstacle.get())
-                : NcclBackend.withoutGpus(opened, unreached.get());
+                ? throughHost(opened, found.gpus, config.gpu(), choice.withoutGpu(), obstacle.get())
+                : opened.with(opened.description() + ", no tensors on GPUs (" + unreached.get() + ")", opened.planes());
+    }
+
+    /**
+     * A back end with NCCL; all ranks call this together, each with its own GPUs.
+     *
+     * @param processes which ranks are threads of one process
+     */
+    private static Backend joined(
+            Backend host, NcclCalls nccl, List<RankGpu> gpus, GpuSettings settings, RankProcesses processes) {
+        GpuPlanes planes = new GpuPlanes(host, gpus, nccl, settings, Set.of(), processes);
+        return host.with("nccl " + nccl.version() + planes.wayAcrossNodes() + " over " + host.description(), planes);
+    }
+
+    /**
+     * A back end for GPUs without NCCL; tensors on GPUs go through the host.
+     *
+     * @param gpus the GPUs of this rank; empty if it has none
+     * @param withoutGpu all ranks that have no GPU
+     */
+    private static Backend throughHost(
+            Backend host, List<RankGpu> gpus, GpuSettings settings, Set<Integer> withoutGpu, String why) {
+        return host.with(
+                host.description() + ", GPU tensors through the host without NCCL (" + why + ")",
+                gpus.isEmpty() ? host.planes() : new GpuPlanes(host, gpus, null, settings, withoutGpu, null));
     }
 
     /** The GPUs that this rank has opened; none if it has no GPU, or if its GPU cannot be used. */
     private static final class Found {
         private List<Device> devices = List.of();
         private final List<RankGpu> gpus = new ArrayList<>();
-    }
-
-    @Override
-    public boolean meet() {
-        return host.meet();
-    }
-
-    @Override
-    public boolean leave(boolean well, boolean waits, Duration limit) {
-        return host.leave(well, waits, limit);
-    }
-
-    @Override
-    public void finish() {
-        host.finish();
     }
 
     /**

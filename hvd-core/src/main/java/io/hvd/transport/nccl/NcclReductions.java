@@ -1,13 +1,14 @@
 package io.hvd.transport.nccl;
 
 import io.hvd.cuda.Conversion;
-import io.hvd.cuda.Segment;
+import io.hvd.cuda.DeviceSegment;
 import io.hvd.spi.Activities;
 import io.hvd.spi.Pieces;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
+import io.hvd.transport.nccl.library.NcclCommunicator;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.Consumer;
@@ -15,7 +16,7 @@ import java.util.function.IntConsumer;
 import java.util.stream.Stream;
 
 /**
- * What a reduction queues on the rank's stream. Large tensors that NCCL can reduce unchanged are reduced in place of
+ * Queues reductions on the rank's stream. Large tensors that NCCL can reduce unchanged are reduced in place of
  * their memory. Small tensors, and those to be scaled or compressed, are packed onto a stage by one kernel and unpacked
  * by another.
  */
@@ -34,7 +35,7 @@ final class NcclReductions {
     }
 
     /**
-     * Whether NCCL works on the tensors' own memory. All ranks come to the same answer, because they have the same
+     * True if NCCL works on the tensors' own memory. All ranks come to the same answer, because they have the same
      * sizes and types.
      */
     static boolean isDirect(List<Tensor> inputs, Reduction how) {
@@ -110,10 +111,10 @@ final class NcclReductions {
 
     private void scatterSlice(Tensor input, Tensor output, Slice slice, Reduction how) {
         DType type = input.dtype();
-        List<Segment> in = Stream.iterate(0, rank -> rank + 1)
+        List<DeviceSegment> in = Stream.iterate(0, rank -> rank + 1)
                 .limit(nccl.size())
                 .filter(rank -> slice.count(rank) > 0)
-                .map(rank -> new Segment(
+                .map(rank -> new DeviceSegment(
                         gpu.address(input) + (slice.starts()[rank] + slice.from()) * type.bytes(),
                         gpu.stage(0) + rank * slice.length() * how.wire().bytes(),
                         slice.count(rank)))
@@ -126,7 +127,8 @@ final class NcclReductions {
         times.markCollective();
         long mine = slice.count(nccl.rank());
         if (mine > 0) {
-            Segment out = new Segment(gpu.stage(1), gpu.address(output) + slice.from() * type.bytes(), mine);
+            DeviceSegment out =
+                    new DeviceSegment(gpu.stage(1), gpu.address(output) + slice.from() * type.bytes(), mine);
             gpu.convert(List.of(out), Conversion.scaled(how.wire(), type, how.scale()));
             times.mark(Activities.COPY_OUT);
         }

@@ -6,26 +6,23 @@ import io.hvd.cuda.Conversion;
 import io.hvd.cuda.CudaDevice;
 import io.hvd.cuda.CudaEvent;
 import io.hvd.cuda.CudaStream;
+import io.hvd.cuda.DeviceSegment;
 import io.hvd.cuda.DeviceStage;
 import io.hvd.cuda.PinnedStage;
-import io.hvd.cuda.Segment;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.kernel.Converter;
-import io.hvd.log.HvdLogger;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.DeviceMemory;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
-import java.lang.ref.Cleaner;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import java.util.concurrent.locks.LockSupport;
 import java.util.stream.LongStream;
 
 /**
@@ -37,22 +34,14 @@ import java.util.stream.LongStream;
  * class.
  */
 final class RankGpu implements AutoCloseable {
-    private static final HvdLogger LOG = HvdLogger.of(RankGpu.class);
-    private static final Cleaner CLEANER = Cleaner.create();
-    private static final long DEFAULT_STREAM = 0;
-    /** The number of garbage collections after which GPU memory counts as really full. */
-    private static final int MOST_COLLECTIONS = 5;
-
     /** The size of a piece: large enough for the host's network, and small compared with a fused operation. */
     private static final int PIECE_BYTES = 4 << 20;
-
-    private static final long CLEANING_NANOS = 10_000_000;
 
     private final CudaDevice cuda;
     private final Device device;
     private final int stageBytes;
     private final CudaStream stream;
-    private final BlockPool results;
+    private final ResultMemory results;
     private final DeviceTimes times;
     /** The stages, which are made when they are needed. */
     private final List<DeviceStage> stages = new ArrayList<>();
@@ -70,10 +59,7 @@ final class RankGpu implements AutoCloseable {
         this.device = device;
         this.stageBytes = settings.stageBytes();
         this.stream = cuda.createStream();
-        this.results = new BlockPool(
-                bytes -> cuda.allocate(Owner.GPU_RESULTS, bytes),
-                afterAllWork == null ? null : () -> cuda.recordEvent(afterAllWork),
-                settings.resultBytes());
+        this.results = new ResultMemory(cuda, device, afterAllWork, settings.resultBytes());
         this.times = new DeviceTimes(stream, device);
     }
 
@@ -133,18 +119,8 @@ final class RankGpu implements AutoCloseable {
 
     /** Makes a tensor in hvd's own memory, which is used again when the tensor has been garbage-collected. */
     Tensor output(DType type, Shape shape) {
-        long bytes = Math.multiplyExact(shape.elements(), (long) type.bytes());
-        if (bytes == 0) {
-            return Tensor.onDevice(0, device, DEFAULT_STREAM, type, shape);
-        }
         enter();
-        results.collect();
-        DeviceStage memory = allocate(bytes);
-        Object owner = new Object();
-        BlockPool pool = results;
-        CLEANER.register(owner, () -> pool.giveBack(memory));
-        return Tensor.onDevice(memory.address(), device, DEFAULT_STREAM, type, shape)
-                .keeping(owner);
+        return results.tensor(type, shape);
     }
 
     /**
@@ -163,30 +139,7 @@ final class RankGpu implements AutoCloseable {
         return filled;
     }
 
-    /**
-     * Allocates memory. If the GPU is full, it frees what is kept for other results, and then runs the garbage
-     * collector: results take little of Java's heap, so the heap alone would not cause a collection.
-     */
-    private DeviceStage allocate(long bytes) {
-        int collections = 0;
-        while (true) {
-            try {
-                return results.take(bytes);
-            } catch (HvdException full) {
-                if (results.empty()) {
-                    continue;
-                }
-                if (collections == MOST_COLLECTIONS) {
-                    throw full;
-                }
-                collections++;
-                System.gc();
-                LockSupport.parkNanos(CLEANING_NANOS);
-            }
-        }
-    }
-
-    /** What has happened to the memory of results so far. */
+    /** Counts what has happened to the memory of results so far. */
     BlockPool.Counts results() {
         return results.counts();
     }
@@ -241,7 +194,7 @@ final class RankGpu implements AutoCloseable {
         DType type = tensors.get(0).dtype();
         convert(
                 layout.parts().stream()
-                        .map(part -> new Segment(
+                        .map(part -> new DeviceSegment(
                                 place(part, tensors, type),
                                 stage + part.at() * how.wire().bytes(),
                                 part.count()))
@@ -254,7 +207,7 @@ final class RankGpu implements AutoCloseable {
         DType type = tensors.get(0).dtype();
         convert(
                 layout.parts().stream()
-                        .map(part -> new Segment(
+                        .map(part -> new DeviceSegment(
                                 stage + part.at() * how.wire().bytes(), place(part, tensors, type), part.count()))
                         .toList(),
                 Conversion.scaled(how.wire(), type, how.scale()));
@@ -265,7 +218,7 @@ final class RankGpu implements AutoCloseable {
     }
 
     /** Queues copies of segments, which are scaled and converted. */
-    void convert(List<Segment> segments, Conversion conversion) {
+    void convert(List<DeviceSegment> segments, Conversion conversion) {
         cuda.kernels().convert(segments, conversion, stream());
     }
 
@@ -279,8 +232,7 @@ final class RankGpu implements AutoCloseable {
         enter();
         stream.await();
         times.close();
-        results.empty();
-        LOG.debug("memory of results on {}: {}", device, results.counts());
+        results.close();
         stages.forEach(DeviceStage::close);
         pinned.forEach(PinnedStage::close);
         stream.close();

@@ -37,7 +37,7 @@ record RankProcesses(List<Integer> homes) {
                 .toList();
     }
 
-    /** Whether other ranks are threads of the same process. */
+    /** True if other ranks are threads of the same process. */
     boolean isShared(int rank) {
         return neighbours(rank).size() > 1;
     }

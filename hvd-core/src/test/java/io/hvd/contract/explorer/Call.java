@@ -6,7 +6,11 @@ import io.hvd.Handle;
 import io.hvd.HvdContext;
 import io.hvd.ObjectCodec;
 import io.hvd.ProcessSet;
-import io.hvd.contract.explorer.Op.Flaw.What;
+import io.hvd.contract.program.Action;
+import io.hvd.contract.program.Elements;
+import io.hvd.contract.program.Kind;
+import io.hvd.contract.program.Op;
+import io.hvd.contract.program.Op.Flaw.What;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.JoinDivisor;
 import io.hvd.tensor.ReduceOp;
@@ -302,7 +306,7 @@ final class Call {
         return added;
     }
 
-    /** What is wrong with what has come of it; nothing if all is right. */
+    /** The fault of the call's end; empty if all is right. */
     Optional<String> wrong() {
         return besides().or(this::wrongResult);
     }
@@ -338,7 +342,7 @@ final class Call {
                 .findFirst();
     }
 
-    /** What must be as it was: memory beside the tensors, and inputs that no operation was to overwrite. */
+    /** A change of memory that must stay as it was: beside the tensors, and of inputs that no operation was to overwrite. */
     private Optional<String> besides() {
         for (Piece piece : pieces) {
             if (!piece.isMarginUnchanged()) {
@@ -352,7 +356,7 @@ final class Call {
         return Optional.empty();
     }
 
-    /** What must be as it was after a refusal: everything. */
+    /** A change of memory, none of which may change when a call is refused. */
     Optional<String> wrongAfterRefusal() {
         for (Piece piece : pieces) {
             if (!piece.isMarginUnchanged() || !piece.isUnchanged()) {

@@ -4,35 +4,35 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What the ranks of a job are.
+ * The ranks of a job.
  *
  * @param hosts on which they are; 1 for this one
  * @param processes of the job; 0 if the ranks are threads of the test's own process
  * @param threads of each process that are ranks; 0 if the process itself is one
  * @param sharesMemory whether the processes of a host share memory, or everything goes through MPI
  */
-record Composition(int hosts, int processes, int threads, boolean sharesMemory) {
+public record Composition(int hosts, int processes, int threads, boolean sharesMemory) {
     static Composition threads(int ranks) {
         return new Composition(1, 0, ranks, true);
     }
 
-    static Composition processes(int ranks) {
+    public static Composition processes(int ranks) {
         return new Composition(1, ranks, 0, true);
     }
 
-    static Composition throughMpi(int ranks) {
+    public static Composition throughMpi(int ranks) {
         return new Composition(1, ranks, 0, false);
     }
 
-    static Composition threadsOfProcesses(int processes, int threads) {
+    public static Composition threadsOfProcesses(int processes, int threads) {
         return new Composition(1, processes, threads, true);
     }
 
-    Composition onHosts(int number) {
+    public Composition onHosts(int number) {
         return new Composition(number, processes, threads, sharesMemory);
     }
 
-    /** What {@link #toString} has written. */
+    /** Reads the words of {@link #toString}. */
     static Composition of(String text) {
         String[] words = text.split("-");
         String[] numbers = words[1].split("x");

@@ -3,6 +3,8 @@ package io.hvd.contract.explorer;
 import io.hvd.AllreduceOptions;
 import io.hvd.HvdContext;
 import io.hvd.contract.CallsBesideAnEnd;
+import io.hvd.contract.program.Draw;
+import io.hvd.contract.program.Program;
 import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -11,7 +13,7 @@ import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * What follows the last step of some programs: one rank closes, while the others go on with calls of any kind, each
+ * The end of some programs, behind the last step: one rank closes, while the others go on with calls of any kind, each
  * its own. Every call that needs the closed rank names it, and sets without it work on.
  */
 final class EarlyEnd {

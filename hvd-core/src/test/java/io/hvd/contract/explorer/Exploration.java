@@ -1,6 +1,9 @@
 package io.hvd.contract.explorer;
 
-import io.hvd.contract.explorer.ProgramId.Pace;
+import io.hvd.contract.program.Program;
+import io.hvd.contract.program.ProgramGenerator;
+import io.hvd.contract.program.ProgramId;
+import io.hvd.contract.program.ProgramId.Pace;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -22,7 +25,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  * little but sleep, so that several of them run side by side. What depends on time counts only if it is seen again when
  * the program runs alone.
  */
-final class Exploration {
+public final class Exploration {
     /** A program that may have suffered from a busy machine is run again so many times. */
     private static final int SECOND_LOOKS = 4;
 
@@ -43,7 +46,8 @@ final class Exploration {
      * @param shrinkSeconds for making each of the first failures smaller
      * @param firstBlock of the fixed seeds
      */
-    record Budget(long seconds, int quickCount, int slowLanes, int slowCount, long shrinkSeconds, long firstBlock) {}
+    public record Budget(
+            long seconds, int quickCount, int slowLanes, int slowCount, long shrinkSeconds, long firstBlock) {}
 
     private record Seen(Team team, Outcome outcome) {
         String id() {
@@ -199,7 +203,7 @@ final class Exploration {
         return finding.length() > 600 ? finding.substring(0, 600) + " ..." : finding;
     }
 
-    /** What is left of a program that fails without the rest, with all that the whole one has shown. */
+    /** The smallest part of a program that still fails, with all findings of the whole program. */
     private String shrunk(Seen one) {
         Finding.Property property = one.outcome.findings().get(0).property();
         Program small = Shrinking.of(

@@ -3,6 +3,7 @@ package io.hvd.contract.explorer;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.hvd.contract.explorer.Exploration.Budget;
+import io.hvd.contract.program.ProgramId;
 import java.util.List;
 import java.util.function.Function;
 import java.util.function.Predicate;
@@ -12,7 +13,7 @@ import java.util.function.Predicate;
  * {@code hvd.explorer.longSeconds} for all long ones, {@code hvd.explorer.program} to run one alone, and
  * {@code hvd.explorer.times} for how often.
  */
-final class ExplorerSettings {
+public final class ExplorerSettings {
     private static final long EVERYDAY_SECONDS = 15;
     private static final long LONG_SECONDS = 3_600;
     private static final long EVERYDAY_SHRINK_SECONDS = 20;
@@ -23,19 +24,20 @@ final class ExplorerSettings {
     private ExplorerSettings() {}
 
     /** @param share of all the time, between 0 and 1 */
-    static Budget everyday(double share, int quickCount, int slowLanes, int slowCount) {
+    public static Budget everyday(double share, int quickCount, int slowLanes, int slowCount) {
         long seconds = Long.getLong("hvd.explorer.seconds", EVERYDAY_SECONDS);
         return new Budget(Math.round(share * seconds), quickCount, slowLanes, slowCount, EVERYDAY_SHRINK_SECONDS, 0);
     }
 
-    static Budget forLong(double share, int slowLanes, int slowCount) {
+    public static Budget forLong(double share, int slowLanes, int slowCount) {
         long seconds = Long.getLong("hvd.explorer.longSeconds", LONG_SECONDS);
         return new Budget(
                 Math.round(share * seconds), ProgramId.BLOCK, slowLanes, slowCount, LONG_SHRINK_SECONDS, LONG_BLOCK);
     }
 
     /** Explores, or runs the one program that was asked for, if it is of one of these compositions. */
-    static void explore(List<Composition> compositions, Function<Composition, ? extends Team> team, Budget budget) {
+    public static void explore(
+            List<Composition> compositions, Function<Composition, ? extends Team> team, Budget budget) {
         String asked = System.getProperty("hvd.explorer.program");
         if (asked == null) {
             Exploration.explore(compositions.stream().map(team).toList(), budget);

@@ -1,9 +1,10 @@
 package io.hvd.contract.explorer;
 
+import io.hvd.contract.program.Program;
 import java.util.List;
 
 /**
- * What a run of a program has shown.
+ * The findings of a run of a program.
  *
  * @param findings none if all is well
  * @param lagMillis the longest time that an operation was waited for after all had asked for it

@@ -1,5 +1,6 @@
 package io.hvd.contract.explorer;
 
+import io.hvd.contract.program.Elements;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;

@@ -1,5 +1,7 @@
 package io.hvd.contract.explorer;
 
+import io.hvd.contract.program.Op;
+import io.hvd.contract.program.Program;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
@@ -12,7 +14,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * What a rank has seen of a program. Times are those of {@link System#nanoTime}, which is one clock for all processes of
+ * A rank's log of a program. Times are those of {@link System#nanoTime}, which is one clock for all processes of
  * a machine; 0 stands for never.
  */
 final class RankLog {
@@ -28,7 +30,7 @@ final class RankLog {
     final long[] done;
     /** Digest of what it has got. */
     final long[] digest;
-    /** What a barrier has said when it gave up; else empty. */
+    /** The message of a barrier that gave up; else empty. */
     final String[] gaveUp;
 
     private final List<String> findings = new ArrayList<>();
@@ -54,7 +56,7 @@ final class RankLog {
         return List.copyOf(findings);
     }
 
-    /** What it waits in, for a program that does not end. */
+    /** The operations that the rank waits in, for a program that does not end. */
     String unfinished(Program program) {
         return program.ops().stream()
                 .filter(op ->

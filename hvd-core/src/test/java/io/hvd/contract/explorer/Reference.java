@@ -1,6 +1,9 @@
 package io.hvd.contract.explorer;
 
 import io.hvd.Compression;
+import io.hvd.contract.program.Elements;
+import io.hvd.contract.program.Op;
+import io.hvd.contract.program.Recipe;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
@@ -10,7 +13,7 @@ import java.util.function.IntFunction;
 import java.util.function.IntToLongFunction;
 import java.util.stream.IntStream;
 
-/** What an operation must bring, by loops over the ranks' elements that share nothing with hvd's own arithmetic. */
+/** The result that an operation must have, by loops over the ranks' elements that share nothing with hvd's own arithmetic. */
 final class Reference {
     private final Op op;
     private final int part;
@@ -23,7 +26,7 @@ final class Reference {
         this.type = op.content().type(part);
     }
 
-    /** What is wrong with what a rank has got; nothing if it is right. */
+    /** The faults of a rank's result; none if it is right. */
     Optional<String> wrong(int rank, Tensor found) {
         return switch (op.kind()) {
             case ALLREDUCE, GROUP_ALLREDUCE -> reduced(found, 0, op.content().elements());

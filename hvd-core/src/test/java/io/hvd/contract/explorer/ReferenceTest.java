@@ -3,10 +3,14 @@ package io.hvd.contract.explorer;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.Compression;
-import io.hvd.contract.explorer.Op.Content;
-import io.hvd.contract.explorer.Op.Flaw;
-import io.hvd.contract.explorer.Op.How;
-import io.hvd.contract.explorer.Op.Who;
+import io.hvd.contract.program.Elements;
+import io.hvd.contract.program.Kind;
+import io.hvd.contract.program.Op;
+import io.hvd.contract.program.Op.Content;
+import io.hvd.contract.program.Op.Flaw;
+import io.hvd.contract.program.Op.How;
+import io.hvd.contract.program.Op.Who;
+import io.hvd.contract.program.Recipe;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Shape;

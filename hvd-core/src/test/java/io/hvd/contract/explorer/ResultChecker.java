@@ -1,6 +1,9 @@
 package io.hvd.contract.explorer;
 
 import io.hvd.contract.explorer.Finding.Property;
+import io.hvd.contract.program.Kind;
+import io.hvd.contract.program.Op;
+import io.hvd.contract.program.Program;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -35,7 +38,7 @@ final class ResultChecker {
     }
 
     /**
-     * What came of it.
+     * The result of the check.
      *
      * @param longestLagMillis from the time when the last rank had asked for an operation until one knew it was done
      */

@@ -3,7 +3,13 @@ package io.hvd.contract.explorer;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.contract.explorer.Finding.Property;
-import io.hvd.contract.explorer.ProgramId.Pace;
+import io.hvd.contract.program.Draw;
+import io.hvd.contract.program.Kind;
+import io.hvd.contract.program.Op;
+import io.hvd.contract.program.Operations;
+import io.hvd.contract.program.Program;
+import io.hvd.contract.program.ProgramId;
+import io.hvd.contract.program.ProgramId.Pace;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -145,7 +151,7 @@ class ResultCheckerTest {
         });
     }
 
-    /** What a rank sees goes to rank 0 as bytes. */
+    /** The logs go to rank 0 as bytes. */
     @Test
     void nothingOfALogIsLostOnItsWay() {
         all(sum, 1, 2, 3);

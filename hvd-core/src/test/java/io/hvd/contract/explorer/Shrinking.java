@@ -1,5 +1,7 @@
 package io.hvd.contract.explorer;
 
+import io.hvd.contract.program.Ending;
+import io.hvd.contract.program.Program;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;

@@ -2,7 +2,11 @@ package io.hvd.contract.explorer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.hvd.contract.explorer.ProgramId.Pace;
+import io.hvd.contract.program.Ending;
+import io.hvd.contract.program.Program;
+import io.hvd.contract.program.ProgramGenerator;
+import io.hvd.contract.program.ProgramId;
+import io.hvd.contract.program.ProgramId.Pace;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;

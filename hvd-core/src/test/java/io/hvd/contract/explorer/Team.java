@@ -1,9 +1,11 @@
 package io.hvd.contract.explorer;
 
+import io.hvd.contract.program.Program;
+import io.hvd.contract.program.ProgramId;
 import java.util.List;
 
 /** Ranks that play programs. */
-interface Team {
+public interface Team {
     Composition composition();
 
     /** One program, and nothing else meanwhile that this team knows of. */

@@ -84,10 +84,10 @@ class MemoryCollectivesTest {
         return new TwoLevelCollectives(
                 rounds,
                 new Reducer(),
-                flat.collectives(),
+                TwoLevelCollectives.Flat.of(flat.collectives()),
                 outer,
                 new Groups(members, own, false),
-                new TwoLevelCollectives.Limits(0, true));
+                new TwoLevelCollectives.Limits(0, true, ""));
     }
 
     private interface ForRank {
@@ -110,14 +110,14 @@ class MemoryCollectivesTest {
     void anAllreduceGoesInOneLevelOrTwoAsItIsTold() throws Exception {
         run("a,a,b,b,b", (tested, check) -> {
             for (int i = 0; i < 20; i++) {
-                tested.useTwoLevels(i % 3 == 0);
+                tested.levels().choose(i % 3 == 0);
                 check.sum(DType.FLOAT32, new int[] {5, 9_000 * (i % 2), 1, 700});
             }
-            assertThat(tested.noChoiceOfLevels()).isEmpty();
+            assertThat(tested.levels().obstacle()).isEmpty();
         });
         run("a,a", (tested, check) -> {
-            assertThat(tested.noChoiceOfLevels()).hasValue("all ranks share one memory");
-            assertThatThrownBy(() -> tested.useTwoLevels(false)).hasMessageContaining("all ranks share one memory");
+            assertThat(tested.levels().obstacle()).hasValue("all ranks share one memory");
+            assertThatThrownBy(() -> tested.levels().choose(false)).hasMessageContaining("all ranks share one memory");
         });
     }
 

@@ -2,6 +2,7 @@ package io.hvd.host.shm;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.spi.Abandonment;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -102,7 +103,7 @@ class LifeLocksTest {
     @Test
     void whatIsSaidOfADeadProcessNamesItAndItsHostAndTheOthers() throws Exception {
         LifeLocks own = LifeLocks.hold(open(file), 0);
-        LockedGroup group = new LockedGroup(List.of(4, 5, 7), "node-b", own);
+        LockedGroup group = new LockedGroup(List.of(4, 5, 7), "node-b", own, new Abandonment());
         assertThat(group.hasEnded(2)).isTrue();
         assertThat(group.without(2))
                 .hasMessageContainingAll("rank 7 is gone", "process has ended", "ranks [4, 5, 7]", "host node-b");

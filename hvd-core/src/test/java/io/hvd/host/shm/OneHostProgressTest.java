@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.config.HvdConfig;
 import io.hvd.host.local.LocalProvider;
+import io.hvd.kernel.ReduceKernel;
 import io.hvd.spi.Backend;
-import io.hvd.spi.BackendProvider;
 import io.hvd.spi.DataPlane;
 import io.hvd.spi.Progress;
 import io.hvd.spi.Reduction;
@@ -13,8 +13,7 @@ import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
+import io.hvd.testing.Recomposed;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -53,18 +52,19 @@ class OneHostProgressTest {
         }
     }
 
-    private static <T> T with(Progress progress, Class<T> type, Object inner) {
-        return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, (proxy, method, args) -> {
-            try {
-                return switch (method.getName()) {
-                    case "progress" -> progress;
-                    case "open" -> with(progress, Backend.class, method.invoke(inner, args));
-                    default -> method.invoke(inner, args);
-                };
-            } catch (InvocationTargetException e) {
-                throw e.getCause();
-            }
-        }));
+    /** Data planes of threads, which say of their messages what {@link Pending} does. */
+    private static final class Threads extends Recomposed.Planes {
+        private final Pending pending;
+
+        Threads(Backend local, Pending pending) {
+            super(local);
+            this.pending = pending;
+        }
+
+        @Override
+        public Progress progress() {
+            return pending;
+        }
     }
 
     private interface Body {
@@ -77,9 +77,10 @@ class OneHostProgressTest {
             ranks.add(CompletableFuture.runAsync(
                     () -> {
                         Pending pending = new Pending();
-                        BackendProvider beneath = with(pending, BackendProvider.class, local);
-                        try (Backend shared =
-                                new SharedProvider(beneath, folder).open(HvdConfig.from(Map.of()), List.of())) {
+                        Backend threads = local.open(HvdConfig.from(Map.of()), List.of());
+                        SharedPlanes planes = new SharedPlanes(
+                                new Threads(threads, pending), threads.topology(), ReduceKernel.NONE, folder);
+                        try (Backend shared = threads.with("shared memory", planes)) {
                             body.run(shared, pending);
                         }
                     },

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.hvd.config.HvdConfig;
 import io.hvd.host.local.LocalProvider;
 import io.hvd.host.memory.Layout;
+import io.hvd.kernel.ReduceKernel;
 import io.hvd.spi.Backend;
 import io.hvd.spi.BackendProvider;
 import io.hvd.spi.Collectives;
@@ -75,7 +76,7 @@ class SharedCollectivesTest {
             int rank = i;
             ranks.add(CompletableFuture.supplyAsync(
                     () -> {
-                        try (Backend shared = new SharedProvider(local, folder).open(config, List.of())) {
+                        try (Backend shared = open(local.open(config, List.of()), folder)) {
                             body.run(
                                     shared,
                                     new AgainstOracle(shared.collectives(), oracles.get(rank), rank, hosts.size()));
@@ -91,6 +92,11 @@ class SharedCollectivesTest {
             descriptions.add(rank.get(100, TimeUnit.SECONDS));
         }
         return descriptions;
+    }
+
+    private static Backend open(Backend threads, Path folder) {
+        SharedPlanes planes = new SharedPlanes(threads.planes(), threads.topology(), ReduceKernel.NONE, folder);
+        return threads.with(planes.note() + threads.description(), planes);
     }
 
     /**

@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.config.HvdConfig;
 import io.hvd.engine.Engine;
-import io.hvd.engine.Ops;
-import io.hvd.engine.Outcome;
-import io.hvd.engine.Request;
+import io.hvd.engine.message.Request;
+import io.hvd.engine.submission.Ops;
+import io.hvd.engine.submission.Outcome;
 import io.hvd.error.HvdException;
 import io.hvd.error.ShutdownException;
 import io.hvd.spi.OpKind;
@@ -112,7 +112,7 @@ class GpuEngineTest {
             Engine engine = new Engine(
                     rank.backend(), List.of(), HvdConfig.from(Map.of()).engine(), new FlightRecorder(16), why -> {
                         failures.add(why);
-                        rank.backend().abort(1, why);
+                        rank.backend().abandon(why);
                     });
             Thread thread = new Thread(engine::run, "gpu-engine-test");
             thread.setDaemon(true);

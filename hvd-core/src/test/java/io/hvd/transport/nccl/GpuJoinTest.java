@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.config.HvdConfig;
 import io.hvd.engine.Engine;
-import io.hvd.engine.Ops;
-import io.hvd.engine.Outcome;
-import io.hvd.engine.Request;
+import io.hvd.engine.message.Request;
+import io.hvd.engine.submission.Ops;
+import io.hvd.engine.submission.Outcome;
 import io.hvd.spi.OpKind;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;

@@ -16,11 +16,16 @@ import io.hvd.spi.GpuDriver.Gpu;
 import io.hvd.spi.OpKind;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
+import io.hvd.testing.Recomposed;
+import io.hvd.transport.nccl.library.NcclPresence;
+import io.hvd.transport.nccl.library.NcclVariables;
+import io.hvd.transport.nccl.library.SimulatedNccl;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -196,7 +201,22 @@ class NcclProviderTest {
         for (NcclPresence found : List.of(there(), new NcclPresence(null, GPUS, "libnccl.so.2 is hidden"))) {
             List<String> closed = new ArrayList<>();
             LocalProvider local = LocalProvider.ofThreads(1, 4096).get(0);
-            BackendProvider host = counting(BackendProvider.class, local, "", closed);
+            BackendProvider host = new BackendProvider() {
+                @Override
+                public String name() {
+                    return local.name();
+                }
+
+                @Override
+                public Executor communicationThread() {
+                    return local.communicationThread();
+                }
+
+                @Override
+                public Backend open(HvdConfig config, List<Integer> ranks) {
+                    return counting(local.open(config, ranks), closed);
+                }
+            };
             NcclProvider provider = new NcclProvider(
                     host,
                     (topology, config) -> List.of(Device.cuda(0)),
@@ -212,19 +232,35 @@ class NcclProviderTest {
         }
     }
 
-    /** The object itself, but that what it gives out says when it is closed. */
-    private static <T> T counting(Class<T> type, Object inner, String name, List<String> closed) {
-        return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, (proxy, method, args) -> {
-            if (method.getName().equals("close")) {
-                closed.add(name);
+    /** A back end whose data planes say when they are closed. */
+    private static Backend counting(Backend inner, List<String> closed) {
+        return inner.with(inner.description(), new Recomposed.Planes(inner) {
+            @Override
+            public DataPlane ofAll() {
+                return counting(super.ofAll(), "world", closed);
             }
-            Object result = method.invoke(inner, args);
-            return switch (method.getName()) {
-                case "open" -> counting(Backend.class, result, "back end", closed);
-                case "collectives" -> counting(DataPlane.class, result, args == null ? "world" : "process set", closed);
-                default -> result;
-            };
-        }));
+
+            @Override
+            public DataPlane of(List<Integer> members) {
+                return counting(super.of(members), "process set", closed);
+            }
+
+            @Override
+            public void close() {
+                closed.add("back end");
+                super.close();
+            }
+        });
+    }
+
+    private static DataPlane counting(DataPlane inner, String name, List<String> closed) {
+        return (DataPlane) Proxy.newProxyInstance(
+                DataPlane.class.getClassLoader(), new Class<?>[] {DataPlane.class}, (proxy, method, args) -> {
+                    if (method.getName().equals("close")) {
+                        closed.add(name);
+                    }
+                    return method.invoke(inner, args);
+                });
     }
 
     private static List<Device> own(int rank) {

@@ -14,6 +14,9 @@ import io.hvd.tensor.Device;
 import io.hvd.tensor.DeviceMemory;
 import io.hvd.tensor.Tensor;
 import io.hvd.testing.OnNodes;
+import io.hvd.transport.nccl.library.NcclPresence;
+import io.hvd.transport.nccl.library.NcclVariables;
+import io.hvd.transport.nccl.library.SimulatedNccl;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
@@ -195,14 +198,15 @@ final class SimulatedRanks {
         NcclProvider provider = new NcclProvider(
                 host,
                 (topology, settings) -> devices,
-                () -> new NcclPresence(nccl, cards, nccl == null ? "libnccl.so.2 is hidden" : "").withProcess(own),
+                () -> new NcclPresence(
+                        nccl, cards, nccl == null ? "libnccl.so.2 is hidden" : "", NcclVariables.NONE, own),
                 index -> gpus.get(index).device());
         Rank rank = new Rank(provider.open(config, List.of()), gpus, nccl);
         try {
             body.run(rank);
         } catch (Exception | AssertionError e) {
             // The other ranks wait for this one otherwise.
-            rank.backend().abort(1, "the test's body threw " + e);
+            rank.backend().abandon("the test's body threw " + e);
             throw new IllegalStateException(e);
         }
         ending.accept(rank);

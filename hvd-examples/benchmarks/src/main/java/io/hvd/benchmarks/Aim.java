@@ -14,7 +14,7 @@ import java.util.Optional;
  * @param bound the most of a time in milliseconds, or the least of a ratio
  */
 record Aim(String words, String bench, int ranks, long bytes, String opponent, Figure figure, double bound) {
-    /** What of a result counts. */
+    /** The number of a result that counts. */
     enum Figure {
         /** hvd's time in milliseconds. */
         MILLIS,
@@ -30,7 +30,7 @@ record Aim(String words, String bench, int ranks, long bytes, String opponent, F
         return new Aim(words, bench, ranks, bytes, opponent, Figure.RATIO, least);
     }
 
-    /** What the last fitting result says; empty if the aim was not measured. */
+    /** The outcome of the last fitting result; empty if the aim was not measured. */
     Optional<Outcome> outcome(List<Result> results) {
         return results.stream()
                 .filter(this::fits)

@@ -30,26 +30,27 @@ final class AllreduceBench implements Benchmark {
     }
 
     @Override
-    public Plan usual() {
+    public MeasurementPlan usual() {
         List<Long> sizes = new ArrayList<>();
         for (long bytes = 4; bytes <= 256L << 20; bytes *= 4) {
             sizes.add(bytes);
         }
-        return new Plan(List.of(2, 4), sizes, 10, 3);
+        return new MeasurementPlan(List.of(2, 4), sizes, 10, 3);
     }
 
     @Override
-    public Plan quick() {
-        return new Plan(List.of(2), List.of(4L, 1L << 10, 64L << 10, 1L << 20, 16L << 20), 5, 1);
+    public MeasurementPlan quick() {
+        return new MeasurementPlan(List.of(2), List.of(4L, 1L << 10, 64L << 10, 1L << 20, 16L << 20), 5, 1);
     }
 
     @Override
-    public void run(Plan plan, Progress progress, Consumer<Result> results) throws IOException, InterruptedException {
+    public void run(MeasurementPlan plan, Progress progress, Consumer<Result> results)
+            throws IOException, InterruptedException {
         List<MpiSetting> settings = (plan.repeat() == 1 ? MpiSetting.FEW : MpiSetting.ALL)
                 .stream().filter(each -> plan.wants(each.name())).toList();
         for (int ranks : plan.ranks()) {
             String what = "allreduce, " + ranks + " ranks";
-            Map<MpiSetting, Samples> runs = Launch.inTurn(
+            Map<MpiSetting, Samples> runs = RankLaunch.inTurn(
                     what, settings, plan.repeat(), progress, setting -> launch(ranks, setting, plan, progress));
             for (long bytes : plan.sizes()) {
                 results(ranks, bytes, runs).forEach(results);
@@ -58,20 +59,20 @@ final class AllreduceBench implements Benchmark {
     }
 
     /** One launch. The engine and Gloo do not depend on Open MPI's settings, so they run only with the default one. */
-    private static Samples launch(int ranks, MpiSetting setting, Plan plan, Progress progress)
+    private static Samples launch(int ranks, MpiSetting setting, MeasurementPlan plan, Progress progress)
             throws IOException, InterruptedException {
         String sizes = plan.sizesInWords();
         String rounds = Integer.toString(plan.rounds());
         if (setting != MpiSetting.DEFAULT) {
-            return Launch.mpirun(ranks, setting, AllreduceRank.class, sizes, rounds, AllreduceRank.RAW);
+            return RankLaunch.mpirun(ranks, setting, AllreduceRank.class, sizes, rounds, AllreduceRank.RAW);
         }
-        Samples ours = Launch.mpirun(
+        Samples ours = RankLaunch.mpirun(
                 ranks, setting, AllreduceRank.class, sizes, rounds, AllreduceRank.RAW, AllreduceRank.ENGINE);
-        return Launch.with(
+        return RankLaunch.with(
                 ours,
                 "Gloo",
                 progress,
-                () -> Launch.unbound(ranks, AllreduceRank.class, sizes, rounds, AllreduceRank.GLOO));
+                () -> RankLaunch.unbound(ranks, AllreduceRank.class, sizes, rounds, AllreduceRank.GLOO));
     }
 
     private static List<Result> results(int ranks, long bytes, Map<MpiSetting, Samples> runs) {
@@ -121,7 +122,7 @@ final class AllreduceBench implements Benchmark {
                 .withPairs(run.ratios("heap", "mpi-heap", bytes));
     }
 
-    /** What the engine adds to the collective. */
+    /** The time that the engine adds to the collective. */
     private static Result added(int ranks, long bytes, Samples run) {
         return result("allreduce-engine", "engine", "alone", ranks, bytes, run, RAW_COLLECTIVE)
                 .withPairs(run.ratios("engine", "alone", bytes));

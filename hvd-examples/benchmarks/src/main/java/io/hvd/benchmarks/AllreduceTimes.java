@@ -24,12 +24,12 @@ final class AllreduceTimes {
     private static final Map<String, String> RING_ENVIRONMENT =
             Map.of(Setting.ALLREDUCE_ALGORITHM.variable(), ModelRank.RING, Setting.SHARED_MEMORY.variable(), "0");
 
-    private final Plan plan;
+    private final MeasurementPlan plan;
     private final ModelPlan wanted;
     private final Benchmark.Progress progress;
     private double gammaSecondsPerByte = Double.MAX_VALUE;
 
-    AllreduceTimes(Plan plan, ModelPlan wanted, Benchmark.Progress progress) {
+    AllreduceTimes(MeasurementPlan plan, ModelPlan wanted, Benchmark.Progress progress) {
         this.plan = plan;
         this.wanted = wanted;
         this.progress = progress;
@@ -58,7 +58,7 @@ final class AllreduceTimes {
         List<Sample> all = new ArrayList<>();
         for (ModelJob job : jobs) {
             List<Long> sizes = sizes(job);
-            Map<MpiSetting, Samples> runs = Launch.inTurn(
+            Map<MpiSetting, Samples> runs = RankLaunch.inTurn(
                     "model, " + job,
                     List.of(MpiSetting.DEFAULT, OUR_RING),
                     plan.repeat(),
@@ -93,7 +93,7 @@ final class AllreduceTimes {
         if (!setting.arguments().isEmpty()) {
             words.add("--mpi-args=" + String.join(" ", setting.arguments()));
         }
-        Samples samples = Launch.run(
+        Samples samples = RankLaunch.run(
                 job.shape().ranks(),
                 words,
                 setting.equals(OUR_RING) ? RING_ENVIRONMENT : Map.of(),

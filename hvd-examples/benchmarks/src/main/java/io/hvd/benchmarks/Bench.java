@@ -69,7 +69,7 @@ public final class Bench {
         if (args.length != 3) {
             throw new ParseException("report takes a file of results and the page to write its tables into");
         }
-        new Report(Path.of(args[1])).writeInto(Path.of(args[2]));
+        new ResultPage(Path.of(args[1])).writeInto(Path.of(args[2]));
         return 0;
     }
 
@@ -83,8 +83,8 @@ public final class Bench {
 
     private static int run(Benchmark benchmark, CommandLine line, String flags)
             throws IOException, ParseException, InterruptedException {
-        Plan plan = plan(benchmark, line);
-        System.out.println(Machine.line());
+        MeasurementPlan plan = plan(benchmark, line);
+        System.out.println(MachineLine.line());
         System.out.println(("COMMAND mpirun-scripts/bench-" + benchmark.name() + ".sh " + typed(flags)).strip());
         long begun = System.nanoTime();
         AtomicInteger results = new AtomicInteger();
@@ -118,12 +118,12 @@ public final class Bench {
                         + ALL.stream().map(Benchmark::name).toList() + ", or one of report, aims and examples, first"));
     }
 
-    private static Plan plan(Benchmark benchmark, CommandLine line) throws ParseException {
-        Plan usual = line.hasOption("quick") ? benchmark.quick() : benchmark.usual();
+    private static MeasurementPlan plan(Benchmark benchmark, CommandLine line) throws ParseException {
+        MeasurementPlan usual = line.hasOption("quick") ? benchmark.quick() : benchmark.usual();
         Map<String, String> own = benchmark.ownFlags().keySet().stream()
                 .filter(line::hasOption)
                 .collect(Collectors.toMap(Function.identity(), line::getOptionValue));
-        return new Plan(
+        return new MeasurementPlan(
                 numbers(line, "ranks", usual.ranks(), Numerals::wholeInt),
                 numbers(line, "sizes", usual.sizes(), Bench::size),
                 numbers(line, "rounds", List.of(usual.rounds()), Numerals::wholeInt)
@@ -192,7 +192,7 @@ public final class Bench {
 
     private static int help(Benchmark benchmark) throws IOException {
         System.out.println(benchmark.summary());
-        Plan usual = benchmark.usual();
+        MeasurementPlan usual = benchmark.usual();
         System.out.println("Without flags: --ranks "
                 + String.join(",", usual.ranks().stream().map(String::valueOf).toList()) + " --sizes "
                 + usual.sizesInWords() + " --rounds " + usual.rounds() + " --repeat " + usual.repeat());

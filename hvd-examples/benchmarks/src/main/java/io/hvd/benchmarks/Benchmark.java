@@ -12,10 +12,10 @@ interface Benchmark {
     /** The description for the help text. */
     String summary();
 
-    Plan usual();
+    MeasurementPlan usual();
 
     /** The plan for {@code --quick}, which takes less than a minute. */
-    Plan quick();
+    MeasurementPlan quick();
 
     /** Flags that only this benchmark has, all of them with a value; by name, with their meaning. */
     default Map<String, String> ownFlags() {
@@ -28,7 +28,7 @@ interface Benchmark {
      * @param progress is told what is being done, for the user who waits
      * @param results receives each measurement as soon as it is finished
      */
-    void run(Plan plan, Progress progress, Consumer<Result> results)
+    void run(MeasurementPlan plan, Progress progress, Consumer<Result> results)
             throws IOException, InterruptedException, ParseException;
 
     /** Is told what is being done. */

@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What a run has come to.
+ * The outcome of a run.
  *
  * @param ranks in words
  * @param load the mean number of processes that wanted to run in the minute before it

@@ -88,7 +88,7 @@ final class ExamplesBench {
                 hasGpus(),
                 Bench.numbers("limit", line.getOptionValue("limit", LIMIT_SECONDS), Numerals::whole)
                         .get(0));
-        out.println(Machine.line());
+        out.println(MachineLine.line());
         out.print(ExampleRow.HEAD);
         int threadRanks = threads.equals("0")
                 ? 0
@@ -194,7 +194,7 @@ final class ExamplesBench {
             throw new IOException(page + " has no room for the table: expected the lines " + BEGIN + " and " + END);
         }
         StringBuilder table = new StringBuilder("On "
-                + Machine.line()
+                + MachineLine.line()
                         .replaceFirst("^MACHINE ", "")
                         .replaceFirst(" load=\\S+", "")
                         .replace(" ", ", ") + ":\n\n" + ExampleRow.HEAD);

@@ -36,17 +36,18 @@ final class GradientsBench implements Benchmark {
     }
 
     @Override
-    public Plan usual() {
-        return new Plan(List.of(2, 4), List.of(), 30, 3);
+    public MeasurementPlan usual() {
+        return new MeasurementPlan(List.of(2, 4), List.of(), 30, 3);
     }
 
     @Override
-    public Plan quick() {
-        return new Plan(List.of(2), List.of(), 8, 1);
+    public MeasurementPlan quick() {
+        return new MeasurementPlan(List.of(2), List.of(), 8, 1);
     }
 
     @Override
-    public void run(Plan plan, Progress progress, Consumer<Result> results) throws IOException, InterruptedException {
+    public void run(MeasurementPlan plan, Progress progress, Consumer<Result> results)
+            throws IOException, InterruptedException {
         List<MpiSetting> settings = plan.repeat() == 1 ? List.of(MpiSetting.DEFAULT) : MpiSetting.FEW;
         for (int ranks : plan.ranks()) {
             for (GradientSet gradients : GradientSet.ALL.stream()
@@ -58,9 +59,9 @@ final class GradientsBench implements Benchmark {
     }
 
     private static List<Result> run(
-            int ranks, GradientSet gradients, List<MpiSetting> settings, Plan plan, Progress progress)
+            int ranks, GradientSet gradients, List<MpiSetting> settings, MeasurementPlan plan, Progress progress)
             throws IOException, InterruptedException {
-        Map<MpiSetting, Samples> runs = Launch.inTurn(
+        Map<MpiSetting, Samples> runs = RankLaunch.inTurn(
                 gradients.name() + ", " + ranks + " ranks",
                 settings,
                 plan.repeat(),
@@ -72,17 +73,19 @@ final class GradientsBench implements Benchmark {
     }
 
     /** One launch. Gloo does not depend on Open MPI's settings, so it runs only with the default one. */
-    private static Samples launch(int ranks, GradientSet gradients, MpiSetting setting, Plan plan, Progress progress)
+    private static Samples launch(
+            int ranks, GradientSet gradients, MpiSetting setting, MeasurementPlan plan, Progress progress)
             throws IOException, InterruptedException {
         String rounds = Integer.toString(plan.rounds());
-        Samples ours =
-                Launch.mpirun(ranks, setting, GradientsRank.class, gradients.name(), rounds, GradientsRank.HVD_AND_MPI);
+        Samples ours = RankLaunch.mpirun(
+                ranks, setting, GradientsRank.class, gradients.name(), rounds, GradientsRank.HVD_AND_MPI);
         return setting == MpiSetting.DEFAULT
-                ? Launch.with(
+                ? RankLaunch.with(
                         ours,
                         "Gloo",
                         progress,
-                        () -> Launch.unbound(ranks, GradientsRank.class, gradients.name(), rounds, GradientsRank.GLOO))
+                        () -> RankLaunch.unbound(
+                                ranks, GradientsRank.class, gradients.name(), rounds, GradientsRank.GLOO))
                 : ours;
     }
 

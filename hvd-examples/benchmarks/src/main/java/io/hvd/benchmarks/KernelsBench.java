@@ -37,17 +37,18 @@ final class KernelsBench implements Benchmark {
     }
 
     @Override
-    public Plan usual() {
-        return new Plan(List.of(1), List.of(64L << 10, 16L << 20), 5, 3);
+    public MeasurementPlan usual() {
+        return new MeasurementPlan(List.of(1), List.of(64L << 10, 16L << 20), 5, 3);
     }
 
     @Override
-    public Plan quick() {
-        return new Plan(List.of(1), List.of(64L << 10), 3, 1);
+    public MeasurementPlan quick() {
+        return new MeasurementPlan(List.of(1), List.of(64L << 10), 3, 1);
     }
 
     @Override
-    public void run(Plan plan, Progress progress, Consumer<Result> results) throws IOException, InterruptedException {
+    public void run(MeasurementPlan plan, Progress progress, Consumer<Result> results)
+            throws IOException, InterruptedException {
         progress.say("JMH: plain Java");
         Map<String, RunResult> plain = jmh(PlainKernels.class, "", plan).stream()
                 .collect(Collectors.toMap(run -> name(run) + bytes(run), Function.identity()));
@@ -60,14 +61,15 @@ final class KernelsBench implements Benchmark {
         }
     }
 
-    private static Collection<RunResult> kernels(Class<?> kernels, Plan plan, Progress progress) throws IOException {
+    private static Collection<RunResult> kernels(Class<?> kernels, MeasurementPlan plan, Progress progress)
+            throws IOException {
         boolean wanted = Arrays.stream(kernels.getDeclaredMethods())
                 .anyMatch(method -> plan.wants(method.getName()) && method.isAnnotationPresent(TIMED));
         progress.say("JMH: " + kernels.getSimpleName() + (wanted ? "" : ", left out by --only"));
         return wanted ? jmh(kernels, plan.only(), plan) : List.of();
     }
 
-    private static Collection<RunResult> jmh(Class<?> kernels, String only, Plan plan) throws IOException {
+    private static Collection<RunResult> jmh(Class<?> kernels, String only, MeasurementPlan plan) throws IOException {
         boolean brief = plan.repeat() == 1;
         String[] sizes = plan.sizes().stream().map(String::valueOf).toArray(String[]::new);
         try {

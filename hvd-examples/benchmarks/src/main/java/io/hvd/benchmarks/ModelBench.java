@@ -27,21 +27,21 @@ final class ModelBench implements Benchmark {
     @Override
     public String summary() {
         return "Fits a cost model of allreduces to times of --sizes, writes it to --out, and compares it with times of"
-                + " --check-sizes. With --predict, prints the steps that a saved model predicts, and measures nothing.";
+                + " --check-sizes.";
     }
 
     @Override
-    public Plan usual() {
+    public MeasurementPlan usual() {
         List<Long> sizes = new ArrayList<>();
         for (long bytes = 64; bytes <= 64L << 20; bytes *= 4) {
             sizes.add(bytes);
         }
-        return new Plan(List.of(2, 4), sizes, 10, 3);
+        return new MeasurementPlan(List.of(2, 4), sizes, 10, 3);
     }
 
     @Override
-    public Plan quick() {
-        return new Plan(List.of(2), List.of(64L, 1L << 10, 16L << 10, 128L << 10, 1L << 20, 8L << 20), 5, 1);
+    public MeasurementPlan quick() {
+        return new MeasurementPlan(List.of(2), List.of(64L, 1L << 10, 16L << 10, 128L << 10, 1L << 20, 8L << 20), 5, 1);
     }
 
     @Override
@@ -50,29 +50,25 @@ final class ModelBench implements Benchmark {
     }
 
     @Override
-    public void run(Plan plan, Progress progress, Consumer<Result> results)
+    public void run(MeasurementPlan plan, Progress progress, Consumer<Result> results)
             throws IOException, InterruptedException, ParseException {
         ModelPlan wanted = ModelPlan.of(plan);
         try {
-            List<Result> all = wanted.predict().isPresent()
-                    ? Prediction.of(ModelFile.read(wanted.predict().get()), wanted)
-                            .printed()
-                    : calibrate(plan, wanted, progress);
-            all.forEach(results);
+            calibrate(plan, wanted, progress).forEach(results);
         } catch (HvdException e) {
             throw new IOException(e.getMessage(), e);
         }
     }
 
-    private static List<Result> calibrate(Plan plan, ModelPlan wanted, Progress progress)
+    private static List<Result> calibrate(MeasurementPlan plan, ModelPlan wanted, Progress progress)
             throws IOException, InterruptedException {
         AllreduceTimes times = new AllreduceTimes(plan, wanted, progress);
         List<Sample> all = times.measure();
         List<Sample> samples = all.stream().filter(times::isOfCalibration).toList();
         CalibrationHost host = new CalibrationHost(
                 InetAddress.getLocalHost().getHostName() + " on " + LocalDate.now(ZoneId.systemDefault())
-                        + " with Open MPI " + Machine.openMpi(),
-                Machine.cores(),
+                        + " with Open MPI " + MachineLine.openMpi(),
+                MachineLine.cores(),
                 wanted.coresShared(),
                 times.gammaSecondsPerByte());
         CostModel model = Fit.of(host, samples);

@@ -1,13 +1,11 @@
 package io.hvd.benchmarks;
 
-import io.hvd.benchmarks.cost.Step;
 import io.hvd.config.Numerals;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import org.apache.commons.cli.ParseException;
 
 /**
@@ -19,7 +17,6 @@ import org.apache.commons.cli.ParseException;
  * @param coresShared whether the hosts are parts of one machine
  * @param shortest whether the shortest of all rounds counts instead of the median
  * @param out file to which the model is written
- * @param predict a model to predict with; then nothing is measured
  */
 record ModelPlan(
         List<ModelJob> calibration,
@@ -28,11 +25,7 @@ record ModelPlan(
         List<String> launcherWords,
         boolean coresShared,
         boolean shortest,
-        Path out,
-        Optional<Path> predict,
-        Step step,
-        long gradientBytes,
-        int ranksPerHost) {
+        Path out) {
 
     static Map<String, String> flags() {
         Map<String, String> flags = new LinkedHashMap<>();
@@ -46,18 +39,10 @@ record ModelPlan(
         flags.put("cores-shared", "true if the hosts are parts of this machine");
         flags.put("shortest", "true to take the shortest of all rounds instead of the median, on a busy machine");
         flags.put("out", "file for the model; default cost-model.json");
-        flags.put("predict", "saved model to predict steps of 2 to 256 ranks with; nothing is measured");
-        flags.put("compute-ms", "for --predict: computing time of a step; default 100");
-        flags.put("gradient-bytes", "for --predict: size of all gradients; default 100M");
-        flags.put(
-                "backward-share",
-                "for --predict: share of the computing time in which gradients become ready; default 0.67");
-        flags.put("tensors", "for --predict: number of gradients, which have equal sizes; default 32");
-        flags.put("ranks-per-host", "for --predict: ranks on each host; default 1");
         return flags;
     }
 
-    static ModelPlan of(Plan plan) throws ParseException {
+    static ModelPlan of(MeasurementPlan plan) throws ParseException {
         Map<String, String> own = plan.own();
         List<ModelJob> calibration = new ArrayList<>(onThisHost(plan.ranks()));
         calibration.addAll(onHosts(own.getOrDefault("hosts", "")));
@@ -67,9 +52,6 @@ record ModelPlan(
                         : onThisHost(plan.ranks()));
         check.addAll(onHosts(own.getOrDefault("check-hosts", own.getOrDefault("hosts", ""))));
         String flags = own.getOrDefault("launcher-flags", "").strip();
-        double compute = decimal(own, "compute-ms", "100") / 1e3;
-        long bytes = Bench.numbers("gradient-bytes", own.getOrDefault("gradient-bytes", "100M"), Bench::size)
-                .get(0);
         return new ModelPlan(
                 calibration,
                 check,
@@ -77,18 +59,10 @@ record ModelPlan(
                 flags.isEmpty() ? List.of() : List.of(flags.split("\\s+")),
                 truth(own, "cores-shared"),
                 truth(own, "shortest"),
-                Path.of(own.getOrDefault("out", "cost-model.json")),
-                Optional.ofNullable(own.get("predict")).map(Path::of),
-                Step.even(
-                        compute,
-                        Math.min(1, decimal(own, "backward-share", "0.67")),
-                        bytes,
-                        whole(own, "tensors", "32")),
-                bytes,
-                whole(own, "ranks-per-host", "1"));
+                Path.of(own.getOrDefault("out", "cost-model.json")));
     }
 
-    private static List<Long> checkSizes(Plan plan) throws ParseException {
+    private static List<Long> checkSizes(MeasurementPlan plan) throws ParseException {
         String asked = plan.own().get("check-sizes");
         if (asked == null) {
             return everyOtherBetween(plan.sizes());
@@ -123,24 +97,6 @@ record ModelPlan(
             jobs.add(ModelJob.on(list));
         }
         return jobs;
-    }
-
-    private static int whole(Map<String, String> own, String flag, String otherwise) throws ParseException {
-        return Bench.numbers(flag, own.getOrDefault(flag, otherwise), Numerals::wholeInt)
-                .get(0);
-    }
-
-    private static double decimal(Map<String, String> own, String flag, String otherwise) throws ParseException {
-        String word = own.getOrDefault(flag, otherwise);
-        try {
-            double value = Numerals.decimal(word);
-            if (value > 0 && !Double.isInfinite(value)) {
-                return value;
-            }
-        } catch (NumberFormatException e) {
-            // answered below, like a number that is too small
-        }
-        throw new ParseException("--" + flag + " has \"" + word + "\", expected a number above 0");
     }
 
     private static boolean truth(Map<String, String> own, String flag) throws ParseException {

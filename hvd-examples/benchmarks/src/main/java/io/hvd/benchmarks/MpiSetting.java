@@ -59,19 +59,19 @@ record MpiSetting(String name, List<String> arguments, Map<Collective, String> o
             DEFAULT,
             tuned(
                     allreduce("segmented-ring-1m", 5, 1 << 20),
-                    new Algorithm(Collective.BROADCAST, "pipeline-128k", 3, 128 << 10),
-                    new Algorithm(Collective.ALLGATHER, "ring", 4, 0),
-                    new Algorithm(Collective.REDUCE_SCATTER, "recursive-halving", 3, 0)),
+                    new TunedAlgorithm(Collective.BROADCAST, "pipeline-128k", 3, 128 << 10),
+                    new TunedAlgorithm(Collective.ALLGATHER, "ring", 4, 0),
+                    new TunedAlgorithm(Collective.REDUCE_SCATTER, "recursive-halving", 3, 0)),
             tuned(
                     allreduce("ring", 4, 0),
-                    new Algorithm(Collective.BROADCAST, "pipeline-1m", 3, 1 << 20),
-                    new Algorithm(Collective.ALLGATHER, "neighbor-exchange", 5, 0),
-                    new Algorithm(Collective.REDUCE_SCATTER, "butterfly", 4, 0)),
+                    new TunedAlgorithm(Collective.BROADCAST, "pipeline-1m", 3, 1 << 20),
+                    new TunedAlgorithm(Collective.ALLGATHER, "neighbor-exchange", 5, 0),
+                    new TunedAlgorithm(Collective.REDUCE_SCATTER, "butterfly", 4, 0)),
             tuned(
                     allreduce("rabenseifner", 6, 0),
-                    new Algorithm(Collective.BROADCAST, "scatter-allgather-ring", 9, 0),
-                    new Algorithm(Collective.ALLGATHER, "recursive-doubling", 3, 0),
-                    new Algorithm(Collective.REDUCE_SCATTER, "recursive-doubling", 2, 0)),
+                    new TunedAlgorithm(Collective.BROADCAST, "scatter-allgather-ring", 9, 0),
+                    new TunedAlgorithm(Collective.ALLGATHER, "recursive-doubling", 3, 0),
+                    new TunedAlgorithm(Collective.REDUCE_SCATTER, "recursive-doubling", 2, 0)),
             component("han"));
 
     MpiSetting(String name, List<String> arguments) {
@@ -84,17 +84,17 @@ record MpiSetting(String name, List<String> arguments, Map<Collective, String> o
     }
 
     /** @param allreduce the algorithm for allreduce, whose name the setting gets */
-    private static MpiSetting tuned(Algorithm allreduce, Algorithm... others) {
+    private static MpiSetting tuned(TunedAlgorithm allreduce, TunedAlgorithm... others) {
         List<String> parameters =
                 new ArrayList<>(List.of("coll_tuned_use_dynamic_rules", "1", "coll_tuned_priority", HIGHEST_PRIORITY));
         parameters.addAll(allreduce.parameters());
-        for (Algorithm other : others) {
+        for (TunedAlgorithm other : others) {
             parameters.addAll(other.parameters());
         }
         return new MpiSetting(
                 allreduce.name(),
                 arguments(parameters),
-                Arrays.stream(others).collect(Collectors.toMap(Algorithm::collective, Algorithm::name)),
+                Arrays.stream(others).collect(Collectors.toMap(TunedAlgorithm::collective, TunedAlgorithm::name)),
                 Optional.empty());
     }
 
@@ -104,8 +104,8 @@ record MpiSetting(String name, List<String> arguments, Map<Collective, String> o
         return new MpiSetting(name, raised, Map.of(), Optional.of(name));
     }
 
-    private static Algorithm allreduce(String name, int number, int segmentBytes) {
-        return new Algorithm(Collective.ALLREDUCE, name, number, segmentBytes);
+    private static TunedAlgorithm allreduce(String name, int number, int segmentBytes) {
+        return new TunedAlgorithm(Collective.ALLREDUCE, name, number, segmentBytes);
     }
 
     private static List<String> arguments(List<String> namesAndValues) {

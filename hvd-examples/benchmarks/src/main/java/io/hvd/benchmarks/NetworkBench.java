@@ -32,40 +32,43 @@ final class NetworkBench implements Benchmark {
         return Map.of("hosts", "hosts and their ranks, such as a:1,b:1; default localhost:2");
     }
 
-    private static String hosts(Plan plan) {
+    private static String hosts(MeasurementPlan plan) {
         return plan.own().getOrDefault("hosts", "localhost:2");
     }
 
     @Override
-    public Plan usual() {
-        return new Plan(List.of(2), List.of(64L << 10, 1L << 20, 8L << 20, 64L << 20), 10, 1);
+    public MeasurementPlan usual() {
+        return new MeasurementPlan(List.of(2), List.of(64L << 10, 1L << 20, 8L << 20, 64L << 20), 10, 1);
     }
 
     @Override
-    public Plan quick() {
-        return new Plan(List.of(2), List.of(64L << 10, 1L << 20, 8L << 20), 5, 1, "default", "horovodrun", Map.of());
+    public MeasurementPlan quick() {
+        return new MeasurementPlan(
+                List.of(2), List.of(64L << 10, 1L << 20, 8L << 20), 5, 1, "default", "horovodrun", Map.of());
     }
 
     @Override
-    public void run(Plan plan, Progress progress, Consumer<Result> results) throws IOException, InterruptedException {
+    public void run(MeasurementPlan plan, Progress progress, Consumer<Result> results)
+            throws IOException, InterruptedException {
         int ranks = ranks(hosts(plan));
         List<MpiSetting> settings = MpiSetting.NETWORK.stream()
                 .filter(each -> plan.wants(each.name()))
                 .toList();
-        Map<MpiSetting, Samples> runs = Launch.inTurn(
+        Map<MpiSetting, Samples> runs = RankLaunch.inTurn(
                 "network, " + hosts(plan), settings, plan.repeat(), progress, setting -> launch(ranks, setting, plan));
         for (long bytes : plan.sizes()) {
             results(ranks, bytes, runs).forEach(results);
         }
     }
 
-    private static Samples launch(int ranks, MpiSetting setting, Plan plan) throws IOException, InterruptedException {
+    private static Samples launch(int ranks, MpiSetting setting, MeasurementPlan plan)
+            throws IOException, InterruptedException {
         List<String> words =
                 new ArrayList<>(List.of(plan.launcher(), "-np", Integer.toString(ranks), "-H", hosts(plan)));
         if (!setting.arguments().isEmpty()) {
             words.add("--mpi-args=" + String.join(" ", setting.arguments()));
         }
-        return Launch.hosts(ranks, words, NetworkRank.class, plan.sizesInWords(), Integer.toString(plan.rounds()));
+        return RankLaunch.hosts(ranks, words, NetworkRank.class, plan.sizesInWords(), Integer.toString(plan.rounds()));
     }
 
     private static int ranks(String hosts) throws IOException {

@@ -125,8 +125,8 @@ final class Plot {
 
     private static String place(Result result) {
         String bytes = result.bytes() + " bytes";
-        return result.bench().startsWith(Report.KERNEL)
-                ? result.bench().substring(Report.KERNEL.length()) + ", " + bytes
+        return result.bench().startsWith(ResultPage.KERNEL)
+                ? result.bench().substring(ResultPage.KERNEL.length()) + ", " + bytes
                 : result.ranks() + " ranks, " + bytes;
     }
 

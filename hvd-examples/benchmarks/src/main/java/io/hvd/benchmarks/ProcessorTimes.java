@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 
 /**
- * What Linux has counted until one moment, in its ticks. Files and fields are those of proc(5).
+ * The times that Linux has counted until one moment, in its ticks. Files and fields are those of proc(5).
  *
  * @param capacity time of all cores together, idle or not
  * @param busy time in which the cores did something, or in which a host's other machines had them ("steal")

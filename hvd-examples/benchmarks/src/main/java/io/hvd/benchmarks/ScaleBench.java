@@ -26,17 +26,18 @@ final class ScaleBench implements Benchmark {
     }
 
     @Override
-    public Plan usual() {
-        return new Plan(List.of(2, 4, 8, 16, 32, 64, 128, 256), List.of(1L, 16L, 128L), 60, 3);
+    public MeasurementPlan usual() {
+        return new MeasurementPlan(List.of(2, 4, 8, 16, 32, 64, 128, 256), List.of(1L, 16L, 128L), 60, 3);
     }
 
     @Override
-    public Plan quick() {
-        return new Plan(List.of(2, 8, 32), List.of(1L, 16L), 30, 1);
+    public MeasurementPlan quick() {
+        return new MeasurementPlan(List.of(2, 8, 32), List.of(1L, 16L), 30, 1);
     }
 
     @Override
-    public void run(Plan plan, Progress progress, Consumer<Result> results) throws IOException, InterruptedException {
+    public void run(MeasurementPlan plan, Progress progress, Consumer<Result> results)
+            throws IOException, InterruptedException {
         for (long tensors : plan.sizes()) {
             for (int ranks : plan.ranks()) {
                 progress.say(ranks + " ranks as threads, " + tensors + " tensors");
@@ -45,7 +46,8 @@ final class ScaleBench implements Benchmark {
         }
     }
 
-    private static Result measure(int ranks, long tensors, Plan plan) throws IOException, InterruptedException {
+    private static Result measure(int ranks, long tensors, MeasurementPlan plan)
+            throws IOException, InterruptedException {
         List<Samples> fixed = new ArrayList<>();
         List<Samples> negotiated = new ArrayList<>();
         for (int launch = 0; launch < plan.repeat(); launch++) {
@@ -71,9 +73,9 @@ final class ScaleBench implements Benchmark {
                 .withOthers(Samples.together(List.of(ours, theirs)).othersPercent());
     }
 
-    private static Samples launch(Map<String, String> environment, int ranks, long tensors, Plan plan)
+    private static Samples launch(Map<String, String> environment, int ranks, long tensors, MeasurementPlan plan)
             throws IOException, InterruptedException {
-        return Launch.alone(
+        return RankLaunch.alone(
                 environment,
                 ScaleProgram.class,
                 Integer.toString(ranks),

@@ -24,32 +24,33 @@ final class StartBench implements Benchmark {
     }
 
     @Override
-    public Plan usual() {
-        return new Plan(List.of(4), List.of(), 1, 10);
+    public MeasurementPlan usual() {
+        return new MeasurementPlan(List.of(4), List.of(), 1, 10);
     }
 
     @Override
-    public Plan quick() {
-        return new Plan(List.of(4), List.of(), 1, 3);
+    public MeasurementPlan quick() {
+        return new MeasurementPlan(List.of(4), List.of(), 1, 3);
     }
 
     @Override
-    public void run(Plan plan, Progress progress, Consumer<Result> results) throws IOException, InterruptedException {
+    public void run(MeasurementPlan plan, Progress progress, Consumer<Result> results)
+            throws IOException, InterruptedException {
         for (int ranks : plan.ranks()) {
             List<String> horovodrun = List.of(plan.launcher(), "-np", Integer.toString(ranks));
             progress.say(ranks + " ranks, first start, which is not timed because it unpacks LibTorch and leads to"
                     + " class-data archives");
-            Launch.run(ranks, horovodrun, Map.of("HVD_CLASS_ARCHIVE", "wait"), StartRank.class, HVD);
+            RankLaunch.run(ranks, horovodrun, Map.of("HVD_CLASS_ARCHIVE", "wait"), StartRank.class, HVD);
             Samples ours = new Samples();
             Samples theirs = new Samples();
             Samples torch = new Samples();
             for (int start = 0; start < plan.repeat(); start++) {
                 progress.say(ranks + " ranks, start " + (start + 1) + " of " + plan.repeat());
-                addElapsed(ours, () -> Launch.run(ranks, horovodrun, Map.of(), StartRank.class, HVD));
-                addElapsed(theirs, () -> Launch.unbound(ranks, StartRank.class, HVD));
-                addElapsed(torch, () -> Launch.unbound(ranks, StartRank.class, PLAIN));
+                addElapsed(ours, () -> RankLaunch.run(ranks, horovodrun, Map.of(), StartRank.class, HVD));
+                addElapsed(theirs, () -> RankLaunch.unbound(ranks, StartRank.class, HVD));
+                addElapsed(torch, () -> RankLaunch.unbound(ranks, StartRank.class, PLAIN));
             }
-            String mpirun = "mpirun-" + Machine.openMpi() + "[the-same-program]";
+            String mpirun = "mpirun-" + MachineLine.openMpi() + "[the-same-program]";
             results.accept(result("init", ranks, ours, mpirun, theirs));
             results.accept(result("step", ranks, ours, mpirun, theirs));
             results.accept(result("step", ranks, ours, "libtorch[" + ranks + "-processes-without-hvd]", torch));

@@ -38,17 +38,18 @@ final class TrainingBench implements Benchmark {
     }
 
     @Override
-    public Plan usual() {
-        return new Plan(List.of(1, 2, 4), List.of(), 300, 3);
+    public MeasurementPlan usual() {
+        return new MeasurementPlan(List.of(1, 2, 4), List.of(), 300, 3);
     }
 
     @Override
-    public Plan quick() {
-        return new Plan(List.of(1, 2), List.of(), 30, 1, "mnist", "", Map.of());
+    public MeasurementPlan quick() {
+        return new MeasurementPlan(List.of(1, 2), List.of(), 30, 1, "mnist", "", Map.of());
     }
 
     @Override
-    public void run(Plan plan, Progress progress, Consumer<Result> results) throws IOException, InterruptedException {
+    public void run(MeasurementPlan plan, Progress progress, Consumer<Result> results)
+            throws IOException, InterruptedException {
         for (Net net : Net.values()) {
             if (plan.wants(net.name().toLowerCase(Locale.ROOT))) {
                 Runs runs = new Runs(net, steps(net, plan.rounds()));
@@ -81,7 +82,7 @@ final class TrainingBench implements Benchmark {
                 List<String> ways =
                         count == 1 ? List.of(HVD, PLAIN) : List.of(HVD, FINITE, FP16, FP16_RANGE, PLAIN, MEETING, DDP);
                 progress.say(net + ", " + count + " ranks");
-                Samples run = Launch.mpirun(
+                Samples run = RankLaunch.mpirun(
                         count,
                         MpiSetting.DEFAULT,
                         TrainingRank.class,

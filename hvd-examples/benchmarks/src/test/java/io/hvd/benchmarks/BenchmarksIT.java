@@ -2,14 +2,7 @@ package io.hvd.benchmarks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
-import static org.assertj.core.data.Percentage.withPercentage;
 
-import io.hvd.benchmarks.cost.Algorithm;
-import io.hvd.benchmarks.cost.CalibrationHost;
-import io.hvd.benchmarks.cost.Fit;
-import io.hvd.benchmarks.cost.JobShape;
-import io.hvd.benchmarks.cost.ModelFile;
-import io.hvd.benchmarks.cost.Sample;
 import io.hvd.testing.Job;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -20,7 +13,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
-import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -182,61 +174,7 @@ class BenchmarksIT {
             assertThat(Double.parseDouble(check.more().get("relative_error")))
                     .isCloseTo(check.oursMicros() / check.opponentMicros() - 1, within(0.01));
         });
-
-        Job refused = Job.run(Job.program(Bench.class, "model", "--predict", model), Map.of());
-        assertThat(refused.exitCode()).as("it has seen one host only").isEqualTo(1);
-        assertThat(refused.output())
-                .contains("2 ranks on 2 hosts", "[2x1]", "--hosts")
-                .doesNotContain("Exception");
-        List<Result> steps = results("model", "--predict", model, "--ranks-per-host", "256");
-        assertThat(steps)
-                .hasSize(11)
-                .allSatisfy(step -> assertThat(step.ratio()).isBetween(0.0, 1.0));
-    }
-
-    @Test
-    void stepsArePredictedFromASavedModelWithoutALauncher(@TempDir Path folder) throws IOException {
-        Path model = folder.resolve("model.json");
-        JobShape seen = new JobShape(2, 2);
-        // 10 us for a message, 1 ns for a byte
-        CalibrationHost host = new CalibrationHost("made-up", 4, false, 0);
-        List<Sample> samples = LongStream.of(1000, 1_000_000, 100_000_000)
-                .mapToObj(bytes -> new Sample(Algorithm.RING, seen, bytes, 2 * 10e-6 + bytes * 1e-9))
-                .toList();
-        ModelFile.write(Fit.of(host, samples), model);
-
-        List<Result> steps = results(
-                "model",
-                "--predict",
-                model.toString(),
-                "--compute-ms",
-                "10",
-                "--gradient-bytes",
-                "20000000",
-                "--tensors",
-                "1",
-                "--launcher",
-                "there-is-none");
-
-        assertThat(steps.stream().map(Result::ranks)).containsExactly(2, 4, 8, 16, 32, 64, 128, 256);
-        // The only tensor is ready when the computing ends, and goes round the ring: 2 (n-1) (10 us + 20 MB / n).
-        assertThat(steps)
-                .allSatisfy(step -> assertThat(step.oursMicros())
-                        .isCloseTo(
-                                10_000 + 2 * (step.ranks() - 1) * (10 + 20_000.0 / step.ranks()), withPercentage(0.1)));
-        assertThat(steps.get(7).ratio()).isLessThan(steps.get(0).ratio());
-    }
-
-    @Test
-    void aFileThatIsNoModelIsNamed(@TempDir Path folder) throws IOException {
-        Path model = Files.writeString(folder.resolve("model.json"), "{\"format\": 3}");
-
-        Job job = Job.run(Job.program(Bench.class, "model", "--predict", model.toString()), Map.of());
-
-        assertThat(job.exitCode()).isEqualTo(1);
-        assertThat(job.output())
-                .contains("model.json, field format: found 3, expected a text")
-                .doesNotContain("\tat ");
+        assertThat(Path.of(model)).content().contains("\"shared-memory\"", "\"mpi\"", "\"ring\"");
     }
 
     /** Ranks that go on would disturb what is measured next. */

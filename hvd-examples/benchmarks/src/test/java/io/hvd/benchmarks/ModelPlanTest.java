@@ -35,18 +35,7 @@ class ModelPlanTest {
                 .hasMessageContaining("\"b\", expected a name and its ranks");
     }
 
-    @Test
-    void theStepIsAsAskedFor() throws ParseException {
-        ModelPlan plan = plan(Map.of("compute-ms", "20", "gradient-bytes", "64M", "tensors", "4"));
-
-        assertThat(plan.step().computeSeconds()).isEqualTo(0.02);
-        assertThat(plan.step().gradients()).hasSize(4).allMatch(gradient -> gradient.bytes() == 16 << 20);
-        assertThatThrownBy(() -> plan(Map.of("compute-ms", "none")))
-                .isInstanceOf(ParseException.class)
-                .hasMessage("--compute-ms has \"none\", expected a number above 0");
-    }
-
     private static ModelPlan plan(Map<String, String> own) throws ParseException {
-        return ModelPlan.of(new Plan(List.of(2), SIZES, 1, 1, "", "horovodrun", own));
+        return ModelPlan.of(new MeasurementPlan(List.of(2), SIZES, 1, 1, "", "horovodrun", own));
     }
 }

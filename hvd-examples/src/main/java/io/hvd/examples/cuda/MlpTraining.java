@@ -8,7 +8,7 @@ import io.hvd.data.Sampler;
 import io.hvd.data.cuda.DeviceBatch;
 import io.hvd.data.cuda.DeviceLoader;
 import io.hvd.examples.ExampleFailure;
-import io.hvd.examples.Progress;
+import io.hvd.examples.StepProgress;
 import io.hvd.examples.cuda.DeviceOptimizer.Streams;
 import io.hvd.examples.data.ImageSample;
 import io.hvd.examples.data.ImageSets;
@@ -127,7 +127,7 @@ final class MlpTraining implements AutoCloseable {
     private void trainEpoch(DeviceLoader<ImageSample> loader, int epoch) {
         long start = System.nanoTime();
         String title = String.format(Locale.ROOT, "epoch %d/%d", epoch + 1, options.epochs());
-        try (Progress progress = Progress.on(hvd.rank() == 0, title, loader.batches())) {
+        try (StepProgress progress = StepProgress.on(hvd.rank() == 0, title, loader.batches())) {
             for (DeviceBatch samples : loader) {
                 step(samples);
                 progress.step();

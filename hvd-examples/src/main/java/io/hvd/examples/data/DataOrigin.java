@@ -2,7 +2,7 @@ package io.hvd.examples.data;
 
 import java.util.Locale;
 
-/** Where the samples of an example come from. Its word is the value of {@code data=} in the result line. */
+/** The origin of an example's samples. Its word is the value of {@code data=} in the result line. */
 public enum DataOrigin {
     /** The program has drawn or written the samples, by random numbers from a seed. */
     DRAWN,

@@ -28,7 +28,7 @@ record PlainJpeg(byte[] bytes, Colours colours) {
     private static final byte[] JFIF_NAME = {'J', 'F', 'I', 'F', 0};
     private static final int TRANSFORM_AT = 11;
 
-    /** What the bands of a file are, and the number that Java is told of it. */
+    /** The colours of a file's bands, and Java's number for them. */
     enum Colours {
         GREY(0),
         RGB(0),

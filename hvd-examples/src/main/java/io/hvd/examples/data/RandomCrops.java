@@ -15,7 +15,7 @@ public final class RandomCrops implements Dataset<ImageSample> {
     private final int side;
     private final long seed;
     private final boolean skipping;
-    /** What was wrong with images that were skipped, by their indices. */
+    /** The damage of the images that were skipped, by their indices. */
     private final ConcurrentSkipListMap<Integer, String> skipped = new ConcurrentSkipListMap<>();
 
     private volatile int epoch;
@@ -33,7 +33,7 @@ public final class RandomCrops implements Dataset<ImageSample> {
         epoch = next;
     }
 
-    /** What was wrong with the images that were skipped, each of which is named. */
+    /** The damage of the images that were skipped, each of which is named. */
     public Collection<String> skipped() {
         return skipped.values();
     }

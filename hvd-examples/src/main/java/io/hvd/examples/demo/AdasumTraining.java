@@ -110,7 +110,7 @@ final class AdasumTraining {
         return 2 * random.nextDouble() - 1;
     }
 
-    /** How far the fitted polynomial is from a noisy value of the true one. */
+    /** The distance of the fitted polynomial from a noisy value of the true one. */
     private double residual(double x, SplitMix64 random, float[] values) {
         double found = 0;
         double wanted = NOISE * (2 * random.nextDouble() - 1);

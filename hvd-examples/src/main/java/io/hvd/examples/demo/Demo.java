@@ -6,7 +6,7 @@ import io.hvd.examples.ExampleFailure;
 import java.util.List;
 import java.util.Locale;
 
-/** What the demonstrations print, and how a rank's mistake becomes that of all ranks. */
+/** The lines of a demonstration, and the check that makes a rank's mistake that of all ranks. */
 final class Demo {
     private static final int BAD_USAGE = 2;
 

@@ -71,28 +71,36 @@ public final class EvaluationExample implements Example {
         Sampler once = new EvalSampler(items, hvd.size(), hvd.rank());
 
         float own = (float) right(once, items, seed) / once.length();
-        float discarded = discarded(hvd, own);
-        float inPlace = inPlace(hvd, own);
-        double ofPadded = exact(hvd, padded, items, seed).mean();
-        MeanMetric.Result exact = exact(hvd, once, items, seed);
-
+        Accuracies found = new Accuracies(
+                own,
+                discarded(hvd, own),
+                inPlace(hvd, own),
+                exact(hvd, padded, items, seed).mean(),
+                exact(hvd, once, items, seed));
         demo.sayAll(String.format(
                 Locale.ROOT,
                 "rank %d: %d of %d samples, own accuracy %.6f, after an allreduce whose result is discarded %.6f",
                 hvd.rank(),
                 once.length(),
                 items,
-                own,
-                discarded));
-        demo.say("mean of the ranks' accuracies, by allreduceInPlace: %.6f", inPlace);
-        demo.say("mean over padded samples, %d of them twice: %.6f", padded.length() * hvd.size() - items, ofPadded);
-        demo.say(
-                "exact over all ranks, by EvalSampler and MeanMetric: %.6f of %d samples",
-                exact.mean(), exact.samples());
-        demo.result(
-                "accuracy=%.6f evaluated=%d discarded=%.6f mean_of_means=%.6f padded=%.6f data=%s",
-                exact.mean(), exact.samples(), discarded, inPlace, ofPadded, DataOrigin.DRAWN);
+                found.own,
+                found.discarded));
+        found.print(demo, padded.length() * hvd.size() - items);
         return 0;
+    }
+
+    /** The same guesses' accuracy in each of the ways. */
+    private record Accuracies(float own, float discarded, float inPlace, double ofPadded, MeanMetric.Result exact) {
+        void print(Demo demo, int repeated) {
+            demo.say("mean of the ranks' accuracies, by allreduceInPlace: %.6f", inPlace);
+            demo.say("mean over padded samples, %d of them twice: %.6f", repeated, ofPadded);
+            demo.say(
+                    "exact over all ranks, by EvalSampler and MeanMetric: %.6f of %d samples",
+                    exact.mean(), exact.samples());
+            demo.result(
+                    "accuracy=%.6f evaluated=%d discarded=%.6f mean_of_means=%.6f padded=%.6f data=%s",
+                    exact.mean(), exact.samples(), discarded, inPlace, ofPadded, DataOrigin.DRAWN);
+        }
     }
 
     /** The mistake of many scripts: this allreduce returns its result, and leaves the tensor as it is. */

@@ -94,6 +94,15 @@ final class UnevenTraining {
         }
     }
 
+    private DataLoader<Double, List<Double>> loader(UnevenSteps policy) {
+        return DataLoader.<Double, List<Double>>builder(
+                        Dataset.of(numbers), new OwnNumbers(numbers.size()), List::copyOf)
+                .batchSize(batchSize)
+                .workers(0)
+                .evenSteps(policy.among(hvd))
+                .build();
+    }
+
     private Outcome train(UnevenSteps policy) {
         float[] weight = {0};
         float[] gradient = {0};
@@ -104,12 +113,7 @@ final class UnevenTraining {
                 .build();
         int steps = 0;
         try (optimizer;
-                var loader = DataLoader.<Double, List<Double>>builder(
-                                Dataset.of(numbers), new OwnNumbers(numbers.size()), List::copyOf)
-                        .batchSize(batchSize)
-                        .workers(0)
-                        .evenSteps(policy.among(hvd))
-                        .build()) {
+                var loader = loader(policy)) {
             optimizer.broadcastParameters(0);
             for (List<Double> batch : loader) {
                 optimizer.zeroGradients();

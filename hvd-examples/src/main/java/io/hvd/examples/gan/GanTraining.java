@@ -4,7 +4,7 @@ import io.hvd.HvdContext;
 import io.hvd.data.DistributedSampler;
 import io.hvd.data.EvalSampler;
 import io.hvd.examples.ExampleFailure;
-import io.hvd.examples.Progress;
+import io.hvd.examples.StepProgress;
 import io.hvd.examples.data.DataOrigin;
 import io.hvd.examples.training.FiniteLoss;
 import io.hvd.examples.training.GlobalBatch;
@@ -115,7 +115,7 @@ final class GanTraining {
         long start = System.nanoTime();
         MeanMetric losses = new MeanMetric("discriminator_loss");
         String title = String.format(Locale.ROOT, "epoch %d/%d", epoch + 1, options.epochs());
-        try (Progress progress = Progress.on(hvd.rank() == 0, title, loader.batches())) {
+        try (StepProgress progress = StepProgress.on(hvd.rank() == 0, title, loader.batches())) {
             for (TorchBatch batch : loader) {
                 losses.add(step(batch) * batch.size(), batch.size());
                 progress.step();

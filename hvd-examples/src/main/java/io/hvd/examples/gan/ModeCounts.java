@@ -6,7 +6,7 @@ import io.hvd.tensor.Tensor;
 import java.util.Arrays;
 
 /**
- * Where generated points lie.
+ * The places of generated points.
  *
  * @param near points near each mode
  * @param points all points

@@ -9,7 +9,7 @@ import io.hvd.error.HvdException;
 import io.hvd.examples.Example;
 import io.hvd.examples.QuickRun;
 import io.hvd.examples.gpu.CheckLine.Outcome;
-import io.hvd.transport.nccl.GpuReport;
+import io.hvd.transport.nccl.report.GpuReport;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -23,9 +23,8 @@ import org.apache.commons.cli.ParseException;
  * Checks the GPU part of hvd on a machine that has GPUs: the GPU of each rank (G1), the collectives on
  * GPUs against those on the host, by NCCL (G2) or without it (G3), the kernels (G4), the times of collectives (G7), and,
  * if the flags name it, those of an allreduce beside LibTorch's own (G9). Start it under mpirun with as many ranks as
- * there are GPUs; with {@code --more-ranks-than-gpus} it passes if hvd refuses the job, with {@code --rank-dies} if the
- * ranks that survive say who has died, and with {@code --shrink} if NCCL goes on without a rank. With {@code --cpu} it
- * measures collectives of tensors on the CPU (G7, G9).
+ * there are GPUs; with {@code --more-ranks-than-gpus} it passes if hvd refuses the job, and with {@code --rank-dies} if
+ * the ranks that survive say who has died. With {@code --cpu} it measures collectives of tensors on the CPU (G7, G9).
  *
  * <p>Rank 0 prints the table of versions, one {@code CHECK} line per check and a {@code RESULT} line. The exit code is
  * 1 if a check failed, 2 if a check could not be run, for instance without a GPU, otherwise 0.
@@ -41,7 +40,6 @@ public final class GpuCheck implements Example {
     private static final String CPU = "cpu";
     private static final Set<String> ON_CPU = Set.of("G7", BesideLibTorch.NAME);
     private static final String RANK_DIES = "rank-dies";
-    private static final String SHRINK = "shrink";
 
     @Override
     public String name() {
@@ -62,7 +60,6 @@ public final class GpuCheck implements Example {
                 .addOption(null, EXPECT_REFUSAL, false, "pass only if hvd refuses more ranks than there are GPUs")
                 .addOption(null, CPU, false, "with --only G7 or G9: measure tensors on the CPU, which needs no GPU")
                 .addOption(null, RANK_DIES, false, "end the last rank in the middle of an allreduce")
-                .addOption(null, SHRINK, false, "abort an allreduce, and go on by NCCL without the last rank")
                 .addOption(
                         null, QUICK, false, "use small tensors only, which shows whether it works but not its speed");
     }
@@ -125,7 +122,7 @@ public final class GpuCheck implements Example {
         if (line.hasOption(RANK_DIES)) {
             return DyingRank.check("nccl".equalsIgnoreCase(backend));
         }
-        return line.hasOption(SHRINK) ? LostRank.NAME : line.getOptionValue(ONLY, "G1");
+        return line.getOptionValue(ONLY, "G1");
     }
 
     private static Outcome outcomeOfRefusal(ErrorId id, boolean expected) {
@@ -163,11 +160,8 @@ public final class GpuCheck implements Example {
             String why = "no GPU: the ranks on " + hvd.hosts() + " have " + devices + ", back end " + hvd.backend();
             lines.addAll(choice.notRun(why));
         } else if (line.hasOption(RANK_DIES)) {
-            requireSeveral(hvd, RANK_DIES);
+            requireSeveral(hvd);
             throw DyingRank.run(hvd, extent.dyingBytes());
-        } else if (line.hasOption(SHRINK)) {
-            requireSeveral(hvd, SHRINK);
-            lines.add(LostRank.check(hvd, extent));
         } else if (line.hasOption(EXPECT_REFUSAL)) {
             lines.add(new CheckLine("G1", Outcome.FAIL, hvd.localSize() + " ranks on this host were not refused"));
         } else {
@@ -176,9 +170,9 @@ public final class GpuCheck implements Example {
         return conclude(hvd, lines);
     }
 
-    private static void requireSeveral(HvdContext hvd, String flag) throws ParseException {
+    private static void requireSeveral(HvdContext hvd) throws ParseException {
         if (hvd.size() == 1) {
-            throw new ParseException("--" + flag + " needs 2 ranks or more, this job has 1");
+            throw new ParseException("--" + RANK_DIES + " needs 2 ranks or more, this job has 1");
         }
     }
 

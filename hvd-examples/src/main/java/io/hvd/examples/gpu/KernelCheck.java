@@ -4,9 +4,9 @@ import io.hvd.HvdContext;
 import io.hvd.cuda.Conversion;
 import io.hvd.cuda.CudaDevice;
 import io.hvd.cuda.CudaStream;
+import io.hvd.cuda.DeviceSegment;
 import io.hvd.cuda.DeviceStage;
 import io.hvd.cuda.PinnedStage;
-import io.hvd.cuda.Segment;
 import io.hvd.cuda.SegmentKernels;
 import io.hvd.examples.gpu.CheckLine.Outcome;
 import io.hvd.tensor.DType;
@@ -103,11 +103,11 @@ final class KernelCheck implements AutoCloseable {
         return wrong;
     }
 
-    private List<Segment> in(Memory memory) {
+    private List<DeviceSegment> in(Memory memory) {
         return segments(memory.floats.address(), 4, memory.halves.address(), 2);
     }
 
-    private List<Segment> out(Memory memory) {
+    private List<DeviceSegment> out(Memory memory) {
         return segments(memory.halves.address(), 2, memory.back.address(), 4);
     }
 
@@ -139,12 +139,13 @@ final class KernelCheck implements AutoCloseable {
     }
 
     private String speeds(Memory memory) {
-        List<Segment> in = in(memory);
-        List<Segment> out = out(memory);
+        List<DeviceSegment> in = in(memory);
+        List<DeviceSegment> out = out(memory);
         double pack = seconds(() -> gpu.kernels().convert(in, narrow(DType.FLOAT16), stream.handle()));
         double unpack = seconds(() -> gpu.kernels().convert(out, widen(DType.FLOAT16), stream.handle()));
         // The kernels read 4 and write 2 bytes for each element; a copy of 3 bytes for each element moves as much.
-        List<Segment> all = List.of(new Segment(memory.floats.address(), memory.back.address(), 3 * elements));
+        List<DeviceSegment> all =
+                List.of(new DeviceSegment(memory.floats.address(), memory.back.address(), 3 * elements));
         double kernelCopy = seconds(() -> gpu.kernels().convert(all, Conversion.copy(DType.UINT8), stream.handle()));
         double deviceCopy = deviceCopy(memory.floats, memory.back, 3 * elements);
         long moved = 6 * elements;
@@ -168,11 +169,11 @@ final class KernelCheck implements AutoCloseable {
         }
     }
 
-    private List<Segment> segments(long from, int fromBytes, long to, int toBytes) {
-        List<Segment> segments = new ArrayList<>();
+    private List<DeviceSegment> segments(long from, int fromBytes, long to, int toBytes) {
+        List<DeviceSegment> segments = new ArrayList<>();
         long first = 0;
         for (int size : sizes) {
-            segments.add(new Segment(from + first * fromBytes, to + first * toBytes, size));
+            segments.add(new DeviceSegment(from + first * fromBytes, to + first * toBytes, size));
             first += aligned(size);
         }
         return segments;

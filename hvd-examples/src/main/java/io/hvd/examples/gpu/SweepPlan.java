@@ -11,7 +11,7 @@ import org.apache.commons.cli.Options;
 import org.apache.commons.cli.ParseException;
 
 /**
- * What is measured: which collectives, from which size to which, and how often each is called.
+ * The measurements: which collectives, from which size to which, and how often each is called.
  *
  * @param firstBytes the smallest size, of the largest buffer of a rank
  * @param lastBytes the largest size

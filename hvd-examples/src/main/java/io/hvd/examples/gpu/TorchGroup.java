@@ -56,10 +56,10 @@ abstract sealed class TorchGroup implements AutoCloseable {
 
     abstract Backend group();
 
-    /** What LibTorch sums with, for the report. */
+    /** The name of the library that LibTorch sums with, for the report. */
     abstract String name();
 
-    /** Where tensors have to be. */
+    /** The device on which tensors have to be. */
     abstract Device device();
 
     /** Sums over all ranks in place; returns when the result is there. */

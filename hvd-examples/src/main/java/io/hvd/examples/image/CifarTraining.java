@@ -1,7 +1,5 @@
 package io.hvd.examples.image;
 
-import static org.bytedeco.pytorch.global.torch.nll_loss;
-
 import io.hvd.HvdContext;
 import io.hvd.data.DistributedSampler;
 import io.hvd.examples.ExampleFailure;
@@ -9,28 +7,14 @@ import io.hvd.examples.data.ImageSample;
 import io.hvd.examples.data.ImageSets;
 import io.hvd.examples.training.FiniteLoss;
 import io.hvd.examples.training.RunTotals;
-import io.hvd.examples.training.SpreadModel;
-import io.hvd.examples.training.TorchDevice;
-import io.hvd.optimizer.AmpOptimizer;
-import io.hvd.optimizer.DistributedOptimizer;
-import io.hvd.optimizer.LocalReduction;
-import io.hvd.optimizer.torch.SyncBatchNorm;
 import io.hvd.optimizer.torch.TorchBatch;
 import io.hvd.optimizer.torch.TorchLoader;
-import io.hvd.optimizer.torch.TorchOptimizer;
 import io.hvd.optimizer.torch.TorchTensors;
 import java.io.IOException;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.apache.commons.cli.ParseException;
-import org.bytedeco.javacpp.PointerScope;
-import org.bytedeco.pytorch.SGD;
-import org.bytedeco.pytorch.SGDOptions;
-import org.bytedeco.pytorch.Scalar;
-import org.bytedeco.pytorch.Tensor;
-import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /** Trains a residual net on every rank's share of each batch, and evaluates it on every test image once. */
 final class CifarTraining implements AutoCloseable {
@@ -42,13 +26,7 @@ final class CifarTraining implements AutoCloseable {
     private final CifarOptions.Schedule schedule;
     private final ImageSets images;
     private final int batchPerRank;
-    private final TorchDevice device;
-    private final SpreadModel<ImageClassifier> spread;
-    private final ImageClassifier model;
-    private final DistributedOptimizer distributed;
-    /** Scales nothing in float32. */
-    private final AmpOptimizer optimizer;
-
+    private final CifarSteps steps;
     private final TrainingCheckpoint checkpoint;
     private final Evaluator evaluator;
     private final CifarReport report;
@@ -64,34 +42,13 @@ final class CifarTraining implements AutoCloseable {
         this.schedule = options.schedule();
         this.images = images;
         this.batchPerRank = options.batchPerRank(hvd.size());
-        this.device = TorchDevice.of(hvd, options.cuda());
-        this.spread = SpreadModel.of(hvd, options.mode(), device, options.seed(), options.net()::build);
-        this.model = spread.module();
-        if (options.net().syncBatchNorm()) {
-            SyncBatchNorm.convert(model, hvd);
-        }
-        this.distributed = optimizer();
-        this.optimizer = AmpOptimizer.wrap(distributed)
-                .scaler(options.precision().scaler())
-                .build();
-        this.checkpoint =
-                new TrainingCheckpoint(hvd, model, optimizer, options.results().checkpoint());
-        this.evaluator = new Evaluator(
-                hvd, images, device, model, Math.min(batchPerRank, LARGEST_TEST_BATCH), options.workers());
+        this.steps = new CifarSteps(hvd, options, totals);
+        this.checkpoint = new TrainingCheckpoint(
+                hvd, steps.model(), steps.optimizer(), options.results().checkpoint());
+        int largest = Math.min(batchPerRank, LARGEST_TEST_BATCH);
+        this.evaluator = new Evaluator(hvd, images, steps.device(), steps.model(), largest, options.workers());
         this.report = new CifarReport(hvd);
         this.record = new RunRecord(hvd, "cifar10", options.results().run());
-    }
-
-    private DistributedOptimizer optimizer() {
-        SGDOptions sgd = new SGDOptions(schedule.learningRate(0));
-        sgd.momentum().put(schedule.momentum());
-        sgd.weight_decay().put(schedule.weightDecay());
-        return DistributedOptimizer.wrap(options.precision().optimizer(model, stepped -> new SGD(stepped, sgd)))
-                .context(hvd)
-                .compression(options.compression())
-                .localReduction(LocalReduction.SUM)
-                .buffers(options.net().syncBatchNorm() ? TorchTensors.buffers(model) : Map.of())
-                .build();
     }
 
     /**
@@ -105,7 +62,7 @@ final class CifarTraining implements AutoCloseable {
     }
 
     private Evaluation trainOrEvaluate() throws IOException, ExampleFailure {
-        long parameters = TorchTensors.parameters(model).values().stream()
+        long parameters = TorchTensors.parameters(steps.model()).values().stream()
                 .mapToLong(io.hvd.tensor.Tensor::elements)
                 .sum();
         report.start(options, parameters, images.train().size(), images.test().size(), batchPerRank);
@@ -130,9 +87,9 @@ final class CifarTraining implements AutoCloseable {
         CifarOptions.Results results = options.results();
         boolean needed = results.evaluateOnly() && results.checkpoint().isPresent();
         Map<String, String> words = results.resume() || needed ? checkpoint.restore(needed) : Map.of();
-        optimizer.broadcastParameters(0);
-        hvd.broadcastParameters(model.statistics(), 0);
-        optimizer.broadcastOptimizerState(0);
+        steps.optimizer().broadcastParameters(0);
+        hvd.broadcastParameters(steps.model().statistics(), 0);
+        steps.optimizer().broadcastOptimizerState(0);
         best = Double.parseDouble(words.getOrDefault(BEST, "-1"));
         String saved = words.get(TrainingCheckpoint.EPOCHS);
         return saved == null ? schedule.firstEpoch() : Integer.parseInt(saved);
@@ -146,14 +103,14 @@ final class CifarTraining implements AutoCloseable {
         return TorchLoader.builder(images.train(), sampler, new ImageTensors(images))
                 .batchSize(batchPerRank)
                 .workers(options.workers())
-                .on(device.of(hvd))
+                .on(steps.device().of(hvd))
                 .build();
     }
 
     private Evaluation runEpoch(TorchLoader<ImageSample> loader, int epoch) throws IOException, ExampleFailure {
         Instant begun = Instant.now();
         long start = System.nanoTime();
-        optimizer.learningRate(schedule.learningRate(epoch));
+        steps.optimizer().learningRate(schedule.learningRate(epoch));
         long before = totals.steps();
         double trainingLoss = train(loader, epoch);
         totals.trained(secondsSince(start));
@@ -174,19 +131,19 @@ final class CifarTraining implements AutoCloseable {
     /** Returns the mean loss over all ranks. */
     private double train(TorchLoader<ImageSample> loader, int epoch) throws ExampleFailure {
         StepFigures figures = new StepFigures();
-        model.train(true);
+        steps.model().train(true);
         int step = 0;
         long last = System.nanoTime();
         record.epochBegins();
         for (TorchBatch batch : loader) {
             record.batchArrives();
             double waited = secondsSince(last);
-            List<BatchResult> results = step(batch);
+            List<BatchResult> results = steps.run(batch);
             figures.add(results, secondsSince(last), waited);
             record.stepEnds(
                     batch.size(),
                     BatchResult.meanLoss(results),
-                    optimizer.lastStep().exposedNanos());
+                    steps.optimizer().lastStep().exposedNanos());
             last = System.nanoTime();
             step++;
             if (step % options.results().printFreq() == 0) {
@@ -203,44 +160,12 @@ final class CifarTraining implements AutoCloseable {
                 figures.ofAllRanks(hvd).loss().average(), "the training loss of epoch " + (epoch + 1));
     }
 
-    /** Makes one step of the optimizer, after one or several passes whose gradients add up to those of the batch. */
-    private List<BatchResult> step(TorchBatch batch) {
-        List<BatchPart> parts = BatchPart.of(
-                batch.size(), options.imagesPerPass() * options.mode().devices());
-        List<BatchResult> results = new ArrayList<>();
-        optimizer.zeroGradients();
-        distributed.backwardPassesPerStep(parts.size());
-        for (BatchPart part : parts) {
-            results.add(pass(batch, part));
-        }
-        optimizer.step();
-        totals.stepped(optimizer.lastStep());
-        totals.saw(batch.size());
-        return results;
-    }
-
-    private BatchResult pass(TorchBatch batch, BatchPart part) {
-        double weight = (double) part.size() / batch.size();
-        try (PointerScope scope = new PointerScope()) {
-            Tensor[] output = new Tensor[1];
-            Tensor targets = part.of(batch.fields().get(ImageTensors.LABELS));
-            Tensor loss = options.precision().compute(device.device().type(), () -> {
-                output[0] = spread.forward(
-                        ImageClassifier::classify, part.of(batch.fields().get(ImageTensors.IMAGES)));
-                return nll_loss(output[0], targets);
-            });
-            Tensor weighted = weight == 1 ? loss : loss.mul(new Scalar(weight));
-            optimizer.backward(scale -> TorchOptimizer.backward(weighted, scale));
-            return BatchResult.of(output[0].detach().to(ScalarType.Float), targets, loss);
-        }
-    }
-
     /**
      * Evaluates the model with rank 0's running statistics, which will be saved; without {@code --sync-bn} each rank has its own
      * in training.
      */
     private Evaluation evaluate() {
-        hvd.broadcastParameters(model.statistics(), 0);
+        hvd.broadcastParameters(steps.model().statistics(), 0);
         predictions = new Predictions(evaluator.sampler().indices());
         StepFigures figures = new StepFigures();
         long[] last = {System.nanoTime()};
@@ -274,16 +199,16 @@ final class CifarTraining implements AutoCloseable {
             Predictions.write(rows, options.results().predictions().get());
         }
         if (hvd.rank() == 0) {
-            TrainingReport.printSkippedSteps(optimizer);
+            TrainingReport.printSkippedSteps(steps.optimizer());
         }
         report.end(end);
-        report.spread(options.mode(), spread.memory(SpreadModel.bytesOfParameters(model)), totals.secondsPerEpoch());
+        report.spread(options.mode(), steps.memory(), totals.secondsPerEpoch());
         report.result(images.origin(), options.mode(), epochs, end, totals);
     }
 
     @Override
     public void close() {
-        spread.close();
+        steps.close();
     }
 
     private static double secondsSince(long nanos) {

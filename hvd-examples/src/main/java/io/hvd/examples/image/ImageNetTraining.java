@@ -4,7 +4,7 @@ import io.hvd.HvdContext;
 import io.hvd.ObjectCodec;
 import io.hvd.data.DistributedSampler;
 import io.hvd.examples.ExampleFailure;
-import io.hvd.examples.Progress;
+import io.hvd.examples.StepProgress;
 import io.hvd.examples.data.ImageSample;
 import io.hvd.examples.data.ImageSets;
 import io.hvd.examples.data.PhotoSets;
@@ -180,7 +180,7 @@ final class ImageNetTraining {
         String title = String.format(Locale.ROOT, "epoch %d/%d", epoch + 1, options.epochs());
         int batches = 0;
         record.epochBegins();
-        try (Progress progress = Progress.on(hvd.rank() == 0, title, loader.batches())) {
+        try (StepProgress progress = StepProgress.on(hvd.rank() == 0, title, loader.batches())) {
             for (TorchBatch batch : loader) {
                 record.batchArrives();
                 long start = System.nanoTime();

@@ -3,7 +3,7 @@ package io.hvd.examples.image;
 import io.hvd.HvdContext;
 import io.hvd.data.EpochBatches;
 import io.hvd.examples.ExampleFailure;
-import io.hvd.examples.Progress;
+import io.hvd.examples.StepProgress;
 import io.hvd.examples.data.ImageSample;
 import io.hvd.examples.data.ImageSets;
 import io.hvd.examples.training.BatchPlace;
@@ -91,29 +91,38 @@ final class ImageTraining {
                 TorchLoader<ImageSample> loader = loader()) {
             record.begins(course.stepsBefore(firstEpoch, loader.batches()));
             for (; epoch < options.epochs() && totals.steps() < options.maxSteps(); epoch++) {
-                // Dropout depends on seed, epoch and rank, so that a resumed run draws the numbers of an uninterrupted
-                // one.
-                model.seedDropout(options.seed() + 1 + (long) epoch * hvd.size() + hvd.rank());
-                boolean complete = trainEpoch(loader, epoch);
-                if (!course.isTerminated()) {
-                    course.evaluationBegins(epoch);
-                    Evaluation measured = evaluator.evaluate(batch -> {});
-                    last = course.evaluationEnds(epoch) ? last : measured;
-                }
+                last = trainAndEvaluate(loader, epoch, last);
                 if (course.isTerminated()) {
                     record.stopped("SIGTERM has come, and a checkpoint is written");
                     return last;
                 }
-                report.epoch(epoch, last);
-                record.epochEnds(epoch, last);
-                FiniteLoss.require(last.loss(), "the test loss after epoch " + (epoch + 1));
-                save(epoch, complete);
             }
         }
         Evaluation end = firstEpoch < options.epochs() ? last : evaluator.evaluate(batch -> {});
         FiniteLoss.require(end.loss(), "the test loss");
         report.end(epoch, end);
         return end;
+    }
+
+    /** @return the epoch's evaluation, or the one before if SIGTERM has ended the epoch */
+    private Evaluation trainAndEvaluate(TorchLoader<ImageSample> loader, int epoch, Evaluation before)
+            throws IOException, ParseException, ExampleFailure {
+        // Dropout depends on seed, epoch and rank, so that a resumed run draws the numbers of an uninterrupted one.
+        model.seedDropout(options.seed() + 1 + (long) epoch * hvd.size() + hvd.rank());
+        boolean complete = trainEpoch(loader, epoch);
+        if (course.isTerminated()) {
+            return before;
+        }
+        course.evaluationBegins(epoch);
+        Evaluation measured = evaluator.evaluate(batch -> {});
+        if (course.evaluationEnds(epoch)) {
+            return before;
+        }
+        report.epoch(epoch, measured);
+        record.epochEnds(epoch, measured);
+        FiniteLoss.require(measured.loss(), "the test loss after epoch " + (epoch + 1));
+        save(epoch, complete);
+        return measured;
     }
 
     private TorchLoader<ImageSample> loader() {
@@ -139,7 +148,7 @@ final class ImageTraining {
         String title = String.format(Locale.ROOT, "epoch %d/%d", epoch + 1, options.epochs());
         int batches = 0;
         EpochBatches.Pass<TorchBatch> pass = course.begin(loader, epoch);
-        try (Progress progress = Progress.on(hvd.rank() == 0, title, pass.batches())) {
+        try (StepProgress progress = StepProgress.on(hvd.rank() == 0, title, pass.batches())) {
             record.epochBegins();
             while (pass.hasNext()) {
                 TorchBatch batch = pass.next();

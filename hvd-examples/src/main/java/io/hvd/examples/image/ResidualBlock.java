@@ -21,7 +21,7 @@ final class ResidualBlock extends Module {
     static final Kind BOTTLENECK = new Kind(List.of(1, 3, 1), 1, 4);
 
     /**
-     * What the two kinds of block differ in.
+     * The differences between the two kinds of block.
      *
      * @param sides of the convolutions' kernels
      * @param strided index of the convolution that has the block's stride

@@ -5,7 +5,7 @@ import io.hvd.train.checkpoint.TerminationSignal;
 import java.util.Optional;
 
 /**
- * What a training has before it loads its data.
+ * A training before it loads its data.
  *
  * @param example its name
  * @param signal SIGTERM, heard from here on if the training saves a series of checkpoints; else it ends the process as ever

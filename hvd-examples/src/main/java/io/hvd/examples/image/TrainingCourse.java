@@ -17,7 +17,7 @@ sealed interface TrainingCourse extends AutoCloseable permits WholeEpochs, Train
                 : new WholeEpochs(start.hvd(), options, images, model, optimizer);
     }
 
-    /** What the loader draws this rank's samples from. */
+    /** The sampler that the loader draws this rank's samples from. */
     Sampler sampler();
 
     /** Takes over what another run has saved, if there is something, and returns the epoch to go on with. */

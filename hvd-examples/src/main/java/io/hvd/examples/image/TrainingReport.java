@@ -10,7 +10,7 @@ import io.hvd.train.Memory;
 import java.util.Arrays;
 import java.util.Locale;
 
-/** What a training prints: lines of the ranks for batches, if they are wanted, and those of rank 0 for epochs and the end. */
+/** The lines that a training prints: those of the ranks for batches, if they are wanted, and those of rank 0 for epochs and the end. */
 final class TrainingReport {
     private final String example;
     private final HvdContext hvd;

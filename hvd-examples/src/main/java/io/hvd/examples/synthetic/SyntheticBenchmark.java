@@ -165,7 +165,7 @@ final class SyntheticBenchmark {
                 total.range());
     }
 
-    /** How well the net has learnt the ranks' batches by heart. */
+    /** The net's loss on the ranks' batches, which it learns by heart. */
     private record BatchFit(double loss, double accuracy) {}
 
     private BatchFit fit() {

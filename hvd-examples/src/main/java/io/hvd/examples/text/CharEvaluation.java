@@ -12,7 +12,7 @@ import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.Tensor;
 
 /**
- * How well a model knows the test's characters, exactly over all ranks.
+ * A model's accuracy on the test's characters, exactly over all ranks.
  *
  * @param loss the mean of the negative logarithms of the probabilities of the right characters
  * @param perplexity the exponential of the loss: among so many equally likely characters the model chooses

@@ -87,7 +87,7 @@ final class CharStep {
         }
     }
 
-    /** What does follow them (batch * width). */
+    /** The characters that follow them (batch * width). */
     static Tensor next(TorchBatch batch) {
         return batch.fields().get(1).reshape(-1);
     }

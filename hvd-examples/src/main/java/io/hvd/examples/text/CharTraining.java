@@ -6,7 +6,7 @@ import io.hvd.data.EpochBatches;
 import io.hvd.data.EvalSampler;
 import io.hvd.data.Sampler;
 import io.hvd.examples.ExampleFailure;
-import io.hvd.examples.Progress;
+import io.hvd.examples.StepProgress;
 import io.hvd.examples.training.BatchPlace;
 import io.hvd.examples.training.FiniteLoss;
 import io.hvd.examples.training.RunTotals;
@@ -120,7 +120,7 @@ final class CharTraining {
         MeanMetric losses = new MeanMetric("training_loss");
         String title = String.format(Locale.ROOT, "epoch %d/%d", epoch + 1, options.epochs());
         EpochBatches.Pass<TorchBatch> pass = loader.iterator();
-        try (Progress progress = Progress.on(hvd.rank() == 0, title, pass.batches())) {
+        try (StepProgress progress = StepProgress.on(hvd.rank() == 0, title, pass.batches())) {
             for (int batches = 0; pass.hasNext() && totals.steps() < options.maxSteps(); batches++) {
                 TorchBatch batch = pass.next();
                 BatchPlace place = new BatchPlace(epoch, batches, pass.batches(), options.passes());

@@ -3,7 +3,7 @@ package io.hvd.examples.text;
 import io.hvd.examples.training.TorchDevice;
 import java.util.Random;
 
-/** Has a model write: each character is drawn by the probabilities that the model gives after those before it. */
+/** Lets a model write: each character is drawn by the probabilities that the model gives after those before it. */
 final class CharWriter {
     /** Probabilities are raised to the inverse of this, which makes what is likely likelier. */
     private static final double TEMPERATURE = 0.5;

@@ -17,7 +17,7 @@ import java.util.zip.CRC32;
  * @param words the words in the order of their numbers, beginning with {@link #PADDING} and {@link #UNKNOWN}
  */
 record Corpus(List<String> labels, List<String> words, List<Sample> train, List<Sample> test) {
-    /** What fills short sentences up; number 0. */
+    /** The word that fills short sentences up; number 0. */
     static final String PADDING = "<pad>";
     /** Every word that is not among the known ones; number 1. */
     static final String UNKNOWN = "<unk>";

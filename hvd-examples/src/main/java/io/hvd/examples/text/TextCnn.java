@@ -43,7 +43,7 @@ final class TextCnn extends SeededModule {
         layers = register_module("layers", new Layers(dimensions, classes));
     }
 
-    /** What follows the embedding. */
+    /** The layers behind the embedding. */
     private static final class Layers extends Module {
         private final List<Conv1dImpl> convolutions = new ArrayList<>();
         private final LinearImpl dense;

@@ -36,7 +36,7 @@ final class TextCnnTraining implements AutoCloseable {
     private static final int STEPS_BETWEEN_LINES = 100;
     private static final int TEST_BATCH = 250;
     private static final double EMBEDDING_RATE = 0.05;
-    /** What Adam keeps for each number of a parameter, and Adagrad. */
+    /** The numbers that Adam keeps for each number of a parameter, and Adagrad. */
     private static final int ADAM_MOMENTS = 2;
 
     private static final int WEIGHTS_DIFFER = 1;
@@ -187,7 +187,7 @@ final class TextCnnTraining implements AutoCloseable {
         say("epoch %d/%d: %.2f s", epoch + 1, options.epochs(), seconds);
     }
 
-    /** What the steps since the last line have made, over all ranks. */
+    /** The result of the steps since the last line, over all ranks. */
     private final class Progress {
         private MeanMetric losses = new MeanMetric("training_loss");
         private MeanMetric hits = new MeanMetric("training_accuracy");

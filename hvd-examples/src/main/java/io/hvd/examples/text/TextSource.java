@@ -9,7 +9,7 @@ import java.util.Optional;
 import org.apache.commons.cli.ParseException;
 
 /**
- * Where each rank has its text from.
+ * The origin of each rank's text.
  *
  * @param file a file on the rank's own host; without one, the program writes sums in words
  * @param seed the seed of what the program writes

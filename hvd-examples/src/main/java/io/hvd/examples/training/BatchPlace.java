@@ -1,7 +1,7 @@
 package io.hvd.examples.training;
 
 /**
- * Where a batch stands in its epoch; counted from 0.
+ * The place of a batch in its epoch; counted from 0.
  *
  * @param batches of this pass over the data
  * @param passesPerStep batches whose gradients are added up for one step

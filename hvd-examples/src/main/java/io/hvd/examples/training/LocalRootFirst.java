@@ -4,8 +4,7 @@ import io.hvd.HvdContext;
 import org.apache.commons.cli.ParseException;
 
 /**
- * Has one rank of each host do a piece of work, such as writing files which all ranks of the host then read, while the others
- * wait. If it fails anywhere, it has failed on all ranks.
+ * A piece of work that one rank of each host does while the others wait, such as writing files that all ranks of the host then read. If it fails anywhere, it has failed on all ranks.
  */
 public final class LocalRootFirst {
     private LocalRootFirst() {}

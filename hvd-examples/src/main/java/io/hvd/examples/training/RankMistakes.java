@@ -8,14 +8,14 @@ import java.time.Duration;
 import java.util.List;
 import org.apache.commons.cli.ParseException;
 
-/** Has a mistake of one rank, such as a file that its host lacks, end the program on all ranks, with the same words. */
+/** Ends the program on all ranks, with the same words, after a mistake of one rank such as a file that its host lacks. */
 public final class RankMistakes {
     /** Such work may take as long as a download does. */
     private static final Duration LONGEST_WORK = Duration.ofHours(24);
 
     private RankMistakes() {}
 
-    /** What a rank does. */
+    /** A rank's work. */
     @FunctionalInterface
     public interface Work {
         void run() throws IOException;

@@ -74,7 +74,7 @@ public final class RunTotals {
         return sorted[sorted.length / 2];
     }
 
-    /** What this rank has given to collectives in a step, in words; the mean over all steps. */
+    /** The bytes that this rank has given to collectives in a step, in words; the mean over all steps. */
     public String sent() {
         long gradients = steps.stream().mapToLong(StepStats::bytes).sum();
         long sent = steps.stream().mapToLong(StepStats::bytesSent).sum();

@@ -10,7 +10,7 @@ import java.nio.FloatBuffer;
 import java.util.List;
 
 /** A volume with its values in 0..1, and the cubes of it that one training step sees. */
-record CropSample(LabelledVolume volume, List<Crop> crops) {
+record CropSample(LabelledVolume volume, List<CubeCrop> crops) {
     /**
      * The volumes of a training with fresh crops in each epoch. They depend on the seed, the epoch and the volume's index, whichever
      * rank, worker and thread reads it.
@@ -30,7 +30,7 @@ record CropSample(LabelledVolume volume, List<Crop> crops) {
             this.seed = seed;
         }
 
-        /** Has the crops of the loader's next iteration be those of this epoch, as the sampler's method of the same name its order. */
+        /** Sets the epoch of the crops of the loader's next iteration, as the sampler's method of the same name sets that of the order. */
         void setEpoch(int epoch) {
             this.epoch = epoch;
         }
@@ -45,7 +45,7 @@ record CropSample(LabelledVolume volume, List<Crop> crops) {
             LabelledVolume volume = volumes.get(index).scaled();
             SplitMix64 ofEpoch = new SplitMix64(new SplitMix64(seed).nextLong() + epoch);
             SplitMix64 random = new SplitMix64(ofEpoch.nextLong() + index);
-            List<Crop> crops = Crop.choose(volume.label(), side, count, random);
+            List<CubeCrop> crops = CubeCrop.choose(volume.label(), side, count, random);
             return new CropSample(volume, crops);
         }
     }
@@ -64,7 +64,7 @@ record CropSample(LabelledVolume volume, List<Crop> crops) {
         public void write(CropSample sample, List<ByteBuffer> to) {
             FloatBuffer images = to.get(0).asFloatBuffer();
             FloatBuffer labels = to.get(1).asFloatBuffer();
-            for (Crop crop : sample.crops) {
+            for (CubeCrop crop : sample.crops) {
                 crop.copy(sample.volume.image(), images);
                 crop.copy(sample.volume.label(), labels);
             }

@@ -7,7 +7,7 @@ package io.hvd.examples.volume;
  * @param label 0 where there is nothing, any other value elsewhere
  */
 record LabelledVolume(String name, Volume image, Volume label) {
-    /** What a scale of the file may leave of a whole number. */
+    /** The deviation from a whole number that a scale of the file may leave. */
     private static final float ROUNDING = 1e-4f;
 
     LabelledVolume {

@@ -9,9 +9,9 @@ import java.nio.file.Path;
 import java.util.Arrays;
 
 /**
- * What the 348 bytes at the beginning of a NIfTI-1 file say about its voxels.
+ * The description of the voxels in the 348 bytes at the beginning of a NIfTI-1 file.
  *
- * @param slope factor of each voxel, and what is then added to it; 1 and 0 if the file has no scale
+ * @param slope factor of each voxel, and the number that is then added to it; 1 and 0 if the file has no scale
  * @param offset the byte at which the voxels begin
  * @see <a href="https://nifti.nimh.nih.gov/pub/dist/src/niftilib/nifti1.h">nifti1.h, the definition of the format</a>
  */

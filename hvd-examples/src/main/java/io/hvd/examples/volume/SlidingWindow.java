@@ -22,7 +22,7 @@ import org.bytedeco.pytorch.TensorVector;
  * @param overlap the share of a side that neighbours have in common, from 0 to below 1
  */
 record SlidingWindow(int side, int batch, double overlap, Weighting weighting) {
-    /** How much a voxel's result counts, by its place in the cube. */
+    /** The weight of a voxel's result, by its place in the cube. */
     enum Weighting {
         /** All alike. */
         CONSTANT,
@@ -53,7 +53,7 @@ record SlidingWindow(int side, int batch, double overlap, Weighting weighting) {
         }
     }
 
-    /** Where a cube begins along each axis of a tensor. */
+    /** The beginning of a cube along each axis of a tensor. */
     private record Place(long z, long y, long x) {}
 
     /**

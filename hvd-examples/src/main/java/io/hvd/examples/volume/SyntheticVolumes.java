@@ -123,7 +123,7 @@ record SyntheticVolumes(int size, long seed) {
         }
     }
 
-    /** How many of the volumes 0 to n-1 a folder lacks. */
+    /** The number of the volumes 0 to n-1 that a folder lacks. */
     static int missing(Path folder, int n) {
         return (int)
                 IntStream.range(0, n).filter(index -> !isThere(folder, index)).count();

@@ -17,7 +17,7 @@ public final class UNet3d extends Module {
     private final Shape shape;
 
     /**
-     * What a net looks like.
+     * The form of a net.
      *
      * @param in channels of the input
      * @param out channels of the result

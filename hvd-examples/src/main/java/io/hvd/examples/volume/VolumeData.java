@@ -23,7 +23,7 @@ import org.apache.commons.cli.ParseException;
  */
 record VolumeData(VolumeSet train, VolumeSet eval, boolean drawn, String origin) {
     /**
-     * What the flags say.
+     * The volumes that the flags ask for.
      *
      * @param folder empty for volumes that are drawn in memory
      * @param size voxels of a side of drawn volumes

@@ -105,8 +105,8 @@ record VolumeFolder(List<Path> images) implements Dataset<LabelledVolume> {
                 throw new IOException(image + " has " + wanted.sizes() + " voxels, expected at least " + roi
                         + " along each side, as --roi says");
             }
-            Placement place = Placement.of(wanted.space());
-            if (!requireSamePlace(image, wanted, place, Placement.of(found.space()))) {
+            VoxelPlacement place = VoxelPlacement.of(wanted.space());
+            if (!requireSamePlace(image, wanted, place, VoxelPlacement.of(found.space()))) {
                 unknown.add(label(image));
             }
             shapes.computeIfAbsent(place.shape(), shape -> new ArrayList<>()).add(image);
@@ -127,7 +127,7 @@ record VolumeFolder(List<Path> images) implements Dataset<LabelledVolume> {
     }
 
     /** @return whether both files say where they lie, or neither does */
-    private static boolean requireSamePlace(Path image, NiftiHeader header, Placement wanted, Placement found)
+    private static boolean requireSamePlace(Path image, NiftiHeader header, VoxelPlacement wanted, VoxelPlacement found)
             throws IOException {
         boolean comparable = wanted.known() == found.known();
         boolean fits = comparable

@@ -3,7 +3,7 @@ package io.hvd.examples.volume;
 import org.bytedeco.pytorch.Tensor;
 
 /**
- * How well a predicted mask covers that of a volume.
+ * The overlap of a predicted mask with that of a volume.
  *
  * @param index of the volume in the data set
  * @param overlap voxels of both masks

@@ -3,7 +3,7 @@ package io.hvd.examples.volume;
 import io.hvd.HvdContext;
 import io.hvd.data.DistributedSampler;
 import io.hvd.examples.ExampleFailure;
-import io.hvd.examples.Progress;
+import io.hvd.examples.StepProgress;
 import io.hvd.examples.training.FiniteLoss;
 import io.hvd.examples.training.RunTotals;
 import io.hvd.examples.training.TorchDevice;
@@ -123,7 +123,7 @@ final class VolumeTraining {
     private double train(TorchLoader<CropSample> loader, String title) {
         MeanMetric mean = new MeanMetric("training_loss");
         int number = 0;
-        try (Progress progress = Progress.on(hvd.rank() == 0, title, loader.batches())) {
+        try (StepProgress progress = StepProgress.on(hvd.rank() == 0, title, loader.batches())) {
             for (TorchBatch batch : loader) {
                 double loss = step(batch);
                 mean.add(loss * batch.size(), batch.size());
@@ -154,7 +154,7 @@ final class VolumeTraining {
         }
     }
 
-    /** Has the crops of all volumes of a batch be samples of one. */
+    /** Makes one batch of the crops of all its volumes. */
     private static Tensor cubes(Tensor field) {
         return field.flatten(0, 1);
     }

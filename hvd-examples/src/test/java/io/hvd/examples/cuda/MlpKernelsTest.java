@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Timeout;
 class MlpKernelsTest {
     static final Kernels KERNELS = new Kernels(
             Path.of("src/main/cuda/mlp.cu").toAbsolutePath(),
-            Path.of("src/main/resources/io/hvd/examples/cuda/mlp.ptx").toAbsolutePath());
+            Path.of("src/made/io/hvd/examples/cuda/mlp.ptx").toAbsolutePath());
 
     @Test
     void theyDoWhatPlainJavaDoes() {

@@ -2,11 +2,10 @@ package io.hvd.examples.cuda;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.testing.CudaCode;
 import io.hvd.testing.Job;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.MessageDigest;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Assumptions;
@@ -20,12 +19,11 @@ class MlpPtxTest {
     private final String ptx = MlpKernels.ptx();
 
     @Test
-    void itIsMadeFromTheSourceAsItIs() throws Exception {
-        byte[] digest =
-                MessageDigest.getInstance("SHA-256").digest(Files.readAllBytes(MlpKernelsTest.KERNELS.source()));
-        assertThat(ptx)
-                .as("after a change of src/main/cuda run mpirun-scripts/kernels.sh")
-                .contains("// SHA-256 of mlp.cu: " + HexFormat.of().formatHex(digest) + "\n");
+    void itIsMadeOfTheCodeAsItIsWithTheScriptsOptions() throws Exception {
+        assertThat(ptx.substring(0, ptx.indexOf(".version")))
+                .as("after a change of src/main/cuda or of the options run mpirun-scripts/kernels.sh")
+                .contains(CudaCode.digestLine(MlpKernelsTest.KERNELS.source().getParent(), "mlp.cu"))
+                .contains(CudaCode.optionsLine("mlp"));
     }
 
     @Test

@@ -79,7 +79,7 @@ class DemosTest {
         return epochs;
     }
 
-    /** T16. */
+    /** torch repeats the order of an epoch that is not set; hvd's sampler moves on by itself. */
     @Test
     void withoutSetEpochThreeEpochsHaveOneOrderAndWithItThree() throws Exception {
         String output = run(1, "sampler-demo");
@@ -105,7 +105,7 @@ class DemosTest {
         assertThat(run(1, "sampler-demo")).as("again").isEqualTo(output);
     }
 
-    /** T15. */
+    /** The evaluation deals every sample once, the training deals all ranks as many. */
     @Test
     void fiveSamplesOnTwoRanksArePaddedByOneSamplerAndNotByTheOther() throws Exception {
         assertThat(run(2, "sampler-demo --epochs 1"))
@@ -144,7 +144,7 @@ class DemosTest {
                 .toList();
     }
 
-    /** What one rank reaches whose batches are those of the three ranks together, the third of which has three. */
+    /** The result of one rank whose batches are those of the three ranks together, the third of which has three. */
     private static double weightAfter(int steps) {
         double weight = 0;
         for (int step = 0; step < steps; step++) {

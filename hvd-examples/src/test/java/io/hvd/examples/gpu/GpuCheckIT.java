@@ -77,18 +77,6 @@ class GpuCheckIT {
 
     @Test
     @Tag("long")
-    void withoutNcclNobodyShrinks() {
-        Job job = TrainJar.mpirun(cuda.environment(2), 2, "gpu-check", "--quick", "--shrink");
-
-        assertThat(job.exitCode()).as(job.output()).isEqualTo(2);
-        assertThat(job.lines("CHECK "))
-                .singleElement()
-                .asString()
-                .startsWith("CHECK G2.shrink not-run the back end is ");
-    }
-
-    @Test
-    @Tag("long")
     void aRankThatIsAloneIsNotMadeToDie() {
         Job job = TrainJar.mpirun(cuda.environment(1), 1, "gpu-check", "--rank-dies");
 

@@ -25,7 +25,6 @@ class GpuCheckRefusalTest {
     void theFlagNamesTheCheck() throws ParseException {
         assertThat(lines("nccl", "--rank-dies")).containsExactly("CHECK G2.rank-dies fail");
         assertThat(lines(null, "--quick", "--rank-dies")).containsExactly("CHECK G3.rank-dies fail");
-        assertThat(lines("nccl", "--shrink")).containsExactly("CHECK G2.shrink fail");
     }
 
     @Test

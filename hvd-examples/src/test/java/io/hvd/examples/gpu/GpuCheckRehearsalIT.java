@@ -24,8 +24,8 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("long")
 class GpuCheckRehearsalIT {
     private static final Path SCRIPT = Path.of("..", "mpirun-scripts", "gpu-check.sh");
-    private static final HostCuda.Kernels MLP = new HostCuda.Kernels(
-            Path.of("src/main/cuda/mlp.cu"), Path.of("src/main/resources/io/hvd/examples/cuda/mlp.ptx"));
+    private static final HostCuda.Kernels MLP =
+            new HostCuda.Kernels(Path.of("src/main/cuda/mlp.cu"), Path.of("src/made/io/hvd/examples/cuda/mlp.ptx"));
 
     @TempDir
     Path folder;

@@ -46,9 +46,7 @@ class GpuCheckScriptTest {
                 .contains(
                         "| pass | 1 rank: allreduce; fused; 2 ranks that share GPUs by an NCCL_HOSTID each, small tensors:"
                                 + " allreduce; fused; 2 ranks that share GPUs by an NCCL_HOSTID each: allreduce; fused;"
-                                + " a rank dies in the middle of an allreduce: rank 0 threw after 0.2 s: rank 1 is gone;"
-                                + " abort and shrink, 3 ranks of which the last is lost: rank 2 did not come to an"
-                                + " allreduce |")
+                                + " a rank dies in the middle of an allreduce: rank 0 threw after 0.2 s: rank 1 is gone |")
                 .contains("| missing parts | none |")
                 .contains("Runs with more ranks than GPUs share a GPU. They show whether results are right, and say"
                         + " nothing about speed.")
@@ -71,7 +69,7 @@ class GpuCheckScriptTest {
     /** What is cheap and what the others need comes first. */
     private void requireOrderOfTheirWorth() throws IOException {
         assertThat(machine.calls().stream()
-                        .filter(call -> !call.contains("rank-dies") && !call.contains("shrink"))
+                        .filter(call -> !call.contains("rank-dies"))
                         .map(call -> call.contains("sanitizer")
                                 ? "G6"
                                 : call.contains("--device") ? "G8" : call.contains("cuda-mlp") ? "G5" : last(call))
@@ -88,17 +86,14 @@ class GpuCheckScriptTest {
         machine.check("--only", "G2,G3");
 
         String shared = "-np 2 env HVD_BACKEND=nccl HVD_SHARE_GPU=1 bash -c NCCL_HOSTID=rank$OMPI_COMM_WORLD_RANK ";
-        assertThat(machine.calls()).hasSize(8);
+        assertThat(machine.calls()).hasSize(7);
         assertThat(machine.calls().get(0)).startsWith("-np 1 env HVD_BACKEND=nccl java -jar ");
         assertThat(machine.calls().get(1)).startsWith(shared).endsWith(" --quick --only G2");
         assertThat(machine.calls().get(2)).startsWith(shared).endsWith(" gpu-check --only G2");
         assertThat(machine.calls().get(3)).startsWith(shared).endsWith(" --rank-dies");
-        assertThat(machine.calls().get(4))
-                .startsWith(shared.replace("-np 2", "-np 3"))
-                .endsWith(" --shrink");
-        assertThat(machine.calls().get(5)).startsWith("-np 1 java -jar ");
-        assertThat(machine.calls().get(6)).startsWith("-np 2 env HVD_SHARE_GPU=1 java -jar ");
-        assertThat(machine.calls().get(7))
+        assertThat(machine.calls().get(4)).startsWith("-np 1 java -jar ");
+        assertThat(machine.calls().get(5)).startsWith("-np 2 env HVD_SHARE_GPU=1 java -jar ");
+        assertThat(machine.calls().get(6))
                 .startsWith("-np 2 env HVD_SHARE_GPU=1 java -jar ")
                 .endsWith(" --rank-dies");
     }
@@ -115,14 +110,11 @@ class GpuCheckScriptTest {
         assertThat(machine.calls().get(1)).startsWith(multiRank).endsWith(" --quick --only G2");
         assertThat(machine.calls().get(2)).startsWith(multiRank).endsWith(" gpu-check --only G2");
         assertThat(machine.calls().get(3)).startsWith(multiRank).endsWith(" --rank-dies");
-        assertThat(machine.calls().get(4))
-                .startsWith(multiRank.replace("-np 2", "-np 3"))
-                .endsWith(" --shrink");
-        assertThat(machine.calls().get(5)).contains(" bash -c NCCL_HOSTID=").endsWith(" --quick --only G2");
-        assertThat(machine.calls().get(6))
+        assertThat(machine.calls().get(4)).contains(" bash -c NCCL_HOSTID=").endsWith(" --quick --only G2");
+        assertThat(machine.calls().get(5))
                 .startsWith(multiRank.replace("java ", "bash -c NCCL_HOSTID=rank$OMPI_COMM_WORLD_RANK "))
                 .endsWith(" --quick --only G2");
-        assertThat(machine.calls().get(8)).startsWith(multiRank).endsWith(" --end 8M --only G7");
+        assertThat(machine.calls().get(7)).startsWith(multiRank).endsWith(" --end 8M --only G7");
         assertThat(job.output()).contains("env NCCL_MULTI_RANK_GPU_ENABLE=1 NCCL_NVLS_ENABLE=0 ");
     }
 
@@ -186,17 +178,6 @@ class GpuCheckScriptTest {
                 .singleElement()
                 .asString()
                 .contains("by an NCCL_HOSTID each, small tensors: G2 ncclCommInitRank failed");
-    }
-
-    @Test
-    void anNcclWithoutShrinkIsNotAskedForIt() throws IOException {
-        machine.answer("versions", "NCCL   2.26.5, /opt/libnccl.so.2\nGPU 0  Made Up 9000\n");
-
-        Job job = machine.check("--only", "G2");
-
-        assertThat(job.exitCode()).as(job.output()).isZero();
-        assertThat(job.output()).contains("abort and shrink: not-run, NCCL has ncclCommShrink from 2.27.0 on");
-        assertThat(machine.calls()).noneMatch(call -> call.contains("--shrink"));
     }
 
     @Test
@@ -291,7 +272,6 @@ class GpuCheckScriptTest {
         "G5, RESULT example=cuda-mlp loss=0.1, 0, exit code 0; last words: RESULT",
         "G5, oops, 1, exit code 1; last words: oops",
         "G7, CHECK G7 fail the device stopped, 1, G7 the device stopped",
-        "shrink, CHECK G2.shrink fail rank 0: element 1 differs, 1, G2.shrink rank 0: element 1 differs",
         "dies-G3, CHECK G3.rank-dies fail the cause is missing, 86, G3.rank-dies the cause is missing"
     })
     @Tag("long")
@@ -299,9 +279,8 @@ class GpuCheckScriptTest {
         machine.answer(answer, text + "\n").code(answer, code);
 
         boolean dies = answer.startsWith("dies");
-        boolean shrinks = answer.equals("shrink");
-        String check = answer.startsWith("memcheck") ? "G6" : dies ? "G3" : shrinks ? "G2" : answer;
-        Job job = machine.check("--only", check, "--ranks", dies || shrinks ? "2" : "1");
+        String check = answer.startsWith("memcheck") ? "G6" : dies ? "G3" : answer;
+        Job job = machine.check("--only", check, "--ranks", dies ? "2" : "1");
 
         assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
         assertThat(job.lines("| fail |")).singleElement().asString().contains(reason);

@@ -48,7 +48,6 @@ final class MadeUpBundle {
                 *--more-ranks-than-gpus) answer=refusal ;;
                 *HVD_BACKEND=nccl*--rank-dies) answer=dies-G2 ;;
                 *--rank-dies) answer=dies-G3 ;;
-                *--shrink) answer=shrink ;;
                 *cuda-mlp*) answer=G5 ;;
                 *--device\\ cuda*)
                     answer=${words% --device*}
@@ -157,7 +156,6 @@ final class MadeUpBundle {
                 alltoall               16     19.00    0.00    0.00       0
                 CHECK G7 pass 0 wrong; allreduce 11.0 us (8 B); nccl 2.28.3 over mpi
                 """);
-        answer("shrink", "CHECK G2.shrink pass rank 2 did not come to an allreduce\n");
         for (String check : List.of("G2", "G3")) {
             answer("dies-" + check, "CHECK " + check + ".rank-dies pass rank 0 threw after 0.2 s: rank 1 is gone\n");
             code("dies-" + check, 86);

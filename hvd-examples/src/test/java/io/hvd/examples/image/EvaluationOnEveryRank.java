@@ -5,7 +5,7 @@ import io.hvd.HvdContext;
 import io.hvd.examples.data.Digits;
 import org.apache.commons.cli.DefaultParser;
 
-/** What each rank of {@link EvaluationIT} runs: one epoch of digits, and then it says what it has found. */
+/** The program of each rank of {@link EvaluationIT}: one epoch of digits, and then it says what it has found. */
 final class EvaluationOnEveryRank {
     private EvaluationOnEveryRank() {}
 

@@ -58,7 +58,7 @@ class HorovodMnistFlagsTest {
         return HorovodMnistFlags.of(line(flags));
     }
 
-    /** What follows the script on each line of the page. */
+    /** The flags behind the script on each line of the page. */
     static Stream<String> pasted() throws IOException {
         return LINE.matcher(Files.readString(PAGE))
                 .results()

@@ -37,7 +37,7 @@ class ImageNetTest {
     @TempDir
     Path folder;
 
-    /** Acceptance vector T23: base rate 0.0125, four ranks. */
+    /** The rates of Horovod's ImageNet example, with a base rate of 0.0125 on four ranks. */
     @Test
     void theRateWarmsUpAndFallsToATenthAtTheEpochs30And60And80() throws Exception {
         Schedule schedule = parse("").schedule(4);

@@ -3,7 +3,7 @@ package io.hvd.examples.image;
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
 
-/** What each rank of {@link ResumedCifarIT} runs: the CIFAR-10 training with the flags that it is given. */
+/** The program of each rank of {@link ResumedCifarIT}: the CIFAR-10 training with the flags that it is given. */
 final class ResumedCifar {
     private ResumedCifar() {}
 

@@ -21,7 +21,7 @@ import org.bytedeco.pytorch.SGDOptions;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /**
- * What each rank of {@link SyncedResNetIT} runs: twenty steps of a ResNet-18 whose batches of 64 images are dealt to the ranks. It
+ * The program of each rank of {@link SyncedResNetIT}: twenty steps of a ResNet-18 whose batches of 64 images are dealt to the ranks. It
  * computes in double precision, because in single precision this net forgets within ten steps where it came from: one rank
  * whose images are disturbed by 10<sup>-7</sup> ends as far from itself as four ranks do.
  */

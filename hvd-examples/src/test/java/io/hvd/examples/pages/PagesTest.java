@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What the pages show is what the repository has. */
+/** Compares the pages with the repository. */
 class PagesTest {
     private static final Path OWN_TRAINER = Pages.ROOT.resolve("docs/own-trainer");
     private static final Pattern LINK = Pattern.compile("\\]\\(([^)#:]*)(?:#([^)]+))?\\)");
@@ -179,7 +179,7 @@ class PagesTest {
         assertThat(Pages.read(Pages.README).lines()).hasSizeLessThanOrEqualTo(120);
     }
 
-    /** What a reader has to get through; records are looked up, not read. */
+    /** The words that a reader has to get through; records are looked up, not read. */
     @Test
     void thePagesHaveAtMostSoManyWords() {
         long words = Pages.all().stream()

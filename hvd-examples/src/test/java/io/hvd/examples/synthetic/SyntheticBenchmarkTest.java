@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What needs no LibTorch; the benchmark runs in SmallTrainingsTest. */
+/** The parts that need no LibTorch; the benchmark runs in SmallTrainingsTest. */
 @Timeout(120)
 class SyntheticBenchmarkTest {
     @Test

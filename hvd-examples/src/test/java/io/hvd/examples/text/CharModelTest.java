@@ -96,7 +96,7 @@ class CharModelTest {
         }
     }
 
-    /** What a character is followed by must not be seen before, or the loss means nothing. */
+    /** The model must not see the next character before it predicts it, or the loss means nothing. */
     @ParameterizedTest
     @MethodSource("models")
     void theScoresOfACharacterDoNotDependOnThoseBehindIt(CharModel model) {

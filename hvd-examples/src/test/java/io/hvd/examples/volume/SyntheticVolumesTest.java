@@ -28,7 +28,7 @@ import org.apache.commons.cli.ParseException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a training sees: drawn volumes, in memory and in files, and the crops of them. */
+/** The data of a training: drawn volumes, in memory and in files, and the crops of them. */
 class SyntheticVolumesTest {
     private static final int SIZE = 24;
     private static final SyntheticVolumes VOLUMES = new SyntheticVolumes(SIZE, 3);
@@ -214,7 +214,7 @@ class SyntheticVolumesTest {
             numbers[i] = i;
         }
         Volume volume = Volume.of(5, 6, 7, numbers);
-        float[] expected = copy(new Crop(1, 2, 3, side, 0), volume);
+        float[] expected = copy(new CubeCrop(1, 2, 3, side, 0), volume);
         assertThat(expected)
                 .startsWith(volume.index(1, 2, 3), volume.index(2, 2, 3))
                 .endsWith(volume.index(3, 4, 5));
@@ -228,13 +228,13 @@ class SyntheticVolumesTest {
                     }
                 }
             }
-            assertThat(copy(new Crop(1, 2, 3, side, turns), volume))
+            assertThat(copy(new CubeCrop(1, 2, 3, side, turns), volume))
                     .as("%d turns", turns)
                     .containsExactly(expected);
         }
     }
 
-    private static float[] copy(Crop crop, Volume from) {
+    private static float[] copy(CubeCrop crop, Volume from) {
         FloatBuffer to = FloatBuffer.allocate(crop.side() * crop.side() * crop.side());
         crop.copy(from, to);
         return to.array();
@@ -246,7 +246,7 @@ class SyntheticVolumesTest {
         Volume mask = Volume.of(20, 21, 22, label);
         label[mask.index(0, 10, 21)] = 1;
 
-        List<Crop> crops = Crop.choose(mask, 8, 4000, new SplitMix64(1));
+        List<CubeCrop> crops = CubeCrop.choose(mask, 8, 4000, new SplitMix64(1));
 
         assertThat(crops)
                 .allMatch(crop -> crop.x() >= 0 && crop.x() <= 12)
@@ -259,14 +259,14 @@ class SyntheticVolumesTest {
             int share = turns == 0 ? 2000 : 667;
             assertThat(crops.stream().filter(crop -> crop.turns() == number)).hasSizeBetween(share - 200, share + 200);
         }
-        assertThat(Crop.choose(Volume.of(8, 8, 8, new float[512]), 8, 3, new SplitMix64(1)))
+        assertThat(CubeCrop.choose(Volume.of(8, 8, 8, new float[512]), 8, 3, new SplitMix64(1)))
                 .allMatch(crop -> crop.x() == 0 && crop.y() == 0 && crop.z() == 0);
     }
 
     /** Whichever worker reads them, on however many ranks. */
     @Test
     void cropsDependOnSeedEpochAndVolumeOnly() {
-        List<List<Crop>> alone = crops(1, 0, 5);
+        List<List<CubeCrop>> alone = crops(1, 0, 5);
 
         assertThat(crops(1, 3, 5)).isEqualTo(alone);
         assertThat(crops(2, 2, 5)).isEqualTo(alone);
@@ -274,8 +274,8 @@ class SyntheticVolumesTest {
         assertThat(alone).doesNotHaveDuplicates();
     }
 
-    private static List<List<Crop>> crops(int ranks, int workers, int epoch) {
-        List<List<Crop>> crops = new ArrayList<>(Collections.nCopies(6, null));
+    private static List<List<CubeCrop>> crops(int ranks, int workers, int epoch) {
+        List<List<CubeCrop>> crops = new ArrayList<>(Collections.nCopies(6, null));
         for (int rank = 0; rank < ranks; rank++) {
             CropSample.Source source = new CropSample.Source(VOLUMES.first(6).volumes(), 16, 2, 7);
             source.setEpoch(epoch);
@@ -303,7 +303,7 @@ class SyntheticVolumesTest {
             label[i] = i % 4 == 1 ? 255 : 0;
         }
         LabelledVolume volume = new LabelledVolume("a", Volume.of(4, 4, 4, image), Volume.of(4, 4, 4, label));
-        List<Crop> crops = List.of(new Crop(0, 0, 0, 2, 0), new Crop(1, 2, 2, 2, 0));
+        List<CubeCrop> crops = List.of(new CubeCrop(0, 0, 0, 2, 0), new CubeCrop(1, 2, 2, 2, 0));
         CropSample.Layout layout = new CropSample.Layout(2, 2);
         assertThat(layout.fields()).hasSize(2).allMatch(field -> field.shape().equals(Shape.of(2, 1, 2, 2, 2)));
         List<ByteBuffer> to = layout.fields().stream()

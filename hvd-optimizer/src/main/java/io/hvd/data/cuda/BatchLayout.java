@@ -6,7 +6,7 @@ import java.nio.ByteBuffer;
 import java.util.List;
 
 /**
- * How samples lie in memory: every field of a batch is one tensor, with the samples along its first dimension.
+ * The layout of samples in memory: every field of a batch is one tensor, with the samples along its first dimension.
  *
  * @param <S> a sample
  */

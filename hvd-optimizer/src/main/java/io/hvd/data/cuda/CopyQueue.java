@@ -36,12 +36,12 @@ final class CopyQueue implements AutoCloseable {
 
     private record Copy(PinnedBatches.Filled from, CudaEvent done) {}
 
-    /** What is queued on the user's stream by now is done before the next copy begins. */
+    /** The next copy waits for the work that is queued on the user's stream by now. */
     void followUser() {
         stream.follow(user);
     }
 
-    /** What the user queues from now on starts when the copies are done that are queued now. */
+    /** Work that the user queues from now on waits for the copies that are queued now. */
     void holdBackUser() {
         stream.holdBack(user);
     }

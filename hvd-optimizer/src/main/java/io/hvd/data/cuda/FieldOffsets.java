@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.LongStream;
 
-/** Where the fields of a full batch lie, one behind the other, in pinned memory as on the GPU. */
+/** The places of a full batch's fields, one behind the other, in pinned memory as on the GPU. */
 final class FieldOffsets {
     /** Vector loads want it, and CUDA aligns its own memory so. */
     private static final long ALIGNMENT = 256;

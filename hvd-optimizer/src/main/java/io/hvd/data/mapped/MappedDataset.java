@@ -89,7 +89,7 @@ public final class MappedDataset implements Dataset<ByteBuffer> {
         }
     }
 
-    /** What the file says it is made of. */
+    /** The file's word about its source. */
     public String version() {
         return header.version();
     }

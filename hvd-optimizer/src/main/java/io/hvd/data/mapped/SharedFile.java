@@ -22,7 +22,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.zip.CRC32C;
 
-/** Has one rank of each host build a file of records, and all ranks of the job agree on whether they can go on. */
+/** Builds a file of records by one rank of each host; all ranks of the job agree on whether they can go on. */
 final class SharedFile {
     private static final HvdLogger LOG = HvdLogger.of(SharedFile.class);
 
@@ -45,7 +45,7 @@ final class SharedFile {
         void run() throws Exception;
     }
 
-    /** What has gone wrong, in words, or nothing: the other ranks have to be told. */
+    /** This rank's failure in words, for the other ranks; empty if there is none. */
     private static String mistake(Work work) {
         try {
             work.run();

@@ -9,7 +9,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.file.RegularFile;
 import io.hvd.log.HvdLogger;
-import io.hvd.optimizer.LoadedTorch;
+import io.hvd.optimizer.libtorch.LoadedTorch;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;

@@ -3,6 +3,9 @@ package io.hvd.optimizer.torch;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.torch.module.ModuleField;
+import io.hvd.optimizer.torch.norm.NormLayer;
+import io.hvd.optimizer.torch.norm.SyncSequential;
 import java.lang.reflect.Array;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -159,12 +162,12 @@ final class BatchNormConversion {
         return (SyncSequential) known;
     }
 
-    private Map<Long, SyncSequential.Step> steps(SequentialImpl sequence) {
-        Map<Long, SyncSequential.Step> steps = new HashMap<>();
+    private Map<Long, NormLayer> steps(SequentialImpl sequence) {
+        Map<Long, NormLayer> steps = new HashMap<>();
         for (long i = 0; i < sequence.size(); i++) {
             Module batchNorm = batchNorm(sequence.ptr(i));
             if (batchNorm != null) {
-                steps.put(i, SyncSequential.step(synchronised(batchNorm)));
+                steps.put(i, (NormLayer) synchronised(batchNorm));
             }
         }
         return steps;

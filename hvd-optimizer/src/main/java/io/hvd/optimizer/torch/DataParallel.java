@@ -3,6 +3,9 @@ package io.hvd.optimizer.torch;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.torch.DataParallelStats.Share;
+import io.hvd.optimizer.torch.memory.TensorViews;
+import io.hvd.optimizer.torch.module.Replica;
+import io.hvd.optimizer.torch.module.ReplicaThreads;
 import io.hvd.tensor.Device;
 import java.util.ArrayList;
 import java.util.List;
@@ -53,7 +56,8 @@ public final class DataParallel<M extends Module> implements AutoCloseable {
 
     private DataParallel(List<Replica<M>> replicas) {
         this.replicas = replicas;
-        this.threads = new ReplicaThreads(replicas.stream().map(Replica::device).toList());
+        this.threads =
+                new ReplicaThreads(replicas.stream().map(Replica::device).toList(), CallersAutocast::ofThisThread);
     }
 
     /**
@@ -184,7 +188,7 @@ public final class DataParallel<M extends Module> implements AutoCloseable {
             throw new HvdException(
                     ErrorId.BAD_ARGUMENT,
                     "DataParallel: output " + k + " cannot be gathered, its shapes by replica are "
-                            + pieces.stream().map(TorchTensors::shape).toList()
+                            + pieces.stream().map(TensorViews::shape).toList()
                             + ", expected ones that differ in the first dimension only",
                     e);
         }
@@ -236,7 +240,7 @@ public final class DataParallel<M extends Module> implements AutoCloseable {
                 if (scalar || inputs.get(i).size(0) != inputs.get(0).size(0)) {
                     throw new HvdException(
                             ErrorId.BAD_ARGUMENT,
-                            "DataParallel: input " + i + " has shape " + TorchTensors.shape(inputs.get(i))
+                            "DataParallel: input " + i + " has shape " + TensorViews.shape(inputs.get(i))
                                     + ", expected "
                                     + (scalar
                                             ? "at least one dimension, along which it is split"

@@ -4,7 +4,6 @@ import static org.bytedeco.pytorch.global.torch.linalg_vector_norm;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
-import java.util.Map;
 import org.bytedeco.pytorch.LongArrayRefOptional;
 import org.bytedeco.pytorch.Optimizer;
 import org.bytedeco.pytorch.OptimizerParamGroupVector;
@@ -15,9 +14,8 @@ import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /** What LARS and LAMB have in common: a LibTorch optimizer whose steps are changed layer by layer, on the layers' device. */
-sealed interface LayerwiseRate permits TorchLars, TorchLamb {
-    /** What the constructor has set beside the options of the LibTorch optimizer, by name. */
-    Map<String, Double> constants();
+final class LayerwiseRate {
+    private LayerwiseRate() {}
 
     /** The Euclidean norm, added up in float64, as a tensor on the same device: the host waits for nothing. */
     static Tensor norm(Tensor values) {

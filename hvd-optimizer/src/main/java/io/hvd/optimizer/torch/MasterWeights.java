@@ -2,6 +2,8 @@ package io.hvd.optimizer.torch;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.torch.memory.SharedStorage;
+import io.hvd.optimizer.torch.memory.TensorViews;
 import java.lang.ref.Reference;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -56,10 +58,10 @@ public final class MasterWeights {
         MasterWeights made = new MasterWeights(model, type);
         List<String> norms = batchNorms(model);
         try (NoGradGuard guard = new NoGradGuard()) {
-            TreeMap<String, Tensor> parameters = TorchTensors.references(model.named_parameters());
+            TreeMap<String, Tensor> parameters = TensorViews.references(model.named_parameters());
             requireSeparate(parameters);
             parameters.forEach((name, parameter) -> made.convert(parameter, isOf(norms, name)));
-            TreeMap<String, Tensor> buffers = TorchTensors.references(model.named_buffers());
+            TreeMap<String, Tensor> buffers = TensorViews.references(model.named_buffers());
             buffers.forEach((name, buffer) -> made.narrow(buffer, isOf(norms, name)));
         }
         return made;
@@ -138,8 +140,9 @@ public final class MasterWeights {
         return model;
     }
 
-    ScalarType type() {
-        return type;
+    /** What ranks compare of it. */
+    Map<String, String> settings() {
+        return Map.of("master weights of a model in", type.intern().toString());
     }
 
     /** The tensor that is stepped for a parameter: the parameter itself, where it has stayed in float32. */

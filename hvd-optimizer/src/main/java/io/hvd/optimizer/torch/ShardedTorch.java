@@ -8,18 +8,24 @@ import io.hvd.optimizer.GradientSource;
 import io.hvd.optimizer.Parameter;
 import io.hvd.optimizer.ShardedOptimizer;
 import io.hvd.optimizer.ShardedState;
-import java.lang.ref.Reference;
-import java.util.ArrayList;
-import java.util.HashSet;
+import io.hvd.optimizer.torch.gradient.ExchangeStream;
+import io.hvd.optimizer.torch.gradient.TorchGradients;
+import io.hvd.optimizer.torch.gradient.TorchGradients.Sparse;
+import io.hvd.optimizer.torch.parameter.GroupRates;
+import io.hvd.optimizer.torch.parameter.NamedParameters;
+import io.hvd.optimizer.torch.parameter.NamedParameters.Named;
+import io.hvd.optimizer.torch.state.TorchState;
+import io.hvd.optimizer.torch.memory.SharedStorage;
+import io.hvd.optimizer.torch.parameter.TorchSettings;
+import io.hvd.optimizer.torch.state.ShareArchive;
+import io.hvd.optimizer.torch.state.TorchArchive;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 import org.bytedeco.pytorch.Optimizer;
 import org.bytedeco.pytorch.StringTensorDict;
-import org.bytedeco.pytorch.StringTensorDictItemVector;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
 
@@ -29,19 +35,24 @@ final class ShardedTorch implements ShardedState, GradientSource, GradientArithm
     private static final String COUNT = "parameters";
 
     private final Optimizer inner;
-    private final TorchOptimizer optimizer;
+    private final TorchGradients gradients;
+    private final GroupRates rates;
+    private final TorchState state;
     private final int[] owners;
     private final int rank;
 
-    private ShardedTorch(Optimizer inner, TorchOptimizer optimizer, int[] owners, int rank) {
-        this.inner = inner;
-        this.optimizer = optimizer;
+    private ShardedTorch(Optimizer inner, NamedParameters named, int[] owners, int rank) {
+        this.inner = TorchOptimizer.prepared(inner);
+        this.gradients = new TorchGradients(named, Sparse.REFUSED, false, ExchangeStream.onePerGpu());
+        this.rates = new GroupRates(inner);
+        this.state = TorchState.ofShare(inner, named, gradients.parameters());
         this.owners = owners;
         this.rank = rank;
     }
 
-    static ShardedTorch of(ProcessSet set, StringTensorDict named, Function<TensorVector, Optimizer> make) {
-        List<Tensor> trainable = trainable(named);
+    static ShardedTorch of(ProcessSet set, StringTensorDict given, Function<TensorVector, Optimizer> make) {
+        NamedParameters named = NamedParameters.of(given, value -> value);
+        List<Tensor> trainable = named.all().stream().map(Named::value).toList();
         int[] owners = owners(set, trainable);
         int rank = set.included() ? set.rank() : 0;
         TensorVector share = new TensorVector();
@@ -52,7 +63,8 @@ final class ShardedTorch implements ShardedState, GradientSource, GradientArithm
         }
         Optimizer inner = make.apply(share);
         requireOneGroup(inner, share.size());
-        return new ShardedTorch(inner, TorchOptimizer.ofShare(inner, named), owners, rank);
+        named.requireSteppedOnce(inner, given);
+        return new ShardedTorch(inner, named, owners, rank);
     }
 
     /** Parameters in the same memory are stepped on one rank: another rank's values would overwrite this one's step. */
@@ -78,24 +90,9 @@ final class ShardedTorch implements ShardedState, GradientSource, GradientArithm
         }
     }
 
-    /** The trainable tensors in the order of their names, each once, as {@link TorchOptimizer} takes them. */
-    private static List<Tensor> trainable(StringTensorDict named) {
-        List<Tensor> trainable = new ArrayList<>();
-        Set<Long> known = new HashSet<>();
-        StringTensorDictItemVector items = named.items();
-        for (long i = 0; i < items.size(); i++) {
-            Tensor value = new Tensor(items.get(i).access());
-            if (value.requires_grad() && known.add(value.unsafeGetTensorImpl().address())) {
-                trainable.add(value);
-            }
-        }
-        Reference.reachabilityFence(named); // items point into it
-        return trainable;
-    }
-
     @Override
     public List<Parameter> parameters() {
-        return optimizer.parameters();
+        return gradients.parameters();
     }
 
     @Override
@@ -105,27 +102,29 @@ final class ShardedTorch implements ShardedState, GradientSource, GradientArithm
 
     @Override
     public void step() {
-        optimizer.step();
+        inner.step().close();
+        state.stepped();
     }
 
     @Override
     public void zeroGradients() {
-        optimizer.zeroGradients();
+        gradients.arrived();
+        gradients.forget();
     }
 
     @Override
     public double learningRate() {
-        return optimizer.learningRate();
+        return rates.first();
     }
 
     @Override
     public void learningRate(double rate) {
-        optimizer.learningRate(rate);
+        rates.set(rate);
     }
 
     @Override
     public Map<String, String> settings() {
-        Map<String, String> settings = optimizer.settings();
+        Map<String, String> settings = TorchSettings.of(inner);
         settings.remove(COUNT);
         return settings;
     }
@@ -142,7 +141,7 @@ final class ShardedTorch implements ShardedState, GradientSource, GradientArithm
 
     @Override
     public byte[] join(List<byte[]> shares) {
-        return optimizer.stateWith(ShareArchive.join(shares, owners));
+        return state.headed(ShareArchive.join(shares, owners));
     }
 
     @Override
@@ -153,86 +152,87 @@ final class ShardedTorch implements ShardedState, GradientSource, GradientArithm
     /** Takes its share from the whole. */
     @Override
     public void loadState(byte[] whole) {
-        optimizer.loadState(whole, archive -> ShareArchive.part(archive, owners, rank));
+        gradients.arrived();
+        state.load(whole, archive -> ShareArchive.part(archive, owners, rank));
     }
 
     @Override
     public void listen(Listener listener) {
-        optimizer.listen(listener);
+        gradients.listen(listener);
     }
 
     @Override
     public void stage(int parameter) {
-        optimizer.stage(parameter);
+        gradients.stage(parameter);
     }
 
     @Override
     public void stageAll(List<Integer> staged) {
-        optimizer.stageAll(staged);
+        gradients.stageAll(staged);
     }
 
     @Override
     public void stageKept(List<Integer> staged) {
-        optimizer.stageKept(staged);
+        gradients.stageKept(staged);
     }
 
     @Override
     public boolean keepsUntilStaged() {
-        return optimizer.keepsUntilStaged();
+        return gradients.keepsUntilStaged();
     }
 
     @Override
     public void requireInPlace() {
-        optimizer.requireInPlace();
+        gradients.requireInPlace();
     }
 
     @Override
     public void multiplyAccumulated(double factor) {
-        optimizer.multiplyAccumulated(factor);
+        gradients.multiplyAccumulated(factor);
     }
 
     @Override
     public void arrived() {
-        optimizer.arrived();
+        gradients.arrived();
     }
 
     @Override
     public Optional<io.hvd.tensor.Tensor> ownGradient(int parameter) {
-        return optimizer.ownGradient(parameter);
+        return gradients.ownGradient(parameter);
     }
 
     @Override
     public void adopt() {
-        optimizer.adopt();
+        gradients.adopt();
     }
 
     @Override
     public boolean addsToLastStep() {
-        return optimizer.addsToLastStep();
+        return gradients.addsToLastStep();
     }
 
     @Override
     public boolean hasNewGradient() {
-        return optimizer.hasNewGradient();
+        return gradients.hasNewGradient();
     }
 
     @Override
     public int multiplyGradients(double factor) {
-        return optimizer.multiplyGradients(factor);
+        return gradients.multiplyGradients(factor);
     }
 
     @Override
     public int firstNonFinite() {
-        return optimizer.firstNonFinite();
+        return gradients.firstNonFinite();
     }
 
     @Override
     public void clampGradients(double limit) {
-        optimizer.clampGradients(limit);
+        gradients.clampGradients(limit);
     }
 
     @Override
     public double gradientNorm() {
-        return optimizer.gradientNorm();
+        return gradients.gradientNorm();
     }
 }

@@ -2,6 +2,9 @@ package io.hvd.optimizer.torch;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.torch.memory.TensorViews;
+import io.hvd.optimizer.torch.memory.TorchCopy;
+import io.hvd.optimizer.torch.parameter.DistinctParameters;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Tensor;
 import java.util.HashMap;
@@ -31,7 +34,7 @@ public final class StateDict {
     /** The copy stays as long as the hvd tensor, whatever scope is open. */
     private static Tensor copy(String name, org.bytedeco.pytorch.Tensor member) {
         org.bytedeco.pytorch.Tensor copy = member.detach().cpu().contiguous().clone();
-        return TorchTensors.onHost(name, copy.retainReference(), TorchTensors.LONGEST_BUFFER);
+        return TensorViews.onHost(name, copy.retainReference(), TensorViews.LONGEST_BUFFER);
     }
 
     /**
@@ -164,12 +167,12 @@ public final class StateDict {
     }
 
     private static void requireLike(String name, org.bytedeco.pytorch.Tensor member, Tensor saved) {
-        DType type = TorchTensors.typeOf(name, member);
-        if (saved.dtype() != type || !saved.shape().equals(TorchTensors.shape(member))) {
+        DType type = TensorViews.typeOf(name, member);
+        if (saved.dtype() != type || !saved.shape().equals(TensorViews.shape(member))) {
             throw new HvdException(
                     ErrorId.STATE_MISMATCH,
                     "the state is of another module: \"" + name + "\" is " + saved + ", expected " + type
-                            + TorchTensors.shape(member));
+                            + TensorViews.shape(member));
         }
     }
 
@@ -200,8 +203,8 @@ public final class StateDict {
     }
 
     private static TreeMap<String, org.bytedeco.pytorch.Tensor> members(Module module) {
-        TreeMap<String, org.bytedeco.pytorch.Tensor> members = TorchTensors.references(module.named_parameters());
-        members.putAll(TorchTensors.references(module.named_buffers()));
+        TreeMap<String, org.bytedeco.pytorch.Tensor> members = TensorViews.references(module.named_parameters());
+        members.putAll(TensorViews.references(module.named_buffers()));
         return members;
     }
 }

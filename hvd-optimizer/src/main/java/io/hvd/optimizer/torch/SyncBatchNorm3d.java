@@ -1,6 +1,8 @@
 package io.hvd.optimizer.torch;
 
 import io.hvd.ProcessSet;
+import io.hvd.optimizer.torch.norm.NormLayer;
+import io.hvd.optimizer.torch.norm.SyncNormalisation;
 import java.util.List;
 import org.bytedeco.pytorch.BatchNorm3dImpl;
 import org.bytedeco.pytorch.BatchNormOptions;

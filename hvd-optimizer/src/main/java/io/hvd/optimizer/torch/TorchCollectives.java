@@ -4,6 +4,8 @@ import io.hvd.AllreduceOptions;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.torch.graph.AdjointHook;
+import io.hvd.optimizer.torch.graph.PlainCollectives;
 import io.hvd.tensor.ReduceOp;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -132,7 +134,7 @@ public final class TorchCollectives {
      * @param splits number of rows for each rank
      */
     public Received alltoall(String name, Tensor input, int... splits) {
-        Received received = plain.alltoall(name, input, splits);
+        PlainCollectives.Received received = plain.alltoall(name, input, splits);
         int[] back = received.receivedSplits();
         long unsent = input.size(0) - Arrays.stream(splits).asLongStream().sum();
         connected(
@@ -140,7 +142,7 @@ public final class TorchCollectives {
                 received.output(),
                 gradient ->
                         withZeroRows(alltoall(backward(name), gradient, back).output(), unsent));
-        return received;
+        return new Received(received.output(), back);
     }
 
     /**

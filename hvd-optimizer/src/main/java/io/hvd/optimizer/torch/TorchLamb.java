@@ -1,5 +1,6 @@
 package io.hvd.optimizer.torch;
 
+import io.hvd.optimizer.torch.parameter.OptimizerConstants;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -22,7 +23,7 @@ import org.bytedeco.pytorch.TensorVector;
  * <p>LibTorch's Adam, whose state this is, steps from 0 with the rate 1, which gives its directions; these are decayed and made as
  * long as the layer's values. For the time of a step it takes the memory of one more set of parameters.
  */
-public final class TorchLamb extends Adam implements LayerwiseRate {
+public final class TorchLamb extends Adam implements OptimizerConstants {
     private final double weightDecay;
     private final Predicate<Tensor> adapted;
 

@@ -1,5 +1,6 @@
 package io.hvd.optimizer.torch;
 
+import io.hvd.optimizer.torch.parameter.OptimizerConstants;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -21,7 +22,7 @@ import org.bytedeco.pytorch.TensorVector;
  * by the layer's local rate. For the time of a step it takes the memory of one more set of gradients; afterwards the
  * gradients are as they were.
  */
-public final class TorchLars extends SGD implements LayerwiseRate {
+public final class TorchLars extends SGD implements OptimizerConstants {
     private final double weightDecay;
     private final double trust;
     private final Predicate<Tensor> adapted;

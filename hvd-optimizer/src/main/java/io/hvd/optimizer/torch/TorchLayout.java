@@ -1,6 +1,7 @@
 package io.hvd.optimizer.torch;
 
 import io.hvd.data.cuda.BatchLayout;
+import io.hvd.optimizer.torch.memory.TorchCopy;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.DeviceMemory;
 import io.hvd.tensor.Tensor;

@@ -10,6 +10,7 @@ import io.hvd.data.cuda.DeviceBatch;
 import io.hvd.data.cuda.DeviceLoader;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.torch.memory.TorchStreams;
 import io.hvd.tensor.Device;
 import java.util.Objects;
 

@@ -1,29 +1,14 @@
 package io.hvd.optimizer.torch;
 
-import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
-import io.hvd.tensor.DType;
-import io.hvd.tensor.Device;
-import io.hvd.tensor.Shape;
+import io.hvd.optimizer.torch.memory.TensorViews;
 import io.hvd.tensor.Tensor;
-import java.lang.ref.Reference;
-import java.nio.ByteBuffer;
-import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.List;
 import java.util.TreeMap;
-import org.bytedeco.javacpp.BytePointer;
-import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.StringTensorDict;
-import org.bytedeco.pytorch.StringTensorDictItemVector;
-import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /** LibTorch tensors as hvd sees them: the same memory, nothing copied. */
 public final class TorchTensors {
-    /** The multiple of every element's size below 2^31. */
-    static final int LONGEST_BUFFER = Integer.MAX_VALUE & -8;
-
     private TorchTensors() {}
 
     /**
@@ -35,9 +20,7 @@ public final class TorchTensors {
      * @throws HvdException if the tensor is not contiguous or has a type that hvd does not carry
      */
     public static Tensor alias(String name, org.bytedeco.pytorch.Tensor tensor) {
-        return tensor.is_cuda()
-                ? alias(name, tensor, TorchStreams.current(tensor.device().index()))
-                : onHost(name, tensor, LONGEST_BUFFER);
+        return TensorViews.alias(name, tensor);
     }
 
     /**
@@ -47,66 +30,7 @@ public final class TorchTensors {
      * @throws HvdException if the tensor is on the CPU, too
      */
     public static Tensor alias(String name, org.bytedeco.pytorch.Tensor tensor, long stream) {
-        if (!tensor.is_cuda()) {
-            throw new HvdException(
-                    ErrorId.BAD_ARGUMENT, "tensor \"" + name + "\" is on the CPU, which has no stream " + stream);
-        }
-        requireContiguous(name, tensor);
-        Device device = Device.cuda(tensor.device().index());
-        return Tensor.onDevice(tensor.data_ptr().address(), device, stream, typeOf(name, tensor), shape(tensor))
-                .keeping(tensor);
-    }
-
-    /** No rows of a tensor on a GPU, of its type and the shape of its rows. */
-    static Tensor withoutRows(String name, org.bytedeco.pytorch.Tensor tensor, long stream) {
-        Device device = Device.cuda(tensor.device().index());
-        org.bytedeco.pytorch.Tensor none = tensor.detach().narrow(0, 0, 0);
-        return Tensor.onDevice(tensor.data_ptr().address(), device, stream, typeOf(name, tensor), shape(none))
-                .keeping(tensor);
-    }
-
-    /**
-     * @param longestBuffer bytes that one buffer may alias; a multiple of 8
-     */
-    static Tensor onHost(String name, org.bytedeco.pytorch.Tensor tensor, int longestBuffer) {
-        requireContiguous(name, tensor);
-        DType type = typeOf(name, tensor);
-        if (tensor.numel() == 0) {
-            return Tensor.zeros(type, shape(tensor));
-        }
-        return Tensor.wrap(buffers(tensor.data_ptr(), tensor.nbytes(), longestBuffer), type, shape(tensor))
-                .keeping(tensor);
-    }
-
-    private static void requireContiguous(String name, org.bytedeco.pytorch.Tensor tensor) {
-        if (!tensor.is_contiguous()) {
-            throw new HvdException(
-                    ErrorId.UNSUPPORTED,
-                    "tensor \"" + name + "\" of shape " + shape(tensor) + " has strides "
-                            + Arrays.toString(tensor.strides().vec().get())
-                            + ", so it is not contiguous, and hvd reads and writes elements one after the other: hand"
-                            + " over tensor.contiguous(), which is a copy, and bring the result of an in-place"
-                            + " operation back with tensor.copy_(copy)");
-        }
-    }
-
-    static Shape shape(org.bytedeco.pytorch.Tensor tensor) {
-        try {
-            return Shape.of(tensor.sizes().vec().get());
-        } finally {
-            Reference.reachabilityFence(tensor); // sizes() points into it
-        }
-    }
-
-    /** Buffers that alias the memory from its start to its end. */
-    static List<ByteBuffer> buffers(Pointer data, long bytes, int longestBuffer) {
-        BytePointer start = new BytePointer(data);
-        List<ByteBuffer> buffers = new ArrayList<>();
-        for (long from = 0; from < bytes; from += longestBuffer) {
-            long length = Math.min(longestBuffer, bytes - from);
-            buffers.add(start.getPointer(from).capacity(length).asByteBuffer());
-        }
-        return buffers;
+        return TensorViews.alias(name, tensor, stream);
     }
 
     /** A module's parameters by name, sorted; for {@code HvdContext.broadcastParameters}. They may outlive the module. */
@@ -129,45 +53,8 @@ public final class TorchTensors {
     private static TreeMap<String, Tensor> aliases(StringTensorDict named) {
         TreeMap<String, Tensor> aliases = new TreeMap<>();
         // The program sees tensors of hvd, to which no PointerScope applies.
-        references(named).forEach((name, tensor) -> aliases.put(name, alias(name, tensor.retainReference())));
+        TensorViews.references(named)
+                .forEach((name, tensor) -> aliases.put(name, alias(name, tensor.retainReference())));
         return aliases;
-    }
-
-    /** Handles of our own for the tensors of a dictionary, whose own handles end with it. */
-    static TreeMap<String, org.bytedeco.pytorch.Tensor> references(StringTensorDict named) {
-        TreeMap<String, org.bytedeco.pytorch.Tensor> references = new TreeMap<>();
-        try {
-            StringTensorDictItemVector items = named.items();
-            for (long i = 0; i < items.size(); i++) {
-                references.put(
-                        items.get(i).key().getString(),
-                        new org.bytedeco.pytorch.Tensor(items.get(i).access()));
-            }
-            return references;
-        } finally {
-            Reference.reachabilityFence(named); // items() points into it
-        }
-    }
-
-    static DType typeOf(String name, org.bytedeco.pytorch.Tensor tensor) {
-        ScalarType type = tensor.scalar_type().intern();
-        return switch (type) {
-            case Float -> DType.FLOAT32;
-            case Double -> DType.FLOAT64;
-            case Int -> DType.INT32;
-            case Long -> DType.INT64;
-            case Char -> DType.INT8;
-            case Byte -> DType.UINT8;
-            case Half -> DType.FLOAT16;
-            case BFloat16 -> DType.BFLOAT16;
-            case Bool -> DType.BOOL;
-            case Short -> DType.INT16;
-            case UInt16 -> DType.UINT16;
-            default ->
-                throw new HvdException(
-                        ErrorId.UNSUPPORTED,
-                        "tensor \"" + name + "\" has type " + type + ", hvd carries "
-                                + Arrays.toString(DType.values()));
-        };
     }
 }

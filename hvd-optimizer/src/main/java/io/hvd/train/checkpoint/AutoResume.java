@@ -73,7 +73,7 @@ public final class AutoResume implements Callback, Training.PauseSaver {
         return this;
     }
 
-    /** What this rank hears, while the loop runs; a program may {@link TerminationSignal#raise} it. */
+    /** This rank's signal while the loop runs; a program may {@link TerminationSignal#raise} it. */
     public TerminationSignal signal() {
         return signal;
     }

@@ -39,19 +39,8 @@ public final class Checkpoints implements AutoCloseable {
     private final ResumableParts parts;
     private final Runnable together;
     private final boolean copiesAlone;
-    private final Snapshot snapshot = new Snapshot();
-
+    private final StateCopies copies;
     private int leftOut;
-    /** What {@link #savePrepared} writes; null if nothing was copied since the last save. Only the first rank has it. */
-    private Prepared prepared;
-    /** What the checkpoint of now says about itself, while the first rank waits for a batch; else null. */
-    private Manifest waiting;
-
-    private record Prepared(long step, int epoch, boolean written, Checkpoint checkpoint) {
-        Prepared asWritten() {
-            return new Prepared(step, epoch, true, checkpoint);
-        }
-    }
 
     Checkpoints(CheckpointsBuilder builder) {
         this.files = builder.files();
@@ -59,6 +48,7 @@ public final class Checkpoints implements AutoCloseable {
         this.parts = builder.parts();
         this.together = builder.together();
         this.copiesAlone = builder.copiesAlone();
+        this.copies = new StateCopies(files, parts, ranks.size());
     }
 
     /**
@@ -95,7 +85,7 @@ public final class Checkpoints implements AutoCloseable {
         }
         found.manifest().ifPresent(this::takeOver);
         if (isWriter()) {
-            snapshot.reserve(parts.tensors().get());
+            copies.reserve();
         }
         requireSavableState();
         return found.manifest();
@@ -143,8 +133,7 @@ public final class Checkpoints implements AutoCloseable {
 
     private String whyNotWritable() {
         try {
-            Checkpoint now = parts.checkpoint(parts.manifest(0, 0, ranks.size()), snapshot);
-            files.requireRoom(now.withTensorSums().bytes());
+            copies.requireRoom();
             return "";
         } catch (HvdException e) {
             return e.words();
@@ -203,7 +192,7 @@ public final class Checkpoints implements AutoCloseable {
             leaveOut(step);
             return;
         }
-        begin(step, epoch);
+        copies.save(step, epoch);
     }
 
     /**
@@ -215,51 +204,35 @@ public final class Checkpoints implements AutoCloseable {
         if (isWriter() && !files.isBusy()) {
             files.requireNoFailure();
             files.requireOwnFolder(step);
-            take(step, epoch);
+            copies.prepare(step, epoch);
         }
     }
 
-    private synchronized void take(long step, int epoch) {
-        prepared =
-                new Prepared(step, epoch, false, parts.checkpoint(parts.manifest(step, epoch, ranks.size()), snapshot));
-    }
-
-    /** Has the copy written, if it is still the last one; on any thread. */
-    synchronized void savePrepared() {
-        if (prepared != null && !prepared.written) {
-            files.begin(prepared.step, prepared.checkpoint);
-            prepared = prepared.asWritten();
-        }
+    /** Begins to write the copy, if it is still the last one; on any thread. */
+    void savePrepared() {
+        copies.savePrepared();
     }
 
     /** The first rank waits for a batch: until {@link #waitEnds} its state is this one. Others have nothing to save. */
-    synchronized void waitBegins(long step, int epoch) {
+    void waitBegins(long step, int epoch) {
         if (isWriter() && copiesAlone) {
-            waiting = parts.manifest(step, epoch, ranks.size()); // the sampler counts a batch that comes
+            copies.waitBegins(step, epoch);
         }
     }
 
     /** Waits for a copy that is being made. */
-    synchronized void waitEnds() {
-        waiting = null;
+    void waitEnds() {
+        copies.waitEnds();
     }
 
-    /** Copies the state and has it written, if this is the first rank, it waits for a batch, and nothing is being written; on any thread. */
-    synchronized void saveWaiting() {
-        if (waiting != null && !files.isBusy() && !files.isWhole(waiting.step())) {
-            prepared = null;
-            files.begin(waiting.step(), parts.checkpoint(waiting, snapshot));
-            waiting = null;
-        }
+    /** Copies the state and begins to write it, if this is the first rank and it waits for a batch; on any thread. */
+    void saveWaiting() {
+        copies.saveWaiting();
     }
 
     /** Waits for the copy that is being written, and says whether it is of this step and epoch. */
-    synchronized boolean isSaved(long step, int epoch) {
-        boolean saved = prepared != null && prepared.written && prepared.step == step && prepared.epoch == epoch;
-        if (saved) {
-            files.await();
-        }
-        return saved;
+    boolean isSaved(long step, int epoch) {
+        return copies.isSaved(step, epoch);
     }
 
     private void leaveOut(long step) {
@@ -276,19 +249,11 @@ public final class Checkpoints implements AutoCloseable {
     /** Does the same, and waits until this checkpoint is on the disk: for the last one of a run. A collective. */
     public void saveAndWait(long step, int epoch) throws IOException {
         together.run();
-        if (isWriter() && !isSaved(step, epoch)) {
+        if (isWriter() && !copies.isSaved(step, epoch)) {
             files.await();
-            begin(step, epoch);
+            copies.save(step, epoch);
             files.await();
         }
-    }
-
-    /** The copy is overwritten that was prepared. */
-    private synchronized void begin(long step, int epoch) throws IOException {
-        prepared = null;
-        files.await();
-        files.requireOwnFolder(step);
-        files.begin(step, parts.checkpoint(parts.manifest(step, epoch, ranks.size()), snapshot));
     }
 
     private boolean isWriter() {

@@ -10,7 +10,7 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * What a checkpoint says about itself, besides its tensors: the words of its header.
+ * A checkpoint's description of itself, beside its tensors: the words of its header.
  *
  * @param step steps of the optimizer that are done, over all runs
  * @param epoch the epoch to go on with
@@ -18,7 +18,7 @@ import java.util.TreeMap;
  * @param others the other words: {@code config.*}, {@code version.*}, and the states by the names of their parts
  */
 public record Manifest(long step, int epoch, int worldSize, SortedMap<String, String> others) {
-    /** Says how to read the words; a reader refuses one that it does not know. */
+    /** The form of the words; a reader refuses one that it does not know. */
     static final String FORMAT = "1";
 
     static final String CONFIG = "config.";

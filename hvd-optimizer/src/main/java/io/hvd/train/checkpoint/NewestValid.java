@@ -10,7 +10,7 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * What rank 0 has found in the folder.
+ * The checkpoints that rank 0 has found in the folder.
  *
  * @param manifest of the newest file that can be resumed; empty if there is none
  * @param refused the newer ones, and why

@@ -14,13 +14,13 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * What of a training goes into a checkpoint, and comes out of it.
+ * The parts of a training that go into a checkpoint and come out of it.
  *
  * @param tensors gives the model's tensors by name
  * @param load gives the model the values of such tensors
- * @param stateful what else has a state, by name
- * @param config what must be the same in a run that resumes
- * @param versions what is only noted
+ * @param stateful other parts with a state, by name
+ * @param config words that must be the same in a run that resumes
+ * @param versions words that are only noted
  */
 record ResumableParts(
         Optimizer optimizer,
@@ -41,7 +41,7 @@ record ResumableParts(
     }
 
     /** Everything as it is now, the model's tensors in the snapshot's memory. */
-    Checkpoint checkpoint(Manifest manifest, Snapshot snapshot) {
+    Checkpoint checkpoint(Manifest manifest, TensorCopies snapshot) {
         SortedMap<String, Tensor> all = new TreeMap<>();
         snapshot.of(tensors.get()).forEach((name, copy) -> all.put(MODEL + name, copy));
         all.put(OPTIMIZER, Tensor.ofBytes(optimizer.saveState()));
@@ -95,7 +95,7 @@ record ResumableParts(
         return word == null ? "missing" : "\"" + word + "\"";
     }
 
-    /** What a program has that names no model: the optimizer's parameters, which must be in the host's memory. */
+    /** The tensors of a program that names no model: the optimizer's parameters, which must be in the host's memory. */
     static SortedMap<String, Tensor> parameters(Optimizer optimizer) {
         SortedMap<String, Tensor> values = new TreeMap<>();
         optimizer.parameters().forEach(parameter -> values.put(parameter.name(), parameter.value()));

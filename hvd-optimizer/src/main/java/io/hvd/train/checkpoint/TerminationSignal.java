@@ -6,8 +6,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Hears SIGTERM, which Slurm sends some time before it ends a job ({@code --signal=TERM@60}). From the first one that is made
- * until the last one is closed the signal does not end this process: the training is to end by itself.
+ * Listens for SIGTERM, which Slurm sends some time before it ends a job ({@code --signal=TERM@60}). From the first object that is made until the last one is closed, the signal does not end this process: the training is to end by itself.
  *
  * <p>Java's one interface for signals is {@code sun.misc.Signal}, of which the compiler does not want to know; so it is
  * called by its name. A JVM without it, or with {@code -Xrs}, ends at the signal as ever.
@@ -19,7 +18,7 @@ public final class TerminationSignal implements AutoCloseable {
     /** The signals that are open; a process has one handler, and perhaps several ranks as threads. */
     private static final Set<TerminationSignal> OPEN = ConcurrentHashMap.newKeySet();
 
-    /** What the process did before; null while nobody listens. */
+    /** The handler before; null while nobody listens. */
     private static Object before;
 
     private volatile boolean arrived;
@@ -54,7 +53,7 @@ public final class TerminationSignal implements AutoCloseable {
         arrived = true;
     }
 
-    /** Has the training end as the signal does, for a program that knows by other means that its time is over. Any thread. */
+    /** Ends the training as the signal does, for a program that learns by other means that its time is over. Any thread. */
     public void raise() {
         arrived = true;
     }

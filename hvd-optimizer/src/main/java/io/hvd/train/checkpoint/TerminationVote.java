@@ -4,13 +4,12 @@ import io.hvd.AllreduceOptions;
 import io.hvd.ProcessSet;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
-import io.hvd.train.StepVote;
+import io.hvd.train.loop.StepVote;
 import java.io.IOException;
 import java.util.Objects;
 
 /**
- * For a loop of one's own: has the ranks end together after one step, if any of them has got SIGTERM. No step waits for the vote, and
- * the ranks end one step after the one in which the first of them has said so ({@link StepVote}).
+ * Ends the ranks together after one step if any of them has got SIGTERM, for a loop of one's own. No step waits for the vote: the ranks end one step after the one in which the first of them has asked ({@link StepVote}).
  *
  * <pre>{@code
  * vote.pauseBegins(checkpoints, step, epoch); // a SIGTERM that comes now has this state saved at once
@@ -33,7 +32,7 @@ public final class TerminationVote implements AutoCloseable {
     private final ProcessSet ranks;
     private final TerminationSignal signal;
     private final StepVote vote;
-    /** What the ranks have agreed on; 0 for nothing. */
+    /** The ranks' agreement; 0 for none. */
     private int agreed;
 
     /** Begins to listen. All ranks of the set make one. */
@@ -52,7 +51,7 @@ public final class TerminationVote implements AutoCloseable {
         this.vote = new StepVote(NAME, ranks, this::asks);
     }
 
-    /** What this rank hears; a program may {@link TerminationSignal#raise} it. */
+    /** This rank's signal; a program may {@link TerminationSignal#raise} it. */
     public TerminationSignal signal() {
         return signal;
     }

@@ -7,7 +7,7 @@ import io.hvd.error.HvdException;
 import java.io.IOException;
 import java.util.function.Supplier;
 
-/** Has the first rank of a set do something with files, and lets all ranks fail where it fails: none waits for one that is gone. */
+/** Work with files that the first rank of a set does alone. If it fails, all ranks fail, so that none waits for one that is gone. */
 record FirstRank(ProcessSet ranks) {
     static FirstRank of(ProcessSet ranks) {
         return new FirstRank(ranks);

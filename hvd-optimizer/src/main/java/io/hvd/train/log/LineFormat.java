@@ -6,7 +6,7 @@ import com.google.gson.JsonParser;
 import com.google.gson.JsonPrimitive;
 import java.math.BigDecimal;
 
-/** How a file of scalars has one of them in each line: time, step, tag and value. */
+/** The form of a file with a scalar in each line: time, step, tag and value. */
 enum LineFormat {
     /** Objects of JSON; a value that is no number of JSON is a text, such as {@code "NaN"}. */
     JSON("scalars.jsonl", "") {

@@ -27,7 +27,7 @@ public final class LogScalars implements Callback {
     private final boolean withNorm;
     /** Steps of the record that the loop does not count. */
     private long before;
-    /** What the metrics were when they were written last. */
+    /** The metrics when they were written last. */
     private EpochMetrics written = new EpochMetrics();
 
     /** @param batchSize samples of a batch of one rank, for the samples per second */

@@ -2,7 +2,7 @@ package io.hvd.train.log;
 
 import java.util.List;
 
-/** What a rank did in an epoch, or in all of them. The times are in seconds; those of data and exchange are parts of the steps'. */
+/** A rank's figures of an epoch, or of all of them. The times are in seconds; those of data and exchange are parts of the steps'. */
 record RankFigures(
         int rank,
         long steps,

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What {@code run.json} says of a run. The components are the fields of the file; {@code docs/how-to/runs.md} explains them.
+ * The contents of {@code run.json}. The components are the fields of the file; {@code docs/how-to/runs.md} explains them.
  *
  * @param format number of this form of the file
  * @param starts the times at which the run was begun and resumed, in ISO 8601; the other times too

@@ -5,10 +5,10 @@ import java.util.Objects;
 import java.util.TreeMap;
 
 /**
- * What a program says of its run.
+ * A program's words about its run.
  *
  * @param program its name
- * @param parameters what a comparison of runs is to show, such as the learning rate, by name
+ * @param parameters values for a comparison of runs, such as the learning rate, by name
  */
 public record RunDescription(String program, Map<String, String> parameters) {
     /** Copies the parameters, in the order of their names. */

@@ -10,9 +10,9 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 
-/** What stands in a run card before the first batch: where the run takes place, on what and with which settings. */
+/** The facts of a run card that are known before the first batch: the hosts, the devices, the versions and the settings. */
 record RunFacts(String command, Map<String, String> versions, List<RankPlace> places) {
-    /** Where a rank is. */
+    /** The place of a rank. */
     record RankPlace(int rank, String host, long pid, String device) {}
 
     /** A collective. */
@@ -38,7 +38,7 @@ record RunFacts(String command, Map<String, String> versions, List<RankPlace> pl
         return versions;
     }
 
-    /** What horovodrun tells its ranks about themselves, which says nothing of the run. */
+    /** Settings by which horovodrun tells its ranks about themselves; they say nothing of the run. */
     private static final Set<Setting> OF_THE_LAUNCHER = Set.of(Setting.FAILURE_DIR, Setting.DECLARED_JOB);
 
     /** The settings that are not their defaults. Autotuning changes some of them while the run goes on. */

@@ -8,15 +8,10 @@ import io.hvd.train.JsonCodec;
 import io.hvd.train.Memory;
 import io.hvd.train.Training;
 import io.hvd.train.log.RunCard.EpochRow;
-import io.hvd.train.log.RunCard.Exit;
-import io.hvd.train.log.RunCard.RankRow;
 import io.hvd.train.log.RunCard.Summary;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
@@ -45,15 +40,11 @@ import java.util.concurrent.Callable;
  */
 public final class RunLog implements AutoCloseable {
     private static final HvdLogger LOG = HvdLogger.of(RunLog.class);
-    /** A rank that waits for data in a larger share of its steps deserves a warning. */
-    private static final double MUCH_WAITING = 0.2;
 
     private final HvdContext hvd;
-    private final RunDescription description;
-    private final RunFacts facts;
     private final RunCardFile file;
     private final ScalarWriter scalars;
-    /** What was in the folder when this process began; only on rank 0. */
+    /** The record that the folder had when this process began; only on rank 0. */
     private Earlier earlier;
     /** Whether it is known where the training goes on; only on rank 0. */
     private boolean told;
@@ -63,29 +54,18 @@ public final class RunLog implements AutoCloseable {
     private long lastStep;
 
     private final StepClock clock = new StepClock();
-    private final List<String> starts = new ArrayList<>();
-    private final List<EpochRow> epochs = new ArrayList<>();
-    private final List<String> warnings = new ArrayList<>();
-    private Exit exit = Exit.RUNNING;
-    /** How the last loop has ended; null without one. */
-    private Training.Outcome outcome;
+    private final OpenCard card;
 
     private RunLog(HvdContext hvd, RunDescription description, RunFacts facts, ScalarWriter scalars, Earlier earlier) {
         this.hvd = hvd;
-        this.description = description;
-        this.facts = facts;
         this.scalars = scalars;
         this.file = earlier.file;
         this.earlier = earlier;
-        if (earlier.card != null) {
-            starts.addAll(earlier.card.starts());
-            epochs.addAll(earlier.card.epochs());
-        }
-        starts.add(now());
+        this.card = new OpenCard(description, facts, earlier.card);
         write();
     }
 
-    /** What is left of the run that this one goes on with. */
+    /** The run in the folder that this one goes on with. */
     private record Earlier(RunCardFile file, boolean exists, RunCard card) {
         static Earlier none(RunCardFile file) {
             return new Earlier(file, false, null);
@@ -137,7 +117,7 @@ public final class RunLog implements AutoCloseable {
     }
 
     /**
-     * Says at which step the training goes on. What the record has of later steps is left out from now on, since they are made again;
+     * Says at which step the training goes on. The record of later steps is left out from now on, since they are made again;
      * with 0 the whole record is kept in a folder beside the new one. A collective: every rank calls it, before the first epoch.
      *
      * @param stepsDone batches that the checkpoint has behind it, over all epochs
@@ -156,15 +136,14 @@ public final class RunLog implements AutoCloseable {
             beginAnew();
             earlier = Earlier.none(file);
         } else if (earlier.exists) {
-            int rows = epochs.size();
-            epochs.removeIf(row -> row.step() > stepsDone);
+            int cut = card.cutAfter(stepsDone);
             scalars.cutAfter(stepsDone);
-            if (epochs.size() < rows) {
+            if (cut > 0) {
                 LOG.notice(
                         "{} goes on after step {}: {} epochs that were recorded after it are made again",
                         file.file().getParent(),
                         stepsDone,
-                        rows - epochs.size());
+                        cut);
             }
         }
         return null;
@@ -172,8 +151,7 @@ public final class RunLog implements AutoCloseable {
 
     /** The card that was found is kept with the other files, and not what this run has made of it. */
     private void beginAnew() throws IOException {
-        epochs.clear();
-        starts.subList(0, starts.size() - 1).clear();
+        card.beginAnew();
         Path aside = scalars.beginAnew();
         if (earlier.card != null) {
             RunCardFile.in(aside).write(earlier.card);
@@ -187,7 +165,7 @@ public final class RunLog implements AutoCloseable {
      * @return the steps that the record has behind it and the loop does not count
      */
     long loopBegins(long resumed) {
-        outcome = null;
+        card.loopBegins();
         long before = resumed > 0 ? 0 : Math.max(stepsBefore, lastStep);
         if (resumed > 0) {
             goesOnAfter(resumed);
@@ -199,7 +177,7 @@ public final class RunLog implements AutoCloseable {
 
     /** A loop has ended; whether the run has, {@link #finished} says, unless a later run goes on with it. */
     void loopEnds(Training.Outcome end, boolean goesOnLater) {
-        outcome = end;
+        card.loopEnds(end);
         if (goesOnLater) {
             stopped(end.reason());
         }
@@ -227,9 +205,7 @@ public final class RunLog implements AutoCloseable {
 
     /** Puts a warning into the run card. It counts on rank 0; one that is there already is not repeated. */
     public void warn(String warning) {
-        if (!warnings.contains(warning)) {
-            warnings.add(warning);
-        }
+        card.warn(warning);
     }
 
     /**
@@ -249,20 +225,12 @@ public final class RunLog implements AutoCloseable {
         all.forEach(one -> write(one, step));
         scalars.addScalar("samples per second", Summary.of(all).samplesPerSecond(), step);
         lastStep = step;
-        epochs.removeIf(row -> row.epoch() == epoch + 1 && row.step() == step); // its end was cut off, and comes again
-        epochs.add(new EpochRow(epoch + 1, step, now(), new TreeMap<>(metrics), all));
-        metrics.forEach((name, value) -> {
-            if (!Double.isFinite(value)) {
-                warn(name + " was " + value + " after epoch " + (epoch + 1));
-            }
-        });
+        card.add(new EpochRow(epoch + 1, step, OpenCard.now(), new TreeMap<>(metrics), all));
         write();
     }
 
     private void requireGoingOn(long step) {
-        long last = !told && earlier.exists && !epochs.isEmpty()
-                ? epochs.get(epochs.size() - 1).step()
-                : 0;
+        long last = !told && earlier.exists ? card.lastStep() : 0;
         if (step <= last) {
             throw new HvdException(
                     ErrorId.BAD_ARGUMENT,
@@ -298,55 +266,23 @@ public final class RunLog implements AutoCloseable {
 
     /** Notes that the run has come to its end, unless it was {@link #stopped}. */
     public void finished() {
-        if (exit == Exit.RUNNING) {
-            exit = outcome == null
-                    ? Exit.FINISHED
-                    : new Exit(Exit.FINISHED.state(), null, orNull(outcome.reason()), why());
-            slowData();
-        }
+        card.finished();
     }
 
     /** Notes that the run has ended before its end as it was asked to, and goes on later. @param why such as a signal */
     public void stopped(String why) {
-        exit = new Exit("stopped", null, why, why());
-        slowData();
+        card.stopped(why);
     }
 
     /** Notes with what the run has ended. */
     public void failed(Throwable cause) {
-        String error = cause instanceof HvdException e
-                ? e.id().code()
-                : cause.getClass().getName();
-        exit = new Exit("failed", error, String.valueOf(cause.getMessage()), null);
-    }
-
-    private String why() {
-        return outcome == null ? null : outcome.kind().words();
-    }
-
-    private static String orNull(String words) {
-        return words.isEmpty() ? null : words;
-    }
-
-    private void slowData() {
-        for (RankRow row : rankRows()) {
-            double share = row.total().dataWaitShare();
-            if (share > MUCH_WAITING) {
-                warn(String.format(
-                        Locale.ROOT,
-                        "rank %d waited for its batches in %.0f %% of its steps' time; give its loader more workers",
-                        row.rank(),
-                        100 * share));
-            }
-        }
+        card.failed(cause);
     }
 
     /** Writes the card for the last time, on rank 0; no collective. A run that nobody said to be finished has failed. */
     @Override
     public void close() {
-        if (exit == Exit.RUNNING) {
-            exit = new Exit("failed", null, "the program left the run before its end", null);
-        }
+        card.close();
         write();
         scalars.close();
     }
@@ -356,49 +292,9 @@ public final class RunLog implements AutoCloseable {
             return;
         }
         try {
-            file.write(card());
+            file.write(card.card(RunFacts.settings(hvd, System.getenv())));
         } catch (IOException e) {
             LOG.error("the run card is not up to date: {}", e.toString());
         }
-    }
-
-    private RunCard card() {
-        List<RankRow> rows = rankRows();
-        return new RunCard(
-                RunCard.FORMAT,
-                description.program(),
-                facts.command(),
-                starts,
-                now(),
-                exit,
-                facts.versions(),
-                description.shown(),
-                RunFacts.settings(hvd, System.getenv()),
-                rows,
-                Summary.of(rows.stream().map(RankRow::total).toList()),
-                epochs,
-                warnings);
-    }
-
-    private List<RankRow> rankRows() {
-        return facts.places().stream()
-                .map(place -> new RankRow(
-                        place.rank(),
-                        place.host(),
-                        place.pid(),
-                        place.device(),
-                        RankFigures.sum(place.rank(), of(place.rank()))))
-                .toList();
-    }
-
-    private List<RankFigures> of(int rank) {
-        return epochs.stream()
-                .flatMap(row -> row.ranks().stream())
-                .filter(figures -> figures.rank() == rank)
-                .toList();
-    }
-
-    private static String now() {
-        return Instant.now().toString();
     }
 }

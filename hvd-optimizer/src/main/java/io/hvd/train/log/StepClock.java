@@ -44,7 +44,7 @@ public final class StepClock {
         times = times.plus(new StepTimes(1, samples, now - from, arrived - from, exchangeNanos));
     }
 
-    /** What was added since this was asked last. */
+    /** The times since this was last called. */
     StepTimes take() {
         StepTimes taken = times;
         times = StepTimes.NONE;

@@ -7,7 +7,7 @@ import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.SGDOptions;
 
 /** A program that touches LibTorch for the first time in its life; started by {@link TorchColdCacheIT}. */
-final class ColdStart {
+public final class ColdStart {
     private ColdStart() {}
 
     public static void main(String[] args) {

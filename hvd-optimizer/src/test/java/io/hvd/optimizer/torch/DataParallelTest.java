@@ -10,6 +10,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.torch.DataParallelStats.Share;
+import io.hvd.optimizer.torch.memory.TensorViews;
 import io.hvd.tensor.Device;
 import java.util.Collections;
 import java.util.List;
@@ -61,7 +62,7 @@ class DataParallelTest {
     private static float[] gradients(Module module) {
         float[] all = new float[0];
         for (Tensor parameter :
-                TorchTensors.references(module.named_parameters()).values()) {
+                TensorViews.references(module.named_parameters()).values()) {
             float[] part = Models.floats(parameter.grad());
             int at = all.length;
             all = java.util.Arrays.copyOf(all, at + part.length);

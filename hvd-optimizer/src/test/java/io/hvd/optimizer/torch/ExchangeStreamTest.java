@@ -3,6 +3,7 @@ package io.hvd.optimizer.torch;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.cuda.SimulatedGpu;
+import io.hvd.optimizer.torch.gradient.ExchangeStream;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;

@@ -11,7 +11,7 @@ import org.bytedeco.javacpp.Pointer;
  * If the C library keeps what was freed, that is one for each page of the largest block, and if it maps each block anew, one
  * for each page of all blocks. None is as large as a huge page, which counts as one. Started by {@link FreedMemoryTest}.
  */
-final class GrowingBlocks {
+public final class GrowingBlocks {
     private static final int KIB = 1024;
     private static final int PAGE_BYTES = 4 * KIB;
     private static final long SMALLEST = 1024 * KIB;
@@ -20,7 +20,7 @@ final class GrowingBlocks {
     /** Place of a thread's faults without input in /proc/PID/stat, counted from the thread's state. */
     private static final int MINOR_FAULTS = 7;
 
-    static final long PAGES_OF_ALL = sizes().sum() / PAGE_BYTES;
+    public static final long PAGES_OF_ALL = sizes().sum() / PAGE_BYTES;
 
     private GrowingBlocks() {}
 

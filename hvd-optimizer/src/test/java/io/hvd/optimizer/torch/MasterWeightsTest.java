@@ -14,6 +14,7 @@ import io.hvd.optimizer.DistributedOptimizerBuilder;
 import io.hvd.optimizer.GradScaler;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.optimizer.Parameter;
+import io.hvd.optimizer.torch.memory.TensorViews;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.HalfFloat;
 import io.hvd.tensor.ReduceOp;
@@ -57,7 +58,7 @@ class MasterWeightsTest {
     }
 
     private static TorchOptimizer withoutMasters(Module model, double rate) {
-        TorchTensors.references(model.named_parameters())
+        TensorViews.references(model.named_parameters())
                 .values()
                 .forEach(parameter -> parameter.set_data(parameter.detach().to(ScalarType.Half)));
         return new TorchOptimizer(new SGD(model.parameters(), new SGDOptions(rate)), model.named_parameters());

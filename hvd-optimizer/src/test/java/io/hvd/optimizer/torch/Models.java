@@ -17,18 +17,18 @@ import org.bytedeco.pytorch.Tensor;
  * Small models, and data that depend on sample numbers only. LibTorch's own seed belongs to the whole
  * process, so with ranks as threads the weights are filled from a generator per model.
  */
-final class Models {
+public final class Models {
     static final int INPUTS = 5;
     static final int OUTPUTS = 3;
 
     private Models() {}
 
     /** Two dense layers. */
-    static final class Net extends Module {
-        final LinearImpl dense1 = register_module("dense1", new LinearImpl(INPUTS, 8));
-        final LinearImpl dense2 = register_module("dense2", new LinearImpl(8, OUTPUTS));
+    public static final class Net extends Module {
+        public final LinearImpl dense1 = register_module("dense1", new LinearImpl(INPUTS, 8));
+        public final LinearImpl dense2 = register_module("dense2", new LinearImpl(8, OUTPUTS));
 
-        Net(long seed) {
+        public Net(long seed) {
             Models.fill(this, seed);
         }
 
@@ -63,7 +63,7 @@ final class Models {
         return samples(from, to, OUTPUTS, 2);
     }
 
-    static Tensor tensor(float... values) {
+    public static Tensor tensor(float... values) {
         return Tensor.create(values, values.length);
     }
 
@@ -72,7 +72,7 @@ final class Models {
         return new Tensor(module.register_parameter(name, tensor(values), true));
     }
 
-    static float[] floats(Tensor tensor) {
+    public static float[] floats(Tensor tensor) {
         return TorchTensors.alias("read by a test", tensor).toFloatArray();
     }
 

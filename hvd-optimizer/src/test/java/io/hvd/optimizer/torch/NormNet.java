@@ -21,7 +21,7 @@ import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /** A net with batch norms in a field, in a list, inside another module and in a sequence. */
-final class NormNet extends Module {
+public final class NormNet extends Module {
     private static final int SIDE = 6;
     private static final int OUTPUTS = 3;
 
@@ -77,7 +77,7 @@ final class NormNet extends Module {
     }
 
     /** Samples with a mean and a spread that differ between features, by their numbers alone. */
-    static Tensor samples(int from, int to, int... shape) {
+    public static Tensor samples(int from, int to, int... shape) {
         int width = 1;
         for (int size : shape) {
             width *= size;

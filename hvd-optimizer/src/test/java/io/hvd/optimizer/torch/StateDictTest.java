@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.torch.memory.TensorViews;
+import io.hvd.optimizer.torch.memory.TorchCopy;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
@@ -55,7 +57,7 @@ class StateDictTest {
                         "norm.weight");
         float[] weight = before.get("linear.weight").toFloatArray();
         try (NoGradGuard guard = new NoGradGuard()) {
-            TorchTensors.references(net.named_parameters()).get("linear.weight").zero_();
+            TensorViews.references(net.named_parameters()).get("linear.weight").zero_();
             net.norm.num_batches_tracked().fill_(new org.bytedeco.pytorch.Scalar(5));
         }
         assertThat(before.get("linear.weight").toFloatArray()).isEqualTo(weight);

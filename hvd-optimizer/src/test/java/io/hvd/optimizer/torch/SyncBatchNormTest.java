@@ -11,6 +11,9 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.RankMismatchException;
 import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.torch.graph.GraphHook;
+import io.hvd.optimizer.torch.norm.NormLayer;
+import io.hvd.optimizer.torch.norm.SyncSequential;
 import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.List;
@@ -21,13 +24,10 @@ import org.bytedeco.pytorch.BatchNorm2dImpl;
 import org.bytedeco.pytorch.BatchNormOptions;
 import org.bytedeco.pytorch.LinearImpl;
 import org.bytedeco.pytorch.Module;
-import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.SGD;
-import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.SequentialImpl;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
-import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
@@ -253,25 +253,6 @@ class SyncBatchNormTest {
             net.loss(8 * step + 4 * hvd.rank(), 8 * step + 4 * hvd.rank() + 4).backward();
             optimizer.step();
         }
-    }
-
-    /** What LibTorch brings where the loss does not depend on a tensor. */
-    @Test
-    void anUndefinedGradientTakesPartAsZeros() {
-        Hvd.spawn(2, hvd -> {
-            try (NoGradGuard guard = new NoGradGuard()) {
-                Tensor x = samples(hvd.rank(), hvd.rank() + 4, 3);
-                BatchMoments moments = BatchMoments.over(hvd, "moments", x, ScalarType.Float);
-                var hook = new MomentsHook(hvd, "gradient", x, moments, 1e-5);
-                Tensor outer = samples(7, 11, 3);
-                boolean first = hvd.rank() == 0;
-                Tensor expected = hook.replaced(first ? outer.mul(new Scalar(0)) : outer);
-                Tensor found = hook.replaced(first ? null : outer);
-                assertThat(Models.floats(found)).containsExactly(Models.floats(expected));
-                assertThat(found.abs().max().item_double()).isPositive();
-            }
-            return null;
-        });
     }
 
     @Test

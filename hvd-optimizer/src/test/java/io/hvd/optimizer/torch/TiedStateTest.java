@@ -12,6 +12,7 @@ import io.hvd.optimizer.BufferSync;
 import io.hvd.optimizer.Closeness;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.ShardedOptimizer;
+import io.hvd.optimizer.torch.memory.TensorViews;
 import io.hvd.tensor.Device;
 import io.hvd.train.checkpoint.Checkpoints;
 import io.hvd.train.checkpoint.Manifest;
@@ -190,7 +191,7 @@ class TiedStateTest {
 
     private static Tensor aliasLoss(Net net, int sample) {
         Tensor x = Tensor.create(new float[] {1, sample}, 1, 2);
-        Tensor weight = TorchTensors.references(net.named_parameters()).get("other.weight");
+        Tensor weight = TensorViews.references(net.named_parameters()).get("other.weight");
         return torch.linear(net.enc.forward(x), weight).square().sum();
     }
 

@@ -7,6 +7,7 @@ import static org.bytedeco.pytorch.global.torch.manual_seed;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.torch.TwentySteps.Kind;
+import io.hvd.optimizer.torch.state.TorchArchive;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Optimizer;
 import org.junit.jupiter.api.BeforeAll;

@@ -11,6 +11,7 @@ import io.hvd.Hvd;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.torch.gradient.GradientHook;
 import java.util.List;
 import org.bytedeco.pytorch.EmbeddingImpl;
 import org.bytedeco.pytorch.EmbeddingOptions;

@@ -10,6 +10,7 @@ import io.hvd.HvdContext;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.RankMismatchException;
+import io.hvd.optimizer.torch.graph.AdjointHook;
 import io.hvd.tensor.ReduceOp;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;

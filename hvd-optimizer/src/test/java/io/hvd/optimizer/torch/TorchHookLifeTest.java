@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.Hvd;
 import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.torch.gradient.GradientHook;
 import java.util.concurrent.TimeUnit;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.SGD;

@@ -8,6 +8,7 @@ import io.hvd.data.Dataset;
 import io.hvd.data.EvalSampler;
 import io.hvd.data.cuda.BatchLayout;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.torch.memory.TensorViews;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.Shape;
@@ -99,8 +100,8 @@ class TorchLoaderTest {
                 for (TorchBatch batch : loader) {
                     Tensor pairs = batch.fields().get(0);
                     Tensor labels = batch.fields().get(1);
-                    assertThat(TorchTensors.shape(pairs)).isEqualTo(Shape.of(batch.size(), 1, 2));
-                    assertThat(TorchTensors.shape(labels)).isEqualTo(Shape.of(batch.size()));
+                    assertThat(TensorViews.shape(pairs)).isEqualTo(Shape.of(batch.size(), 1, 2));
+                    assertThat(TensorViews.shape(labels)).isEqualTo(Shape.of(batch.size()));
                     for (int i = 0; i < batch.size(); i++, next++) {
                         assertThat(pairs.data_ptr_float().get(2L * i)).isEqualTo(next);
                         assertThat(pairs.data_ptr_float().get(2L * i + 1)).isEqualTo(-next);
@@ -154,7 +155,7 @@ class TorchLoaderTest {
             }
         };
         try (TorchBatch batch = new TorchLayout<>(layout).onHost(List.of(1, 2))) {
-            assertThat(TorchTensors.typeOf("all", batch.fields().get(0))).isEqualTo(type);
+            assertThat(TensorViews.typeOf("all", batch.fields().get(0))).isEqualTo(type);
         }
     }
 

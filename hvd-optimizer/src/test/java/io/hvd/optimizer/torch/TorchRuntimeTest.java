@@ -2,42 +2,14 @@ package io.hvd.optimizer.torch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.hvd.config.Processors;
 import org.bytedeco.javacpp.tools.Logger;
 import org.bytedeco.javacpp.tools.Slf4jLogger;
 import org.junit.jupiter.api.Test;
 
 class TorchRuntimeTest {
     @Test
-    void aRankGetsItsShareOfTheCoresButForOne() {
-        assertThat(TorchRuntime.threads(new Processors(16, false, false), 4)).isEqualTo(3);
-        assertThat(TorchRuntime.threads(new Processors(16, false, false), 1)).isEqualTo(15);
-        assertThat(TorchRuntime.threads(new Processors(2, false, false), 1)).isEqualTo(1);
-    }
-
-    @Test
-    void aRankThatIsBoundToItsOwnCoresGetsAllOfThemButOne() {
-        assertThat(TorchRuntime.threads(new Processors(4, false, true), 4)).isEqualTo(3);
-    }
-
-    @Test
-    void theReasonNamesWhatDecidesOtherwise() {
-        assertThat(TorchRuntime.reason(new Processors(16, false, false), 4))
-                .startsWith("16 processor(s) for 4 rank(s) of this host")
-                .contains("HVD_THREADS_PER_RANK", "OMP_NUM_THREADS");
-        assertThat(TorchRuntime.reason(new Processors(4, false, true), 4))
-                .startsWith("4 processor(s) of this rank's own");
-    }
-
-    @Test
     void whatJavaCppRemarksGoesWhereHvdLogs() {
         TorchRuntime.prepare();
         assertThat(Logger.create(TorchRuntimeTest.class)).isInstanceOf(Slf4jLogger.class);
-    }
-
-    @Test
-    void aRankAlwaysGetsAThread() {
-        assertThat(TorchRuntime.threads(new Processors(2, false, false), 4)).isEqualTo(1);
-        assertThat(TorchRuntime.threads(new Processors(4, false, false), 3)).isEqualTo(1);
     }
 }

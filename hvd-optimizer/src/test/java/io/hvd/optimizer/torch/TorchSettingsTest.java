@@ -7,6 +7,7 @@ import io.hvd.Hvd;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.torch.parameter.TorchSettings;
 import java.util.function.Function;
 import org.bytedeco.pytorch.Adagrad;
 import org.bytedeco.pytorch.Adam;

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.torch.memory.TensorViews;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.SplitMemory;
@@ -110,7 +111,7 @@ class TorchTensorsTest {
     @Test
     void aTensorOfMoreBytesThanOneBufferIsAliasedThroughSeveral() {
         Tensor tensor = Models.tensor(1, 2, 3, 4, 5, 6, 7);
-        io.hvd.tensor.Tensor alias = TorchTensors.onHost("t", tensor, 8);
+        io.hvd.tensor.Tensor alias = TensorViews.onHost("t", tensor, 8);
         assertThat(alias.memory()).isInstanceOf(SplitMemory.class);
         assertThat(alias.toFloatArray()).containsExactly(1, 2, 3, 4, 5, 6, 7);
 

@@ -74,7 +74,7 @@ class AutoResumeIT {
         requireFallingLoss(resumed.lines("ENDED").get(0));
     }
 
-    /** What was trained after the last checkpoint is lost, and trained again. */
+    /** The steps after the last checkpoint are lost, and made again. */
     private long killed(Job job) throws IOException {
         assertThat(job.exitCode()).as(job.output()).isNotZero();
         long saved = new CheckpointFolder(folder.resolve("checkpoints")).steps().get(0);

@@ -201,7 +201,7 @@ class AutoResumeTest {
                         "the state of a ShardRandom does not fit: its \"shards\" is \"" + SHARDS + "\", expected 32");
     }
 
-    /** What all ranks have drawn in the steps of one run. @param last step after which it leaves */
+    /** The samples that all ranks have drawn in the steps of one run. @param last step after which it leaves */
     private static Map<String, Long> drawn(int ranks, long seed, long last, Path folder) {
         Map<String, Long> all = new TreeMap<>();
         Hvd.spawn(ranks, hvd -> {

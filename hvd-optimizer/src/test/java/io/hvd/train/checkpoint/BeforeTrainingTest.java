@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What is known to fail at a save is said on all ranks before the first step. */
+/** A save that is known to fail is refused on all ranks before the first step. */
 @Timeout(60)
 class BeforeTrainingTest {
     private final AtomicInteger steps = new AtomicInteger();

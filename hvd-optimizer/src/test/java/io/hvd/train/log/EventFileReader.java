@@ -15,7 +15,7 @@ import java.util.zip.CRC32C;
 final class EventFileReader {
     private EventFileReader() {}
 
-    /** What an event holds; a text or value that is not there is null. */
+    /** An event; a text or value that is not there is null. */
     record Event(double wallTime, long step, String fileVersion, Long sessionStatus, String tag, Float value) {}
 
     static List<Event> read(Path file) throws IOException {

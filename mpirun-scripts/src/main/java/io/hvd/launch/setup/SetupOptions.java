@@ -1,7 +1,7 @@
 package io.hvd.launch.setup;
 
 import io.hvd.config.HvdProgram;
-import io.hvd.launch.UsageException;
+import io.hvd.launch.words.UsageException;
 import java.nio.file.Path;
 import java.util.Locale;
 import java.util.Optional;

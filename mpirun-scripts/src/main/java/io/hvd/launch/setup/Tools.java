@@ -1,6 +1,6 @@
 package io.hvd.launch.setup;
 
-import io.hvd.launch.MpiInstall;
+import io.hvd.launch.mpi.MpiInstall;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;

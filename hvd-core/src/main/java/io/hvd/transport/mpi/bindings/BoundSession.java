@@ -1,13 +1,16 @@
 package io.hvd.transport.mpi.bindings;
 
 import io.hvd.config.HvdConfig;
-import io.hvd.control.FinalBarrier;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
-import io.hvd.spi.Backend;
-import io.hvd.transport.mpi.MpiProvider.MpiSession;
+import io.hvd.spi.Bootstrap;
+import io.hvd.spi.LastBarrier;
+import io.hvd.spi.Transport;
+import io.hvd.spi.TransportProvider.Connection;
+import io.hvd.transport.mpi.MpiProcess;
+import io.hvd.transport.mpi.MpiProcess.MpiSession;
+import io.hvd.transport.mpi.MpiProgress;
 import io.hvd.transport.mpi.ThreadLevel;
-import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
 import mpi.Group;
@@ -20,9 +23,12 @@ public final class BoundSession implements MpiSession {
     /** The tag that createGroup needs all members to share; hvd uses it for nothing else. */
     private static final int GROUP_TAG = 4711;
 
+    /** A tag that no message has. */
+    private static final int PROGRESS_TAG = 4713;
+
     private final ThreadLevel provided;
-    /** Null until a back end of all ranks of the job has been closed. */
-    private FinalBarrier finalBarrier;
+    /** Jobs that this process has been in. */
+    private int opened;
 
     public BoundSession(HvdConfig config) throws MPIException {
         ThreadLevel wanted = ThreadLevel.wantedBy(config);
@@ -31,38 +37,40 @@ public final class BoundSession implements MpiSession {
     }
 
     @Override
-    public Backend open(HvdConfig config, List<Integer> ranks) {
+    public Connection connect(HvdConfig config, List<Integer> ranks) {
         try {
-            return new BoundBackend(communicator(ranks), provided, config, this::keep);
+            Intracomm comm = communicator(ranks);
+            MpiProgress progress = new MpiProgress(() -> callMpi(comm), System::nanoTime);
+            MpiBootstrap bootstrap = new MpiBootstrap(comm, progress, opened++);
+            return new MpiConnection(bootstrap, new MpiTransport(comm, provided, bootstrap, progress));
         } catch (MPIException e) {
             throw new HvdException(ErrorId.INIT_FAILED, "MPI could not make a communicator: " + e, e);
         }
     }
 
-    /** Keeps the final barrier of the first back end of all ranks of the job, for the end of MPI. */
-    private void keep(FinalBarrier ofBackend, int size) throws MPIException {
-        if (finalBarrier == null && size == MPI.COMM_WORLD.getSize()) {
-            finalBarrier = ofBackend;
-        } else {
-            ofBackend.close();
+    private record MpiConnection(Bootstrap bootstrap, Transport transport) implements Connection {
+        @Override
+        public void inherit(LastBarrier barrier) {
+            MpiProcess.ofThisProcess().inherit(barrier, bootstrap.topology().size());
+        }
+    }
+
+    /** Looks for a message that no rank sends, so that MPI moves on whatever it has under way. */
+    private static void callMpi(Intracomm comm) {
+        try {
+            comm.iProbe(MPI.ANY_SOURCE, PROGRESS_TAG);
+        } catch (MPIException e) {
+            throw new HvdException(ErrorId.BACK_END, "MPI_Iprobe failed: " + e.getMessage(), e);
         }
     }
 
     @Override
-    public boolean meet() {
-        return finalBarrier != null && finalBarrier.meet();
-    }
-
-    @Override
-    public boolean leave(boolean well, boolean waits, Duration limit) {
-        if (finalBarrier == null) {
-            return false;
+    public int worldSize() {
+        try {
+            return MPI.COMM_WORLD.getSize();
+        } catch (MPIException e) {
+            throw new HvdException(ErrorId.BACK_END, "MPI_Comm_size failed: " + e, e);
         }
-        if (well && waits) {
-            return finalBarrier.meet();
-        }
-        finalBarrier.leave(well, limit);
-        return false;
     }
 
     @Override
@@ -71,6 +79,15 @@ public final class BoundSession implements MpiSession {
             MPI.Finalize();
         } catch (MPIException e) {
             throw new HvdException(ErrorId.BACK_END, "MPI_Finalize failed: " + e, e);
+        }
+    }
+
+    @Override
+    public void abort(int exitCode) {
+        try {
+            MPI.COMM_WORLD.abort(exitCode);
+        } catch (MPIException e) {
+            throw new HvdException(ErrorId.BACK_END, "MPI_Abort failed: " + e, e);
         }
     }
 

@@ -2,6 +2,7 @@ package io.hvd.transport.mpi.bindings;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.spi.Abandonment;
 import io.hvd.spi.Activities;
 import io.hvd.spi.ByteCollectives;
 import io.hvd.tensor.DType;
@@ -21,13 +22,16 @@ final class MpiByteCollectives implements ByteCollectives {
     private final int rank;
     private final Operators operators;
     private final MpiProgress progress;
+    private final Abandonment abandonment;
     private Activities activities = Activities.UNHEARD;
 
-    MpiByteCollectives(Intracomm comm, Operators operators, MpiProgress progress) throws MPIException {
+    MpiByteCollectives(Intracomm comm, Operators operators, MpiProgress progress, Abandonment abandonment)
+            throws MPIException {
         this.comm = comm;
         this.rank = comm.getRank();
         this.operators = operators;
         this.progress = progress;
+        this.abandonment = abandonment;
     }
 
     @Override
@@ -100,6 +104,7 @@ final class MpiByteCollectives implements ByteCollectives {
     private void call(String activity, Call call) {
         long begun = activities.begin();
         try {
+            abandonment.check();
             progress.sent();
             call.run();
             activities.end(activity, begun);

@@ -2,6 +2,7 @@ package io.hvd.transport.mpi.bindings;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.spi.Abandonment;
 import io.hvd.spi.ByteCollectives;
 import io.hvd.spi.Transfers;
 import io.hvd.spi.Transport;
@@ -11,16 +12,20 @@ import java.util.Optional;
 import mpi.Intracomm;
 import mpi.MPIException;
 
-/** The members of a communicator of its own. */
+/** The members of a communicator. */
 final class MpiGroup implements Transport.Group {
     private final Intracomm comm;
+    private final boolean owned;
     private final MpiTransfers transfers;
     private final MpiByteCollectives collectives;
 
-    MpiGroup(Intracomm comm, Operators operators, MpiProgress progress) throws MPIException {
+    /** @param owned whether the communicator belongs to this group, and ends with it */
+    MpiGroup(Intracomm comm, boolean owned, Operators operators, MpiProgress progress, Abandonment abandonment)
+            throws MPIException {
         this.comm = comm;
-        this.transfers = new MpiTransfers(comm, progress);
-        this.collectives = new MpiByteCollectives(comm, operators, progress);
+        this.owned = owned;
+        this.transfers = new MpiTransfers(comm, progress, abandonment);
+        this.collectives = new MpiByteCollectives(comm, operators, progress, abandonment);
     }
 
     @Override
@@ -36,7 +41,9 @@ final class MpiGroup implements Transport.Group {
     @Override
     public void close() {
         try {
-            comm.free();
+            if (owned) {
+                comm.free();
+            }
         } catch (MPIException e) {
             throw new HvdException(ErrorId.BACK_END, "MPI_Comm_free failed: " + e.getMessage(), e);
         }

@@ -2,6 +2,7 @@ package io.hvd.transport.mpi.bindings;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.spi.Abandonment;
 import io.hvd.spi.Transfers;
 import io.hvd.transport.mpi.MpiProgress;
 import java.nio.ByteBuffer;
@@ -10,14 +11,16 @@ import mpi.MPI;
 import mpi.MPIException;
 import mpi.Request;
 
-/** Transfers over a communicator that is used for nothing else. */
+/** Transfers over a communicator. */
 final class MpiTransfers implements Transfers {
     private final Intracomm comm;
     private final MpiProgress progress;
+    private final Abandonment abandonment;
 
-    MpiTransfers(Intracomm comm, MpiProgress progress) {
+    MpiTransfers(Intracomm comm, MpiProgress progress, Abandonment abandonment) {
         this.comm = comm;
         this.progress = progress;
+        this.abandonment = abandonment;
     }
 
     @Override
@@ -39,6 +42,7 @@ final class MpiTransfers implements Transfers {
 
     private Transfer started(String name, Start start) {
         try {
+            abandonment.check();
             progress.sent();
             Request request = start.run();
             return () -> isDone(name, request);
@@ -47,7 +51,8 @@ final class MpiTransfers implements Transfers {
         }
     }
 
-    private static boolean isDone(String name, Request request) {
+    private boolean isDone(String name, Request request) {
+        abandonment.check();
         try {
             return request.test();
         } catch (MPIException e) {

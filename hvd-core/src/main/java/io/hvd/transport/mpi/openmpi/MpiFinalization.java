@@ -1,6 +1,5 @@
 package io.hvd.transport.mpi.openmpi;
 
-import io.hvd.spi.BackendProvider;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -17,7 +16,34 @@ public final class MpiFinalization {
     /** Additional time for each rank of a large job. */
     private static final long LIMIT_MILLIS_PER_RANK = 10;
 
-    private final BackendProvider provider;
+    /** The end of MPI in this process. */
+    public interface Mpi {
+        /** The thread that has started MPI and makes all calls. */
+        Executor thread();
+
+        /**
+         * Waits on that thread until every rank of the job is about to call {@link #finish}, which may take as long as a
+         * rank works on alone. Further calls return the same result at once.
+         *
+         * @return whether all ranks are; false if a rank is gone, or if there is no way to tell
+         */
+        boolean meet();
+
+        /**
+         * This rank's process is about to end, after {@link #finish}. The thread that ends the process calls this.
+         *
+         * @param well whether the exit code is zero
+         * @param waits whether this call waits for all ranks to come here, because {@link #finish} has not returned
+         * @param limit how long it may stay for others that wait, if it does not wait itself
+         * @return true if it has waited, and the processes of all ranks are about to end with exit code zero
+         */
+        boolean leave(boolean well, boolean waits, Duration limit);
+
+        /** Calls MPI_Finalize, after every rank has closed its last context. */
+        void finish();
+    }
+
+    private final Mpi mpi;
     private final long limitMillis;
     private boolean begun;
     /** Whether every rank of the job has come to the end of MPI. */
@@ -25,13 +51,13 @@ public final class MpiFinalization {
     /** Whether MPI_Finalize has not returned in time. */
     private volatile boolean heldUp;
 
-    public static MpiFinalization of(BackendProvider provider, int ranks) {
-        return new MpiFinalization(provider, LIMIT_MILLIS + LIMIT_MILLIS_PER_RANK * ranks);
+    public static MpiFinalization of(Mpi mpi, int ranks) {
+        return new MpiFinalization(mpi, LIMIT_MILLIS + LIMIT_MILLIS_PER_RANK * ranks);
     }
 
     /** @param limitMillis the limit for the end of MPI, counted from when every rank is about to call it */
-    MpiFinalization(BackendProvider provider, long limitMillis) {
-        this.provider = provider;
+    MpiFinalization(Mpi mpi, long limitMillis) {
+        this.mpi = mpi;
         this.limitMillis = limitMillis;
     }
 
@@ -47,9 +73,9 @@ public final class MpiFinalization {
             return;
         }
         begun = true;
-        Executor thread = provider.communicationThread();
-        met = CompletableFuture.supplyAsync(provider::meet, thread).join();
-        CompletableFuture<Void> finalized = CompletableFuture.runAsync(provider::finish, thread);
+        Executor thread = mpi.thread();
+        met = CompletableFuture.supplyAsync(mpi::meet, thread).join();
+        CompletableFuture<Void> finalized = CompletableFuture.runAsync(mpi::finish, thread);
         if (!met) {
             finalized.join();
             return;
@@ -96,6 +122,6 @@ public final class MpiFinalization {
      * @return whether the processes of all ranks are about to end well although MPI_Finalize has not returned here
      */
     public boolean leave(boolean well) {
-        return provider.leave(well, heldUp, Duration.ofMillis(2 * limitMillis));
+        return mpi.leave(well, heldUp, Duration.ofMillis(2 * limitMillis));
     }
 }

@@ -2,9 +2,6 @@ package io.hvd.transport.mpi.openmpi;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.hvd.config.HvdConfig;
-import io.hvd.spi.Backend;
-import io.hvd.spi.BackendProvider;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -34,27 +31,17 @@ class MpiFinalizationTest {
     }
 
     /** Whose end of MPI waits for {@link #returns}. */
-    private final class Provider implements BackendProvider {
+    private final class Ending implements MpiFinalization.Mpi {
         private final boolean all;
 
         /** @param all whether all ranks come to the end of MPI */
-        Provider(boolean all) {
+        Ending(boolean all) {
             this.all = all;
         }
 
         @Override
-        public String name() {
-            return "test";
-        }
-
-        @Override
-        public Executor communicationThread() {
+        public Executor thread() {
             return thread;
-        }
-
-        @Override
-        public Backend open(HvdConfig config, List<Integer> ranks) {
-            throw new AssertionError("opened after its end");
         }
 
         @Override
@@ -82,7 +69,7 @@ class MpiFinalizationTest {
 
     @Test
     void mpiEndsOnceHoweverOftenItIsAskedTo() {
-        MpiFinalization finalization = new MpiFinalization(new Provider(true), NEVER);
+        MpiFinalization finalization = new MpiFinalization(new Ending(true), NEVER);
         returns.countDown();
         finalization.run(heldUp::add);
         finalization.run(heldUp::add);
@@ -94,7 +81,7 @@ class MpiFinalizationTest {
 
     @Test
     void anEndThatDoesNotReturnIsGivenUpAtItsLimitAndTheProviderHearsOfIt() {
-        MpiFinalization finalization = new MpiFinalization(new Provider(true), 50);
+        MpiFinalization finalization = new MpiFinalization(new Ending(true), 50);
         finalization.run(heldUp::add);
 
         assertThat(heldUp).containsExactly(50L);
@@ -104,7 +91,7 @@ class MpiFinalizationTest {
 
     @Test
     void aRankWhoseOthersHaveNotComeWaitsWithoutALimit() throws Exception {
-        MpiFinalization finalization = new MpiFinalization(new Provider(false), 1);
+        MpiFinalization finalization = new MpiFinalization(new Ending(false), 1);
         Thread ending = new Thread(() -> finalization.run(heldUp::add));
         ending.start();
         ending.join(100);
@@ -120,7 +107,7 @@ class MpiFinalizationTest {
 
     @Test
     void anInterruptDoesNotEndMpiHalfWayAndIsKeptForTheProgram() throws Exception {
-        MpiFinalization finalization = new MpiFinalization(new Provider(true), NEVER);
+        MpiFinalization finalization = new MpiFinalization(new Ending(true), NEVER);
         List<Boolean> interrupted = new ArrayList<>();
         Thread ending = new Thread(() -> {
             Thread.currentThread().interrupt();

@@ -1,9 +1,6 @@
 package io.hvd.benchmarks.cost;
 
-import java.util.Arrays;
-import java.util.List;
 import java.util.Locale;
-import java.util.Optional;
 
 /** The algorithms of an allreduce that the cost model tells apart. */
 public enum Algorithm {
@@ -19,7 +16,7 @@ public enum Algorithm {
     /** hvd's own ring of all ranks. */
     RING;
 
-    /** Whether a job of this shape can use the algorithm. */
+    /** True if a job of this shape can use the algorithm. */
     public boolean suits(JobShape shape) {
         return switch (this) {
             case SHARED_MEMORY -> shape.hosts() == 1;
@@ -31,14 +28,5 @@ public enum Algorithm {
     /** Its name in files and tables, such as {@code two-level}. */
     public String word() {
         return name().toLowerCase(Locale.ROOT).replace('_', '-');
-    }
-
-    /** The algorithm whose {@link #word} this is. */
-    public static Optional<Algorithm> named(String word) {
-        return Arrays.stream(values()).filter(each -> each.word().equals(word)).findFirst();
-    }
-
-    static List<String> words() {
-        return Arrays.stream(values()).map(Algorithm::word).toList();
     }
 }

@@ -1,7 +1,5 @@
 package io.hvd.benchmarks.cost;
 
-import io.hvd.error.ErrorId;
-import io.hvd.error.HvdException;
 import java.util.Collections;
 import java.util.EnumMap;
 import java.util.List;
@@ -14,16 +12,7 @@ public record CostModel(CalibrationHost host, Map<Algorithm, Curve> curves) {
         curves = curves.isEmpty() ? Map.of() : Collections.unmodifiableMap(new EnumMap<>(curves));
     }
 
-    /**
-     * The algorithm to use for a sum of this size; MPI's own if no other one is known to be faster.
-     *
-     * @param hosts number of hosts, over which the ranks are distributed as evenly as possible
-     */
-    public Algorithm fastest(int ranks, int hosts, long bytes) {
-        return fastest(List.of(Algorithm.values()), new JobShape(ranks, hosts), bytes);
-    }
-
-    /** The fastest of the given algorithms. */
+    /** The fastest of the given algorithms; MPI's own if the time of none of them is known. */
     public Algorithm fastest(List<Algorithm> among, JobShape shape, long bytes) {
         Algorithm fastest = Algorithm.MPI;
         double least = Double.MAX_VALUE;
@@ -48,34 +37,5 @@ public record CostModel(CalibrationHost host, Map<Algorithm, Curve> curves) {
                 ? Optional.ofNullable(curves.get(Algorithm.SHARED_MEMORY))
                         .map(inside -> inside.seconds(shape, bytes, host) + seconds)
                 : Optional.of(seconds);
-    }
-
-    /**
-     * The time of a sum with the fastest algorithm.
-     *
-     * @throws HvdException if the measurements do not suffice for this job
-     */
-    public double seconds(JobShape shape, long bytes) {
-        if (shape.ranks() == 1) {
-            return 0;
-        }
-        Algorithm fastest = fastest(List.of(Algorithm.values()), shape, bytes);
-        return seconds(fastest, shape, bytes)
-                .orElseThrow(() -> new HvdException(
-                        ErrorId.BAD_ARGUMENT,
-                        "the cost model cannot predict times of " + shape.ranks() + " ranks on " + shape.hosts()
-                                + " hosts: it was calibrated with " + seen()
-                                + " (ranks x hosts), expected a run with more than one host"
-                                + (shape.perHost() > 1 ? ", and one with several ranks on a host" : "")
-                                + "; calibrate with bench-model.sh --hosts"));
-    }
-
-    private List<String> seen() {
-        return curves.values().stream()
-                .flatMap(curve -> curve.seen().stream())
-                .map(JobShape::toString)
-                .distinct()
-                .sorted()
-                .toList();
     }
 }

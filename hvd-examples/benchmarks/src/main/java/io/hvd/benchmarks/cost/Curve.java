@@ -17,7 +17,7 @@ public record Curve(Algorithm algorithm, Set<JobShape> seen, List<Piece> pieces)
         pieces = List.copyOf(pieces);
     }
 
-    /** Whether all links that a job of this shape uses were measured. */
+    /** True if all links that a job of this shape uses were measured. */
     boolean knows(JobShape shape) {
         return algorithm.suits(shape)
                 && (shape.hosts() == 1 || seen.stream().anyMatch(each -> each.hosts() > 1))

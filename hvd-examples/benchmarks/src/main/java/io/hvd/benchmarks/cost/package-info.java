@@ -3,9 +3,9 @@
  * others.
  *
  * <pre>
- * Sample ... -> Fit -> CostModel -> fastest(ranks, hosts, bytes)     which way to go
- *                        ^    |  -> seconds(algorithm, shape, bytes) how long it takes
- *                   ModelFile |  -> Step.at(shape, ...)              how long a training step takes
+ * Sample ... -> Fit -> CostModel -> fastest(algorithms, shape, bytes)  which way to go
+ *                        |       -> seconds(algorithm, shape, bytes)   how long it takes
+ *                    ModelFile
  * </pre>
  *
  * <p>Times follow R. Hockney's model ("The communication challenge for MPP", Parallel Computing 20, 1994): a cost for

@@ -34,7 +34,7 @@ public final class AllreduceRank {
     private static final int WARM_CALLS = 20_000;
     private static final Reduction SUM = new Reduction(ReduceOp.SUM, DType.FLOAT32, 1.0, 1.0);
 
-    private final Job job = Job.ofThisProcess();
+    private final PlaceInJob job = PlaceInJob.ofThisProcess();
     private final Samples samples = new Samples();
     private final Path folder;
     private final long[] sizes;

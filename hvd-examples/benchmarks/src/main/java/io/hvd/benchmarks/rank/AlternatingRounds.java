@@ -47,10 +47,10 @@ final class AlternatingRounds {
 
     private final Floats floats;
     private final Samples samples;
-    private final Job job;
+    private final PlaceInJob job;
     private final int rounds;
 
-    AlternatingRounds(Floats floats, Samples samples, Job job, int rounds) {
+    AlternatingRounds(Floats floats, Samples samples, PlaceInJob job, int rounds) {
         this.floats = floats;
         this.samples = samples;
         this.job = job;
@@ -76,7 +76,7 @@ final class AlternatingRounds {
             for (int i = 0; i < sizes.length; i++) {
                 warmUp(calls.get(i), likelyNanos + sizes[i] / 2);
             }
-            Job.pause(PAUSE_MILLIS);
+            PlaceInJob.pause(PAUSE_MILLIS);
         }
         for (int i = 0; i < sizes.length; i++) {
             run(contenders, calls.get(i), sizes[i], barrier);

@@ -22,7 +22,7 @@ enum Expected {
     }
 
     /** The number of floats of the result. */
-    int elements(int count, Job job) {
+    int elements(int count, PlaceInJob job) {
         return switch (this) {
             case NOTHING -> 0;
             case SUM, AVERAGE, OF_THE_ROOT -> count;
@@ -31,7 +31,7 @@ enum Expected {
         };
     }
 
-    float at(int element, int count, Job job) {
+    float at(int element, int count, PlaceInJob job) {
         int piece = job.piece(count);
         return switch (this) {
             case NOTHING -> Float.NaN;

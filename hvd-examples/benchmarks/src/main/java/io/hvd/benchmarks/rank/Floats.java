@@ -29,7 +29,7 @@ final class Floats {
     }
 
     /** Memory for the largest of the sizes, in pieces of the same length for all ranks. */
-    static Floats ofSizes(long[] bytes, Job job) {
+    static Floats ofSizes(long[] bytes, PlaceInJob job) {
         return new Floats(job.whole(Math.toIntExact(Arrays.stream(bytes).max().orElseThrow() / Float.BYTES)));
     }
 

@@ -55,7 +55,7 @@ public final class GradientsRank {
     /** The number of steps between the pause and the first timing. */
     private static final int SETTLING_STEPS = 5;
 
-    private final Job job = Job.ofThisProcess();
+    private final PlaceInJob job = PlaceInJob.ofThisProcess();
     private final Samples samples = new Samples();
     private final Path folder;
     private final GradientSet gradients;
@@ -169,7 +169,7 @@ public final class GradientsRank {
     private void time(String series, long warmSteps, Runnable barrier, Runnable step) {
         barrier.run();
         repeat(step, warmSteps);
-        Job.pause(PAUSE_MILLIS);
+        PlaceInJob.pause(PAUSE_MILLIS);
         repeat(step, SETTLING_STEPS);
         boolean isShort = gradients.bytes() < SHORT_STEP_BYTES && !series.startsWith("gloo");
         for (int round = 0; round < rounds * (isShort ? TIMINGS_PER_ROUND : 1); round++) {

@@ -29,7 +29,7 @@ public final class ModelRank {
 
     private static final int GAMMA_TRIALS = 2000;
 
-    private final Job job = Job.ofThisProcess();
+    private final PlaceInJob job = PlaceInJob.ofThisProcess();
     private final Samples samples = new Samples();
     private final long[] sizes;
     private final Floats floats;

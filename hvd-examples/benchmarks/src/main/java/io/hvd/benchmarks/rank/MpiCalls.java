@@ -1,6 +1,6 @@
 package io.hvd.benchmarks.rank;
 
-import io.hvd.spi.Backend;
+import io.hvd.spi.Transport;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.ByteBuffer;
@@ -32,13 +32,13 @@ public interface MpiCalls {
      * The calls through the class loader of hvd's mpi.jar, because the JVM lets only one class loader use a JNI
      * library.
      *
-     * @param backend a back end that MPI's provider has opened
+     * @param transport one that MPI's provider has opened
      */
-    static MpiCalls beside(Backend backend) {
+    static MpiCalls beside(Transport transport) {
         String name = "io.hvd.benchmarks.mpi.RawMpi";
         URL here = MpiCalls.class.getProtectionDomain().getCodeSource().getLocation();
         var loader = new URLClassLoader(
-                "raw-mpi", new URL[] {here}, backend.getClass().getClassLoader()) {
+                "raw-mpi", new URL[] {here}, transport.getClass().getClassLoader()) {
             @Override
             protected Class<?> loadClass(String wanted, boolean resolve) throws ClassNotFoundException {
                 return wanted.equals(name) ? findClass(wanted) : super.loadClass(wanted, resolve);

@@ -22,7 +22,7 @@ import java.util.function.IntFunction;
  * Rank 0 prints the timings of all ranks. Arguments: sizes in bytes, rounds.
  */
 public final class NetworkRank {
-    private final Job job = Job.ofThisProcess();
+    private final PlaceInJob job = PlaceInJob.ofThisProcess();
     private final Samples samples = new Samples();
     private final long[] sizes;
     private final Floats floats;

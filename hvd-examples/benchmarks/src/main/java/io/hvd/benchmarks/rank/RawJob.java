@@ -1,13 +1,16 @@
 package io.hvd.benchmarks.rank;
 
+import io.hvd.backend.ProcessProvider;
 import io.hvd.config.HvdConfig;
-import io.hvd.host.shm.SharedProvider;
 import io.hvd.spi.Backend;
+import io.hvd.spi.BackendProvider;
 import io.hvd.spi.Reduction;
+import io.hvd.spi.Transport;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
+import io.hvd.transport.mpi.MpiProcess;
 import io.hvd.transport.mpi.MpiProvider;
 import java.util.List;
 import java.util.Optional;
@@ -27,14 +30,14 @@ final class RawJob {
 
     /** Runs the work; all ranks call this together, with no hvd context open. */
     static void run(Body body) {
-        MpiProvider provider = MpiProvider.ofThisProcess();
+        BackendProvider provider = new ProcessProvider(new MpiProvider());
         onItsThread(Executors.callable(() -> {
             HvdConfig config = HvdConfig.fromEnvironment();
             MpiCalls mpi;
-            try (Backend plain = provider.open(config, List.of())) {
+            try (Transport plain = new MpiProvider().connect(config, List.of()).transport()) {
                 mpi = MpiCalls.beside(plain);
             }
-            try (Backend hvd = new SharedProvider(provider).open(config, List.of())) {
+            try (Backend hvd = provider.open(config, List.of())) {
                 body.run(hvd, mpi);
             }
         }));
@@ -46,8 +49,7 @@ final class RawJob {
      */
     static Optional<Backend> besideEngine() {
         return onItsThread(() -> {
-            Backend opened =
-                    new SharedProvider(MpiProvider.ofThisProcess()).open(HvdConfig.fromEnvironment(), List.of());
+            Backend opened = new ProcessProvider(new MpiProvider()).open(HvdConfig.fromEnvironment(), List.of());
             List<Tensor> one = List.of(Tensor.of(new float[1]));
             // All ranks have come when this ends, so that nothing is under way over MPI any more.
             opened.collectives().allreduceUnlessVetoed(one, one, new Reduction(ReduceOp.SUM, DType.FLOAT32, 1.0, 1.0));
@@ -71,12 +73,12 @@ final class RawJob {
 
     /** Calls MPI_Finalize; the last call of a rank that has used this class. */
     static void finish() {
-        onItsThread(Executors.callable(MpiProvider.ofThisProcess()::finish));
+        onItsThread(Executors.callable(MpiProcess.ofThisProcess()::finish));
     }
 
     private static <T> T onItsThread(Callable<T> work) {
         FutureTask<T> task = new FutureTask<>(work);
-        MpiProvider.ofThisProcess().communicationThread().execute(task);
+        MpiProcess.ofThisProcess().thread().execute(task);
         try {
             return task.get();
         } catch (ExecutionException e) {

@@ -21,11 +21,11 @@ final class SharedMemoryBarrier {
     private static final int MOST_LOOKS = 1000;
 
     private final ByteBuffer counts;
-    private final Job job;
+    private final PlaceInJob job;
     private long generation;
 
     /** @param folder a folder that all ranks see */
-    SharedMemoryBarrier(Path folder, Job job) {
+    SharedMemoryBarrier(Path folder, PlaceInJob job) {
         this.job = job;
         try (FileChannel file = FileChannel.open(
                 folder.resolve("barrier"),

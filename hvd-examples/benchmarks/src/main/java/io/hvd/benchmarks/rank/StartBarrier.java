@@ -13,7 +13,7 @@ import java.util.stream.IntStream;
  * A barrier for processes that do not communicate: each makes a file in a common folder, and waits for all others'
  * files.
  */
-record StartBarrier(Path folder, Job job) {
+record StartBarrier(Path folder, PlaceInJob job) {
     private static final long LIMIT_NANOS = TimeUnit.MINUTES.toNanos(5);
     private static final long LOOK_AGAIN_NANOS = 200_000;
 

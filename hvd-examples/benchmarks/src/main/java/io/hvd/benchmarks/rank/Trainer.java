@@ -24,12 +24,12 @@ interface Trainer extends AutoCloseable {
     /** Trains on one batch. */
     void step();
 
-    /** Whether this way averages gradients. */
+    /** True if this way averages gradients. */
     default boolean communicates() {
         return true;
     }
 
-    /** Whether the ranks negotiate again after another way of hvd's has had its turn. */
+    /** True if the ranks negotiate again after another way of hvd's has had its turn. */
     default boolean negotiates() {
         return false;
     }
@@ -119,7 +119,7 @@ interface Trainer extends AutoCloseable {
 
         InStep(Net kind, Path folder) {
             alone = new Plain(kind);
-            barrier = new SharedMemoryBarrier(folder, Job.ofThisProcess());
+            barrier = new SharedMemoryBarrier(folder, PlaceInJob.ofThisProcess());
         }
 
         @Override
@@ -152,10 +152,6 @@ interface Trainer extends AutoCloseable {
             optimizer.broadcastParameters(0);
         }
 
-        String backend() {
-            return hvd.backend();
-        }
-
         @Override
         public boolean negotiates() {
             return true;
@@ -181,7 +177,7 @@ interface Trainer extends AutoCloseable {
         private final DdpReducer reducer;
 
         WithDdp(Net kind, Path folder) {
-            Job job = Job.ofThisProcess();
+            PlaceInJob job = PlaceInJob.ofThisProcess();
             model = new Model(kind);
             gloo = new Gloo(folder, job.rank(), job.size());
             TensorVector parameters = model.net.parameters();

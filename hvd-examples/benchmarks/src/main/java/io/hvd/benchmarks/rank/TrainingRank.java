@@ -31,7 +31,7 @@ public final class TrainingRank {
         Path folder = Path.of(args[0]);
         Net net = Net.valueOf(args[2]);
         int steps = Integer.parseInt(args[3]);
-        Job job = Job.ofThisProcess();
+        PlaceInJob job = PlaceInJob.ofThisProcess();
         StartBarrier start = new StartBarrier(folder, job);
         Samples samples = new Samples();
         samples.about("torch", Gloo.torchVersion());

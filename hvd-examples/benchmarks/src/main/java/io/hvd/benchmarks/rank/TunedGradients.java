@@ -27,7 +27,7 @@ public final class TunedGradients {
     private final List<Tensor> tensors;
     /** Null if each gradient is handed over by itself. */
     private final DistributedOptimizer optimizer;
-    /** Whether autotuning is over, on average over the ranks. */
+    /** True if autotuning is over, on average over the ranks. */
     private final float[] over = new float[1];
 
     private TunedGradients(HvdContext hvd, GradientSet set, long backwardMillis, boolean inGroups) {
@@ -70,7 +70,7 @@ public final class TunedGradients {
         int layers = gradients.size();
         for (int i = layers - 1; i >= 0; i--) {
             if (i % (layers / PARTS + 1) == 0) {
-                Job.pause(pauseMillis);
+                PlaceInJob.pause(pauseMillis);
             }
             if (optimizer != null) {
                 optimizer.gradientReady(i);

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 class AlternatingRoundsTest {
     private static final long[] SIZES = {16};
 
-    private final Job job = new Job(1, 2);
+    private final PlaceInJob job = new PlaceInJob(1, 2);
     private final Floats floats = Floats.ofSizes(SIZES, job);
     private final Samples samples = new Samples();
     private final AlternatingRounds timing = new AlternatingRounds(floats, samples, job, 1);

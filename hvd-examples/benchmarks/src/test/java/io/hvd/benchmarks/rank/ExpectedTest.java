@@ -15,7 +15,7 @@ class ExpectedTest {
     @ParameterizedTest
     @MethodSource
     void isWhatIsLeftBehindOnRankOne(Expected expected, List<Float> floats) {
-        Job job = new Job(1, 2);
+        PlaceInJob job = new PlaceInJob(1, 2);
 
         assertThat(IntStream.range(0, expected.elements(3, job)).mapToObj(i -> expected.at(i, 3, job)))
                 .containsExactlyElementsOf(floats);

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.hvd.Hvd;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
-import io.hvd.optimizer.LoadedTorch;
+import io.hvd.optimizer.libtorch.LoadedTorch;
 import org.junit.jupiter.api.Test;
 
 class DjlEngineTest {

@@ -1,0 +1,17 @@
+package io.hvd;
+
+/** What becomes of a rank's process when its job cannot go on. Either way every call that waits throws the cause. */
+public enum FailurePolicy {
+    /**
+     * The process says why and ends, as launchers expect: otherwise the job would wait for it. An exception that nobody
+     * catches, and an exit before the context is closed, end the job too. A rank that is alone and has no launcher is
+     * left to the program.
+     */
+    END_PROCESS,
+    /**
+     * The failure is left to the program, which a server, a notebook or a task of a cluster is. hvd installs no handler and
+     * no hook and never ends the process. The program has to close its context; calls that wait inside MPI itself are not
+     * freed.
+     */
+    THROW
+}

@@ -1,9 +1,0 @@
-package io.hvd.engine;
-
-/**
- * What rank 0 tells all ranks about autotuning, with a plan.
- *
- * @param settings the settings that hold from this plan on
- * @param result the one line that says what has been chosen and why; empty while the search goes on
- */
-record Tuning(Tunable settings, String result) {}

@@ -1,0 +1,156 @@
+package io.hvd.transport.mpi;
+
+import io.hvd.config.HvdConfig;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.log.HvdLogger;
+import io.hvd.spi.LastBarrier;
+import io.hvd.spi.TransportProvider.Connection;
+import io.hvd.transport.mpi.openmpi.MpiFinalization;
+import java.lang.reflect.InvocationTargetException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+
+/**
+ * This process's use of MPI, which can be started and ended only once. The one thread that initialises MPI makes all later
+ * calls as well and outlives a context, so that init, shutdown and init again work in one process.
+ */
+public final class MpiProcess implements MpiFinalization.Mpi {
+    private static final HvdLogger LOG = HvdLogger.of(MpiProcess.class);
+
+    private static final MpiProcess THIS = new MpiProcess();
+
+    private final ExecutorService thread = Executors.newSingleThreadExecutor(task -> {
+        Thread engine = new Thread(task, "hvd-engine-mpi");
+        engine.setDaemon(true);
+        return engine;
+    });
+    private volatile MpiSession session;
+    /** The barrier of the first job of all processes that has been left in order; null until then. */
+    private LastBarrier barrier;
+
+    private Optional<Boolean> met = Optional.empty();
+    private boolean finished;
+
+    private MpiProcess() {}
+
+    public static MpiProcess ofThisProcess() {
+        return THIS;
+    }
+
+    /**
+     * MPI as the classes that are linked with mpi.jar show it; made once per process, used on the communication thread.
+     */
+    public interface MpiSession {
+        /** Makes a communicator of some ranks; empty means all. */
+        Connection connect(HvdConfig config, List<Integer> ranks);
+
+        /** Number of processes in MPI_COMM_WORLD. */
+        int worldSize();
+
+        /** Calls MPI_Finalize; every rank of the job must call this. */
+        void finish();
+
+        /** Calls MPI_Abort, which ends the processes of all ranks. Any thread may call it; it may not return. */
+        void abort(int exitCode);
+    }
+
+    @Override
+    public Executor thread() {
+        return thread;
+    }
+
+    /** Whether this process has taken part in an MPI job. Any thread may ask. */
+    public boolean isStarted() {
+        return session != null;
+    }
+
+    Connection connect(HvdConfig config, List<Integer> ranks) {
+        if (finished) {
+            throw new HvdException(
+                    ErrorId.INIT_FAILED,
+                    "MPI cannot be started again in a process where HvdContext.close() has ended it;"
+                            + " leave with Hvd.shutdown() where another Hvd.init() is to follow");
+        }
+        if (session == null) {
+            session = start(config);
+            if (config.started().rank().orElse(0) == 0) {
+                UcxSignals.warning().ifPresent(LOG::warn);
+            }
+        }
+        return session.connect(config, ranks);
+    }
+
+    /** Keeps the barrier of the first job of all processes, for the end of MPI. */
+    public void inherit(LastBarrier left, int size) {
+        if (barrier == null && size == session.worldSize()) {
+            barrier = left;
+        } else {
+            left.close();
+        }
+    }
+
+    @Override
+    public boolean meet() {
+        if (met.isEmpty()) { // several ranks of one process call this
+            met = Optional.of(barrier != null && barrier.meet());
+        }
+        return met.get();
+    }
+
+    @Override
+    public boolean leave(boolean well, boolean waits, Duration limit) {
+        if (barrier == null) {
+            return false;
+        }
+        if (well && waits) {
+            return barrier.meet();
+        }
+        barrier.leave(well, limit);
+        return false;
+    }
+
+    @Override
+    public void finish() {
+        if (session != null && !finished) {
+            finished = true;
+            session.finish();
+        }
+    }
+
+    /** Ends the processes of all ranks of an MPI job, if this process is in one. Any thread may call it; it may not return. */
+    public void abort(int exitCode) {
+        MpiSession started = session;
+        if (started != null) {
+            started.abort(exitCode);
+        }
+    }
+
+    private static MpiSession start(HvdConfig config) {
+        OpenMpi mpi = OpenMpi.locate(config);
+        Path jar = MpiJar.matching(mpi, config);
+        try {
+            return (MpiSession) Class.forName(
+                            "io.hvd.transport.mpi.bindings.BoundSession",
+                            true,
+                            new MpiClassLoader(jar, mpi.jniLibrary()))
+                    .getConstructor(HvdConfig.class)
+                    .newInstance(config);
+        } catch (ReflectiveOperationException | LinkageError e) {
+            Throwable cause = e instanceof InvocationTargetException ? e.getCause() : e;
+            if (cause instanceof HvdException known) {
+                throw known;
+            }
+            throw new HvdException(
+                    ErrorId.INIT_FAILED,
+                    "Open MPI " + mpi.version() + " (" + mpi.jniLibrary() + ") with " + jar + " did not start: "
+                            + cause,
+                    cause);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+package io.hvd.optimizer.step;
+
+import io.hvd.ObjectCodec;
+import io.hvd.ProcessSet;
+import io.hvd.optimizer.GradientSource;
+import io.hvd.optimizer.Optimizer;
+import io.hvd.optimizer.Parameter;
+import io.hvd.optimizer.agreement.StepSkew;
+import io.hvd.optimizer.exchange.GradientExchange;
+import io.hvd.optimizer.exchange.LocalParameters;
+import io.hvd.tensor.JoinDivisor;
+import io.hvd.tensor.Tensor;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.IntConsumer;
+
+/** Gives all ranks what one of them has: the parameters, the optimizer's state, and after a join the buffers too. */
+public final class StateBroadcast {
+    private final Optimizer inner;
+    private final IntConsumer consolidate;
+    private final ProcessSet set;
+    /** The parameters that all ranks have in common. */
+    private final List<Parameter> shared;
+
+    private final LocalParameters local;
+    private final ModelBuffers buffers;
+    private final GradientExchange exchange;
+    private final StepRules rules;
+    private final StepSkew skew;
+    private boolean done;
+
+    /** @param consolidate brings a state that is shared out to the ranks to one of them, a global rank */
+    public StateBroadcast(
+            Optimizer inner,
+            IntConsumer consolidate,
+            ProcessSet set,
+            List<Parameter> shared,
+            LocalParameters local,
+            ModelBuffers buffers,
+            GradientExchange exchange,
+            StepRules rules) {
+        this.inner = inner;
+        this.consolidate = consolidate;
+        this.set = set;
+        this.shared = shared;
+        this.local = local;
+        this.buffers = buffers;
+        this.exchange = exchange;
+        this.rules = rules;
+        this.skew = new StepSkew(set);
+    }
+
+    /** Whether the ranks have had the same parameters by this optimizer. */
+    public boolean isDone() {
+        return done;
+    }
+
+    /** Overwrites the parameters of every rank with those of the root. */
+    public void parameters(int root) {
+        Map<String, Tensor> values = new LinkedHashMap<>();
+        if (inner instanceof GradientSource own) {
+            own.requireInPlace();
+        }
+        shared.stream().filter(this::travels).forEach(parameter -> values.put(parameter.name(), parameter.value()));
+        set.broadcastParameters(values, root);
+        done = true;
+        parametersOverwritten();
+    }
+
+    /** A single rank need not broadcast its parameters; on a GPU, its back end might not even be able to. */
+    private boolean travels(Parameter parameter) {
+        return set.size() > 1 || parameter.value().device().isCpu();
+    }
+
+    /** Parameters have other values, which did not come from a step of the wrapped optimizer. */
+    public void parametersOverwritten() {
+        if (inner instanceof GradientSource own) {
+            own.overwritten();
+        }
+    }
+
+    /** @param whole the optimizer whose state it is */
+    public void optimizerState(int root, Optimizer whole) {
+        rules.requireSharedState("broadcastOptimizerState(...)", local);
+        consolidate.accept(root);
+        boolean isRoot = set.ranks().get(set.rank()) == root;
+        byte[] mine = isRoot ? whole.saveState() : null;
+        byte[] state = set.broadcastObject("broadcast_optimizer_state", mine, ObjectCodec.bytes(), root);
+        if (!isRoot) {
+            whole.loadState(state);
+        }
+    }
+
+    /**
+     * Waits until all ranks have no more data, and gives them what the last one has.
+     *
+     * @param whole the optimizer whose state it is
+     * @return the global rank that was last
+     */
+    public int join(JoinDivisor divisor, Optimizer whole) {
+        rules.requireSharedState("join(...)", local);
+        int last = set.join(divisor);
+        skew.joined(exchange.steps());
+        parameters(last);
+        optimizerState(last, whole);
+        buffers.takeFrom(last);
+        return last;
+    }
+}

@@ -1,0 +1,2 @@
+/** Batch norms over the batches of all ranks. */
+package io.hvd.optimizer.torch.norm;

@@ -1,0 +1,2 @@
+/** What schedules of learning rates are made of; users have {@code io.hvd.train.Schedule}. */
+package io.hvd.train.schedule;

@@ -1,0 +1,48 @@
+package io.hvd.doctor.checks;
+
+import io.hvd.doctor.facts.Facts.Folder;
+import io.hvd.doctor.facts.HostInventory;
+import io.hvd.doctor.facts.HostInventory.Host;
+import io.hvd.host.shm.SegmentSize;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Whether the ranks of one host can talk through /dev/shm. */
+final class SharedMemoryCheck implements Check {
+
+    /** Twice the 4 MiB that a rank takes under Open MPI, which leaves room for NCCL and for what others left behind. */
+    private static final long BYTES_PER_RANK = 8 * Sizes.MIB;
+
+    /** Set where it is off, which is not the default. */
+    private static final String SWITCH = "HVD_SHARED_MEMORY";
+
+    @Override
+    public List<Finding> findings(HostInventory inventory) {
+        List<Finding> found = new ArrayList<>(Check.each(
+                inventory, Diagnosis.NO_SHM, SharedMemoryCheck::missing, "mount -t tmpfs -o size=1g tmpfs /dev/shm"));
+        boolean several =
+                inventory.hosts().stream().filter(host -> host.ranks() > 0).count() > 1;
+        found.addAll(Check.each(
+                inventory, Diagnosis.SMALL_SHM, host -> small(host, several), "mount -o remount,size=1g /dev/shm"));
+        return found;
+    }
+
+    private static String missing(Host host) {
+        Folder shared = host.facts().folders().sharedMemory();
+        return shared.writable() ? "" : shared.path() + (shared.total() == 0 ? " is not there" : " cannot be written");
+    }
+
+    /** What the ranks of a host share for the set of all ranks. */
+    private static long segment(Host host, boolean several) {
+        return host.facts().values().containsKey(SWITCH) ? 0 : SegmentSize.bytes(host.ranks(), !several);
+    }
+
+    private static String small(Host host, boolean several) {
+        Folder shared = host.facts().folders().sharedMemory();
+        long needed = host.ranks() * BYTES_PER_RANK + segment(host, several);
+        return host.ranks() < 2 || !shared.writable() || shared.free() >= needed
+                ? ""
+                : shared.path() + " has " + Sizes.of(shared.free()) + " free of " + Sizes.of(shared.total()) + ", "
+                        + host.ranks() + " ranks want " + Sizes.of(needed);
+    }
+}

@@ -1,0 +1,110 @@
+package io.hvd.launch.archive;
+
+import io.hvd.config.LauncherSettings.ArchiveChoice;
+import io.hvd.launch.jvm.JavaLine;
+import io.hvd.launch.line.CommandCheck;
+import io.hvd.launch.line.JobFacts;
+import io.hvd.launch.words.Argument;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/**
+ * What a start does about the class-data archive of its program: it uses the one that is there, and has the ranks write down
+ * what classes they load if there is none, or none with this subcommand's. After the job a process of its own makes it.
+ * Whatever fails here costs time and nothing else.
+ *
+ * @param why in words, for the dry run
+ * @param archive what the ranks' JVMs map
+ * @param recording where they write lists of classes
+ */
+public record ClassArchive(
+        String why,
+        Optional<Path> archive,
+        Optional<Path> recording,
+        Optional<ArchivedProgram> program,
+        String subcommand) {
+
+    private static final String USE = "-XX:SharedArchiveFile=";
+    private static final String RECORD = "-XX:DumpLoadedClassList=";
+
+    /** One list per process; the JVM puts its number there. */
+    private static final String LIST = "%p.txt";
+
+    public static ClassArchive none(String why) {
+        return new ClassArchive(why, Optional.empty(), Optional.empty(), Optional.empty(), "");
+    }
+
+    /**
+     * Looks at what there is.
+     *
+     * @param starts whether ranks are going to be started; a dry run makes no folder
+     */
+    public static ClassArchive look(JobFacts job, JavaLine line, ArchiveFolder folder, Path directory, boolean starts) {
+        if (job.settings().java().archive() == ArchiveChoice.OFF) {
+            return none("no class-data archive: turned off");
+        }
+        if (!job.allRanksHere() || CommandCheck.isElsewhere(job.settings())) {
+            return none("no class-data archive: ranks run on other hosts or from another folder");
+        }
+        ArchivedProgram.Answer answer = ArchivedProgram.of(line, job.machine().environment(), directory);
+        if (answer.program().isEmpty()) {
+            return none("no class-data archive: " + answer.why());
+        }
+        return look(answer.program().get(), line.subcommand(), folder, starts);
+    }
+
+    private static ClassArchive look(ArchivedProgram program, String subcommand, ArchiveFolder folder, boolean starts) {
+        if (starts) {
+            ClassLists.clear(folder.path(), folder.clock());
+        }
+        Optional<KnownArchive> known = folder.known(program);
+        Optional<Path> archive = known.flatMap(KnownArchive::file);
+        if (known.isPresent() && known.get().has(subcommand)) {
+            if (starts) {
+                folder.touch(program);
+            }
+            return archive.isPresent()
+                    ? new ClassArchive(
+                            "java gets the class-data archive that an earlier start has made",
+                            archive,
+                            Optional.empty(),
+                            Optional.empty(),
+                            "")
+                    : none("no class-data archive: the JVM has refused to make one of this class path");
+        }
+        Optional<Path> recording = starts ? folder.newRecording() : Optional.empty();
+        String why = starts && recording.isEmpty()
+                ? "no class-data archive is made: its folder cannot be written, or others can write there"
+                : "java lists the classes that it loads; after the job a class-data archive is made of them for the next starts";
+        return new ClassArchive(why, archive, recording, Optional.of(program), subcommand);
+    }
+
+    /** Words for java, and why. */
+    public Argument forJava() {
+        List<String> words = Stream.concat(
+                        archive.map(file -> USE + file).stream(),
+                        recording.map(folder -> RECORD + folder.resolve(LIST)).stream())
+                .toList();
+        return new Argument(words, why);
+    }
+
+    /**
+     * The job is over. If it has ended well, the archive is made by a process of its own. The lists of a job that has failed
+     * may lack most classes.
+     *
+     * @param waits whether this returns only when the archive is there
+     */
+    public void after(int exitCode, Map<String, String> environment, boolean waits) {
+        if (recording.isEmpty() || program.isEmpty()) {
+            return;
+        }
+        if (exitCode == 0) {
+            new ArchiveOrder(recording.get(), subcommand, program.get(), Optional.empty()).place(environment, waits);
+        } else {
+            ClassLists.discard(recording.get());
+        }
+    }
+}

@@ -1,0 +1,48 @@
+package io.hvd.launch.failure;
+
+import io.hvd.error.FailureRecord;
+import io.hvd.error.SuccessMarker;
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+
+/** The private folder in which the ranks of one job leave their failure records; it goes when the job has ended. */
+public final class FailureDirectory implements AutoCloseable {
+
+    private final Path path;
+
+    public FailureDirectory() throws IOException {
+        path = Files.createTempDirectory(
+                "hvd-failures-", PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+    }
+
+    public Path path() {
+        return path;
+    }
+
+    public List<FailureRecord> records() throws IOException {
+        return FailureRecord.readAll(path);
+    }
+
+    /** Whether the ranks have said that all of them end well, whatever mpirun says. */
+    public boolean hasGoodEnd() {
+        return SuccessMarker.isIn(path);
+    }
+
+    /** Idempotent; the end of the job and a signal may both call it, at the same time too. */
+    @Override
+    public synchronized void close() throws IOException {
+        if (!Files.isDirectory(path)) {
+            return;
+        }
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(path)) {
+            for (Path file : files) {
+                Files.deleteIfExists(file);
+            }
+        }
+        Files.deleteIfExists(path);
+    }
+}

@@ -1,0 +1,123 @@
+package io.hvd.launch.line;
+
+import io.hvd.config.Setting;
+import io.hvd.launch.mpi.LauncherParameter;
+import io.hvd.launch.mpi.UserChoices;
+import io.hvd.launch.words.Argument;
+import io.hvd.net.Interfaces;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
+
+/** The part of the mpirun line that says over which network interfaces bytes travel: those asked for, or all that lead out. */
+final class InterfaceChoice {
+
+    static final String NCCL_INTERFACES = "NCCL_SOCKET_IFNAME";
+
+    private final JobFacts job;
+    private final UserChoices choices;
+
+    InterfaceChoice(JobFacts job) {
+        this.job = job;
+        this.choices = job.choices();
+    }
+
+    List<Argument> arguments() {
+        return job.settings().network().interfaces().map(this::asked).orElseGet(this::leftOut);
+    }
+
+    private List<Argument> asked(String list) {
+        List<Argument> arguments = new ArrayList<>();
+        String asked = "network interfaces asked for";
+        arguments.add(Argument.of(asked + ", for data", "--mca", "btl_tcp_if_include", list));
+        if (!job.allRanksHere()) {
+            arguments.add(LauncherParameter.USED_INTERFACES.set(job.version(), list, asked + ", for start-up"));
+            addControl(arguments, list);
+        }
+        addNccl(arguments, list);
+        return arguments;
+    }
+
+    /** The variables that {@code --network-interfaces} sets, so that what the environment says of them does not count. */
+    static Set<String> variables(String list) {
+        String control = Setting.CONTROL_INTERFACE.variable();
+        return Interfaces.names(list).isEmpty() ? Set.of(control) : Set.of(control, NCCL_INTERFACES);
+    }
+
+    /** hvd's own small messages; it reads such a list as Open MPI does. */
+    private void addControl(List<Argument> arguments, String list) {
+        String variable = Setting.CONTROL_INTERFACE.variable();
+        if (choices.source("-x " + variable).isEmpty()) {
+            arguments.add(
+                    Argument.of("network interfaces asked for, for hvd's own messages", "-x", variable + "=" + list));
+        }
+    }
+
+    /** NCCL knows names only: of networks, which may be other interfaces on every host, it gets what is left out. */
+    private void addNccl(List<Argument> arguments, String list) {
+        List<String> names = Interfaces.names(list);
+        if (choices.source("-x " + NCCL_INTERFACES).isPresent()) {
+            return;
+        }
+        if (!names.isEmpty()) {
+            boolean all = names.size() == list.split(",").length;
+            arguments.add(Argument.of(
+                    "network interfaces asked for, for NCCL" + (all ? "" : ", which takes no networks"),
+                    "-x",
+                    NCCL_INTERFACES + "=" + String.join(",", names)));
+        } else if (!job.allRanksHere()) {
+            addUnlessSet(
+                    arguments,
+                    NCCL_INTERFACES,
+                    "^" + String.join(",", Interfaces.leftOut(job.interfaces())),
+                    "NCCL takes no networks: interfaces that end inside a host are left out");
+        }
+    }
+
+    /** Between hosts only: inside one, every interface leads where it should. */
+    private List<Argument> leftOut() {
+        if (job.allRanksHere()) {
+            return List.of();
+        }
+        Optional<String> chosen = Stream.of(
+                        "btl_tcp_if_include",
+                        "btl_tcp_if_exclude",
+                        LauncherParameter.USED_INTERFACES.name(job.version()),
+                        LauncherParameter.UNUSED_INTERFACES.name(job.version()))
+                .flatMap(name -> choices.source(name).stream())
+                .findFirst();
+        if (chosen.isPresent()) {
+            return List.of(Argument.note("network interfaces: as set by " + chosen.get()));
+        }
+        String list = String.join(",", Interfaces.leftOut(job.interfaces()));
+        String reason = "interfaces that end inside a host are left out, " + seen();
+        List<Argument> arguments = new ArrayList<>();
+        arguments.add(Argument.of(reason, "--mca", "btl_tcp_if_exclude", list));
+        arguments.add(LauncherParameter.UNUSED_INTERFACES.set(job.version(), list, "the same for start-up"));
+        addUnlessSet(arguments, NCCL_INTERFACES, "^" + list, "the same for NCCL");
+        return arguments;
+    }
+
+    private String seen() {
+        StringBuilder text =
+                new StringBuilder("used: here " + names(job.machine().interfaces()));
+        job.others()
+                .forEach((host, present) ->
+                        text.append("; ").append(host).append(' ').append(names(present)));
+        return text + (job.others().isEmpty() ? "; the other hosts have not been asked" : "");
+    }
+
+    private static String names(Collection<String> present) {
+        List<String> used = Interfaces.used(present);
+        return used.isEmpty() ? "none" : String.join(",", used);
+    }
+
+    private void addUnlessSet(List<Argument> arguments, String variable, String value, String reason) {
+        if (!job.isSet(variable)) {
+            arguments.add(Argument.of(reason, "-x", variable + "=" + value));
+        }
+    }
+}

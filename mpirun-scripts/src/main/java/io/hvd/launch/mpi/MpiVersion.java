@@ -1,0 +1,87 @@
+package io.hvd.launch.mpi;
+
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Which MPI an mpirun belongs to. From major version 5 on Open MPI starts its ranks with PRRTE,
+ * which takes other arguments than the launcher of 4.
+ */
+public record MpiVersion(Flavour flavour, int major, int minor, String text) {
+
+    private static final int OLDEST_MAJOR = 4;
+    private static final int NEWEST_MAJOR = 5;
+
+    /** The MPIs whose mpirun is known; they differ in the words it takes, and in what hvd can run on them. */
+    public enum Flavour {
+        OPEN_MPI("Open MPI", "\\((?:Open MPI|OpenRTE)\\) (\\d{1,6})\\.(\\d{1,6})\\S*"),
+        SPECTRUM("IBM Spectrum MPI", "IBM Spectrum MPI\\)? *(\\d{1,6})\\.(\\d{1,6})\\S*"),
+        INTEL("Intel MPI", "Intel\\(R\\) MPI Library[^\\n]*?Version (\\d{1,6})\\.(\\d{1,6})\\S*"),
+        HYDRA("MPICH", "(?:HYDRA build details:\\s+Version:|mpich[- ]?)\\s*(\\d{1,6})\\.(\\d{1,6})\\S*");
+
+        private final String spoken;
+        private final Pattern pattern;
+
+        Flavour(String spoken, String pattern) {
+            this.spoken = spoken;
+            this.pattern = Pattern.compile(pattern, Pattern.CASE_INSENSITIVE);
+        }
+    }
+
+    /** Reads what {@code mpirun --version} prints; empty if that is none of those known. */
+    public static Optional<MpiVersion> parse(String output) {
+        for (Flavour flavour : Flavour.values()) {
+            Matcher matcher = flavour.pattern.matcher(output);
+            if (matcher.find()) {
+                String number = matcher.group().replaceFirst("(?s).*?(\\d+\\.\\d+\\S*)$", "$1");
+                return Optional.of(new MpiVersion(
+                        flavour,
+                        Integer.parseInt(matcher.group(1)),
+                        Integer.parseInt(matcher.group(2)),
+                        flavour.spoken + " " + number));
+            }
+        }
+        return Optional.empty();
+    }
+
+    /** Whether ranks are started under it. */
+    public boolean runsHvd() {
+        return obstacle().isEmpty();
+    }
+
+    /** Why no rank is started under it; empty if ranks are. */
+    public Optional<String> obstacle() {
+        if (flavour != Flavour.OPEN_MPI) {
+            return Optional.of("hvd's MPI back end needs the Java bindings of Open MPI");
+        }
+        return major < OLDEST_MAJOR
+                ? Optional.of(
+                        "hvd was never run on an Open MPI before 4, and Horovod's users have seen jobs hang on 3.1.3")
+                : Optional.empty();
+    }
+
+    /** What to think of if something goes wrong: hvd runs here, but nobody has tried. */
+    public Optional<String> doubt() {
+        boolean tried = major == OLDEST_MAJOR && minor >= 1 || major == NEWEST_MAJOR;
+        return runsHvd() && !tried
+                ? Optional.of("hvd is tested with Open MPI 4.1 and 5.0, not with " + text
+                        + "; if ranks hang or do not start, try one of those (HVD_OPENMPI_HOME)")
+                : Optional.empty();
+    }
+
+    /** MPICH's launcher, which Intel has made its own. */
+    public boolean startsWithHydra() {
+        return flavour == Flavour.HYDRA || flavour == Flavour.INTEL;
+    }
+
+    /** Whether PRRTE starts the ranks, as from Open MPI 5.0 on. */
+    public boolean startsWithPrrte() {
+        return flavour == Flavour.OPEN_MPI && major >= 5;
+    }
+
+    /** The switch that sets a parameter of the start-up layer (ssh, daemons), not of MPI itself. */
+    String startUpSwitch() {
+        return startsWithPrrte() ? "--prtemca" : "--mca";
+    }
+}

@@ -1,0 +1,141 @@
+package io.hvd.launch.options;
+
+import io.hvd.config.HvdConfig;
+import io.hvd.config.LauncherSettings.ArchiveChoice;
+import io.hvd.config.Setting;
+import io.hvd.launch.hosts.HostChecks;
+import io.hvd.launch.hosts.HostSlots;
+import io.hvd.launch.hosts.SshAccess;
+import io.hvd.launch.options.LaunchSettings.Action;
+import io.hvd.launch.words.ShellWords;
+import io.hvd.launch.words.UsageException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** Makes settings of the flags: those of the config file first, then those of the command line, which win. */
+public final class LaunchOptions {
+
+    private static final int HIGHEST_PORT = 65_535;
+    private static final int LONGEST_LIMIT = 1_000_000;
+
+    private final List<FlagValue> given;
+    private final Map<String, String> environment;
+
+    private LaunchOptions(List<FlagValue> given, Map<String, String> environment) {
+        this.given = given;
+        this.environment = environment;
+    }
+
+    /** @param environment says what the flags leave open */
+    public static LaunchSettings parse(Map<String, String> environment, String... args) {
+        CommandWords words = CommandWords.parse(args);
+        List<FlagValue> given = new ArrayList<>();
+        FlagValue.value(words.flags(), Flag.CONFIG_FILE)
+                .ifPresent(file -> given.addAll(ConfigFile.read(Path.of(file))));
+        given.addAll(words.flags());
+        return new LaunchOptions(given, environment).settings(words.command());
+    }
+
+    private LaunchSettings settings(List<String> command) {
+        FlagRemarks.refuse(given);
+        Action action = action();
+        boolean starts = action == Action.RUN || action == Action.DRY_RUN;
+        var size = new JobSize(given, environment);
+        List<HostSlots> hosts = size.hosts();
+        int ranks = starts ? size.ranks(hosts) : 0;
+        if (starts) {
+            checkCommand(command);
+        }
+        return new LaunchSettings(
+                action,
+                ranks,
+                hosts,
+                ssh(),
+                new HostChecks(limitSeconds(), !has(Flag.DISABLE_CACHE)),
+                new LaunchSettings.Network(interfaces(), has(Flag.TCP)),
+                new LaunchSettings.Output(value(Flag.OUTPUT_FILENAME), has(Flag.PREFIX_TIMESTAMP)),
+                new LaunchSettings.Words(
+                        value(Flag.BINDING_ARGS).map(text -> ShellWords.split("--binding-args", text)),
+                        ShellWords.split("--mpi-args", value(Flag.MPI_ARGS).orElse(""))),
+                new LaunchSettings.Java(archive(), !has(Flag.NO_JVM_FLAGS)),
+                Assignment.of(given),
+                FlagRemarks.notes(given),
+                has(Flag.VERBOSE),
+                command);
+    }
+
+    private Action action() {
+        if (has(Flag.HELP)) {
+            return Action.HELP;
+        }
+        if (has(Flag.VERSION)) {
+            return Action.VERSION;
+        }
+        if (has(Flag.CHECK_BUILD)) {
+            return Action.CHECK_BUILD;
+        }
+        return has(Flag.DRY_RUN) ? Action.DRY_RUN : Action.RUN;
+    }
+
+    private static void checkCommand(List<String> command) {
+        if (command.isEmpty()) {
+            throw new UsageException(
+                    "command-missing",
+                    "no command given: put the program to start after the flags, as in -np 4 java -jar train.jar");
+        }
+    }
+
+    private SshAccess ssh() {
+        Optional<String> identity = value(Flag.SSH_IDENTITY);
+        if (identity.isPresent() && identity.get().matches(".*\\s.*")) {
+            throw new UsageException(
+                    "identity-with-blank",
+                    "-i \"" + identity.get() + "\": mpirun takes ssh's words apart at blanks; name the key without");
+        }
+        return new SshAccess(FlagValue.last(given, Flag.SSH_PORT).map(one -> one.number(1, HIGHEST_PORT)), identity);
+    }
+
+    private int limitSeconds() {
+        String variable = Setting.START_TIMEOUT.variable();
+        return FlagValue.last(given, Flag.START_TIMEOUT)
+                .or(() -> Optional.ofNullable(environment.get(variable))
+                        .filter(text -> !text.isBlank())
+                        .map(text -> new FlagValue(Flag.START_TIMEOUT, text.strip(), variable)))
+                .map(one -> one.number(1, LONGEST_LIMIT))
+                .orElse(Integer.parseInt(Setting.START_TIMEOUT.defaultValue()));
+    }
+
+    private ArchiveChoice archive() {
+        String variable = Setting.CLASS_ARCHIVE.variable();
+        return has(Flag.NO_CLASS_ARCHIVE)
+                ? ArchiveChoice.OFF
+                : HvdConfig.from(Map.of(variable, environment.getOrDefault(variable, "")))
+                        .launcher()
+                        .classArchive();
+    }
+
+    private Optional<String> interfaces() {
+        List<String> one = FlagValue.values(given, Flag.NETWORK_INTERFACE);
+        Optional<String> list = value(Flag.NETWORK_INTERFACES)
+                .or(() -> one.isEmpty() ? Optional.empty() : Optional.of(String.join(",", one)));
+        list.ifPresent(names -> {
+            if (!names.matches("[\\w.:/@-]+(,[\\w.:/@-]+)*")) {
+                throw new UsageException(
+                        "interface-format",
+                        "--network-interfaces " + names + " is not a comma list of interfaces, as in eth0,eth1");
+            }
+        });
+        return list;
+    }
+
+    private boolean has(Flag flag) {
+        return FlagValue.has(given, flag);
+    }
+
+    private Optional<String> value(Flag flag) {
+        return FlagValue.value(given, flag);
+    }
+}

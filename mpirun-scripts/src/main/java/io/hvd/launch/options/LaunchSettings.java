@@ -1,0 +1,68 @@
+package io.hvd.launch.options;
+
+import io.hvd.config.LauncherSettings.ArchiveChoice;
+import io.hvd.launch.hosts.HostChecks;
+import io.hvd.launch.hosts.HostSlots;
+import io.hvd.launch.hosts.SshAccess;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * What the user asked of horovodrun, checked and free of any knowledge of the machine.
+ *
+ * @param ranks number of processes; 0 where the action needs none
+ * @param hosts where they may run, in order; empty: this machine, or what a resource manager has allotted
+ * @param ssh how the other hosts are reached
+ * @param checks how they are looked at before the start
+ * @param network what may carry data
+ * @param output where the ranks' output goes besides
+ * @param words the words for mpirun
+ * @param java what horovodrun adds to a java
+ * @param assignments the variables that flags set for the ranks
+ * @param notes remarks on flags that have no effect
+ * @param command the program and the arguments of every rank
+ */
+public record LaunchSettings(
+        Action action,
+        int ranks,
+        List<HostSlots> hosts,
+        SshAccess ssh,
+        HostChecks checks,
+        Network network,
+        Output output,
+        Words words,
+        Java java,
+        List<Assignment> assignments,
+        List<String> notes,
+        boolean verbose,
+        List<String> command) {
+
+    public enum Action {
+        RUN,
+        DRY_RUN,
+        CHECK_BUILD,
+        VERSION,
+        HELP
+    }
+
+    /**
+     * @param interfaces comma list of network interfaces
+     * @param tcpOnly whether faster networks are left alone
+     */
+    public record Network(Optional<String> interfaces, boolean tcpOnly) {}
+
+    /**
+     * @param directory the folder for one file per rank and stream
+     * @param prefixed whether time, rank and stream stand before each line
+     */
+    public record Output(Optional<String> directory, boolean prefixed) {}
+
+    /** @param flags whether JVMs that share cores get flags */
+    public record Java(ArchiveChoice archive, boolean flags) {}
+
+    /**
+     * @param binding instead of ours
+     * @param more put before the command
+     */
+    public record Words(Optional<List<String>> binding, List<String> more) {}
+}

@@ -1,0 +1,45 @@
+package io.hvd.launch.process;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.regex.Pattern;
+
+/** Whether this process is the one that its terminal's Ctrl-C goes to, and whether it writes to a terminal. */
+public final class Terminal {
+
+    private static final Pattern DEVICE = Pattern.compile("/dev/(pts/\\d+|tty\\w*|console)");
+
+    private Terminal() {}
+
+    static boolean isForeground() {
+        try {
+            return isForeground(Files.readString(Path.of("/proc/self/stat")));
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    /** Whether standard output is a terminal. */
+    public static boolean isOutput() {
+        try {
+            return isDevice(Files.readSymbolicLink(Path.of("/proc/self/fd/1")).toString());
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    /** @param file that an open file leads to, as /proc shows it */
+    static boolean isDevice(String file) {
+        return DEVICE.matcher(file).matches();
+    }
+
+    /** @param stat the line as proc(5) has it: pid (name) state ppid pgrp session tty_nr tpgid ...; the name may hold anything */
+    static boolean isForeground(String stat) {
+        String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
+        String group = fields[2];
+        String terminal = fields[4];
+        String foregroundGroup = fields[5];
+        return !terminal.equals("0") && group.equals(foregroundGroup);
+    }
+}

@@ -1,8 +1,0 @@
-package io.hvd.report;
-
-import java.util.List;
-
-/** The values of a tag, by step. */
-record Curve(String tag, List<Point> points) {
-    record Point(long step, double value) {}
-}

@@ -1,0 +1,67 @@
+package io.hvd.launch.mpi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.launch.mpi.MpiVersion.Flavour;
+import org.junit.jupiter.api.Test;
+
+final class MpiVersionTest {
+
+    @Test
+    void openMpiIsKnownByWhatItPrints() {
+        assertThat(MpiVersion.parse("mpirun (Open MPI) 4.1.4\n\nReport bugs to somewhere\n"))
+                .contains(new MpiVersion(Flavour.OPEN_MPI, 4, 1, "Open MPI 4.1.4"));
+        assertThat(MpiVersion.parse("mpirun (Open MPI) 5.0.7rc2\n"))
+                .contains(new MpiVersion(Flavour.OPEN_MPI, 5, 0, "Open MPI 5.0.7rc2"));
+        assertThat(MpiVersion.parse("mpirun (OpenRTE) 2.1.1\n"))
+                .contains(new MpiVersion(Flavour.OPEN_MPI, 2, 1, "Open MPI 2.1.1"));
+    }
+
+    @Test
+    void aVersionThatIsNoNumberIsNotKnown() {
+        assertThat(MpiVersion.parse("mpirun (Open MPI) 99999999999.1.4\n")).isEmpty();
+    }
+
+    @Test
+    void otherMpisAreKnownByWhatTheyPrint() {
+        assertThat(MpiVersion.parse("HYDRA build details:\n    Version:                                 4.0.2\n"))
+                .contains(new MpiVersion(Flavour.HYDRA, 4, 0, "MPICH 4.0.2"));
+        assertThat(MpiVersion.parse("Intel(R) MPI Library for Linux* OS, Version 2021.10 Build 20230619 (id: c2e)\n"))
+                .contains(new MpiVersion(Flavour.INTEL, 2021, 10, "Intel MPI 2021.10"));
+        assertThat(MpiVersion.parse("mpirun (IBM Spectrum MPI) 10.4.0.3rtm4\n"))
+                .contains(new MpiVersion(Flavour.SPECTRUM, 10, 4, "IBM Spectrum MPI 10.4.0.3rtm4"));
+    }
+
+    @Test
+    void onlyOpenMpiRunsHvd() {
+        assertThat(MpiVersion.parse("mpirun (Open MPI) 4.1.4\n"))
+                .hasValueSatisfying(v -> assertThat(v.runsHvd()).isTrue());
+        assertThat(MpiVersion.parse("HYDRA build details:\n    Version:  4.0.2\n"))
+                .hasValueSatisfying(v -> assertThat(v.runsHvd()).isFalse());
+    }
+
+    @Test
+    void anOpenMpiBeforeFourIsRefusedAndOneThatNobodyHasTriedIsDoubted() {
+        assertThat(openMpi("3.1.3").runsHvd()).isFalse();
+        assertThat(openMpi("3.1.3").obstacle()).get().asString().contains("before 4", "hang");
+        assertThat(openMpi("3.1.3").doubt()).isEmpty();
+        for (String untried : new String[] {"4.0.7", "6.0.0"}) {
+            assertThat(openMpi(untried).runsHvd()).isTrue();
+            assertThat(openMpi(untried).doubt()).get().asString().contains("Open MPI " + untried, "4.1 and 5.0");
+        }
+        for (String tried : new String[] {"4.1.4", "5.0.7"}) {
+            assertThat(openMpi(tried).obstacle()).isEmpty();
+            assertThat(openMpi(tried).doubt()).isEmpty();
+        }
+    }
+
+    private static MpiVersion openMpi(String number) {
+        return MpiVersion.parse("mpirun (Open MPI) " + number + "\n").orElseThrow();
+    }
+
+    @Test
+    void whatSaysNothingKnownIsNone() {
+        assertThat(MpiVersion.parse("slurmstepd 23.02")).isEmpty();
+        assertThat(MpiVersion.parse("")).isEmpty();
+    }
+}
