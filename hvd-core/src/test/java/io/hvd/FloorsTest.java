@@ -151,7 +151,7 @@ class FloorsTest {
             floor(BACKEND, COLLECTIVE, CONTROL, SHM, SPI, CONFIG),
             // floor 3
             // what becomes of a rank whose job fails or ends
-            floor(JOB + ".failure", TRACE, MONITOR, MPI, OPEN_MPI, NET, SPI, ERROR, CONFIG, LOG),
+            floor(JOB + ".failure", TRACE, MONITOR + ".view", MONITOR, MPI, OPEN_MPI, NET, SPI, ERROR, CONFIG, LOG),
             // a job's inner life
             floor(
                     JOB,
@@ -314,8 +314,10 @@ class FloorsTest {
             floor("io.hvd.data.cuda", "io.hvd.data", BUFFER, CUDA, TENSOR, ERROR),
             // one file per host, which one of its ranks builds
             floor("io.hvd.data.mapped", "io.hvd.data", BUFFER, FACADE, ERROR, FILE, LOG),
-            // what steps gradients, and what it is made of, from below: which LibTorch a process has, optimizers on arrays,
-            // arithmetic on gradients where they lie, what ranks agree on, the way of gradients, what guards a training, a step
+            // what steps gradients, and what it is made of, from below: which LibTorch a process has, optimizers on
+            // arrays,
+            // arithmetic on gradients where they lie, what ranks agree on, the way of gradients, what guards a
+            // training, a step
             floor("io.hvd.optimizer.libtorch", ERROR),
             floor("io.hvd.optimizer.arrays", OPTIMIZER, ERROR, LOG),
             floor("io.hvd.optimizer.gradients", OPTIMIZER, KERNEL, BUFFER, TENSOR, ERROR),

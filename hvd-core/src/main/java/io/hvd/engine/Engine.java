@@ -2,13 +2,13 @@ package io.hvd.engine;
 
 import io.hvd.config.AutotuneSettings;
 import io.hvd.config.EngineSettings;
-import io.hvd.engine.message.Request;
 import io.hvd.engine.loop.CommunicationThread;
 import io.hvd.engine.loop.Departure;
 import io.hvd.engine.loop.EngineAssembly;
 import io.hvd.engine.loop.EngineParts;
 import io.hvd.engine.loop.SettingsInForce;
 import io.hvd.engine.loop.Wakeup;
+import io.hvd.engine.message.Request;
 import io.hvd.engine.plan.CallerRuns;
 import io.hvd.engine.plan.HeldPlan;
 import io.hvd.engine.plan.StepFollower;

@@ -48,7 +48,8 @@ public final class ProcessJob {
     /** What holds for the whole process. */
     private static void apply(HvdConfig config) {
         config.process().log().apply();
-        BufferLedger.PROCESS.configure(config.memory().maxBufferBytes(), config.memory().bufferSites());
+        BufferLedger.PROCESS.configure(
+                config.memory().maxBufferBytes(), config.memory().bufferSites());
     }
 
     private static JobSettings settings(JobOptions options) {

@@ -139,7 +139,8 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         this.buffers = parts.modelBuffers(set);
         this.guard = parts.guard(set, parameters, buffers);
         this.settingsCheck.compareParameters(this::parametersAtStart, guard::requireEqualAtStart);
-        this.broadcast = new StateBroadcast(inner, this::consolidate, set, shared, parts.local(), buffers, exchange, rules);
+        this.broadcast =
+                new StateBroadcast(inner, this::consolidate, set, shared, parts.local(), buffers, exchange, rules);
         Object stepping = inner instanceof ShardedOptimizer sharded ? sharded.state() : inner;
         this.gradients = stepping instanceof GradientArithmetic own ? own : new HostGradients(parameters);
         this.norms = parts.local().norms(parameters, gradients);
@@ -263,7 +264,8 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
 
     private void stepNow() {
         rules.requireOpen(closed);
-        rules.requireOneWrapper(!(inner instanceof ArrayOptimizer own) || own.arrays().areWrappedBy(this));
+        rules.requireOneWrapper(
+                !(inner instanceof ArrayOptimizer own) || own.arrays().areWrappedBy(this));
         stepsMade++;
         failed = true; // unless it comes to its end
         rules.requireOutsideOfNoSync();

@@ -58,8 +58,8 @@ public final class CommunicationThread {
     /** All ranks have closed. Operations that not all of their ranks have asked for never run. */
     private Plan leave(String why) {
         queue.close(new ShutdownException(why));
-        Plan last = new OrderlyEnd(backend, coordinator, deviceWork, departure.farewell())
-                .meet(announcer::announceFailure);
+        Plan last =
+                new OrderlyEnd(backend, coordinator, deviceWork, departure.farewell()).meet(announcer::announceFailure);
         if (!last.failure().isEmpty()) {
             departure.giveUp(last.failure());
         }

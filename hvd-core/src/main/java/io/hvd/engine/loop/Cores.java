@@ -14,9 +14,7 @@ record Cores(int ranks, boolean areAll, int cores) {
     static Cores of(Topology topology) {
         int ranks = topology.localSize();
         return new Cores(
-                ranks,
-                ranks == topology.size(),
-                Processors.ofThisProcess(ranks).ofAll(ranks));
+                ranks, ranks == topology.size(), Processors.ofThisProcess(ranks).ofAll(ranks));
     }
 
     /** Whether there are fewer cores than ranks. */

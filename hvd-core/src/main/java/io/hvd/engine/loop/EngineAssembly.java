@@ -98,8 +98,21 @@ public final class EngineAssembly {
         Sleep sleep = new Sleep(wakeup, backend.progress()::make, lock, steps);
         PlanRun run = new PlanRun(backend, sets, queue, log, deviceWork, tuner);
         return new EngineParts(
-                backend, recorder, queue, wakeup, departure, deviceWork, sets, run, coordinator, inForce, exit, plan,
-                steps, callerRuns, sleep);
+                backend,
+                recorder,
+                queue,
+                wakeup,
+                departure,
+                deviceWork,
+                sets,
+                run,
+                coordinator,
+                inForce,
+                exit,
+                plan,
+                steps,
+                callerRuns,
+                sleep);
     }
 
     private SettingsInForce inForce(Tuner tuner, CutAdvice advice, AtomicBoolean optimizersRegroup) {

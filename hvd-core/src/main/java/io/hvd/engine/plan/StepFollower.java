@@ -251,8 +251,7 @@ public final class StepFollower {
     /** Ends the plan: all ranks negotiate again. */
     private void end() {
         if (advice.proposal().isEmpty()
-                && !StepDecision.hasSuited(
-                        batchesRun.getPlain(), steps.names().size())) {
+                && !StepDecision.hasSuited(batchesRun.getPlain(), steps.names().size())) {
             advice.startAnew(); // the plan does not suit another rank
         }
         left = new LeftPlan(advice.proposal(), steps.begunGroups());

@@ -335,8 +335,7 @@ class CallerRunsTest {
         get(CompletableFuture.supplyAsync(
                 () -> {
                     sleep.begin();
-                    sleep.sleep(
-                            TimeUnit.HOURS.toNanos(1), 5_000_000, new RemoteCoordinator(control, List.of("one")));
+                    sleep.sleep(TimeUnit.HOURS.toNanos(1), 5_000_000, new RemoteCoordinator(control, List.of("one")));
                     lock.giveBack();
                     return true;
                 },
@@ -550,7 +549,9 @@ class CallerRunsTest {
         PendingOp a = submit("a");
         CompletableFuture<Taken> inside = Ops.end(a).thenApply(done -> callerRuns.take(submit("b")));
 
-        assertThat(callerRuns.take(a)).as("b is left to the communication thread").isEqualTo(Taken.PART);
+        assertThat(callerRuns.take(a))
+                .as("b is left to the communication thread")
+                .isEqualTo(Taken.PART);
 
         assertThat(get(inside)).isEqualTo(Taken.NOTHING);
         assertThat(carriers).hasSize(1);

@@ -3,7 +3,6 @@ package io.hvd.optimizer.arrays;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.log.HvdLogger;
-import io.hvd.optimizer.Adagrad;
 import io.hvd.optimizer.Parameter;
 import io.hvd.optimizer.StateOwner;
 import io.hvd.optimizer.StateSize;

@@ -1,6 +1,5 @@
 package io.hvd.optimizer.arrays;
 
-import io.hvd.optimizer.Adam;
 import io.hvd.optimizer.Parameter;
 import java.util.ArrayList;
 import java.util.List;

@@ -76,7 +76,8 @@ public final class DivergenceGuard {
     }
 
     /** @param buffers what else is to be the same on all ranks, each in the place of a value and a gradient */
-    public DivergenceGuard(ProcessSet set, List<Parameter> parameters, List<Parameter> buffers, int everySteps, String scope) {
+    public DivergenceGuard(
+            ProcessSet set, List<Parameter> parameters, List<Parameter> buffers, int everySteps, String scope) {
         this(set, parameters, buffers, everySteps, scope, CudaDevice::open);
     }
 

@@ -5,7 +5,6 @@ import io.hvd.PreparedAllreduce;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
-import io.hvd.optimizer.AmpOptimizer;
 import io.hvd.tensor.Tensor;
 import java.util.Arrays;
 import java.util.List;

@@ -2,7 +2,6 @@ package io.hvd.optimizer.precision;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
-import io.hvd.optimizer.AmpOptimizer;
 import io.hvd.optimizer.GradScaler;
 import io.hvd.optimizer.StateOwner;
 import java.io.ByteArrayInputStream;

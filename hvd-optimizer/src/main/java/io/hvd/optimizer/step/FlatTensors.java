@@ -2,7 +2,6 @@ package io.hvd.optimizer.step;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
-import io.hvd.optimizer.Adasum;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.HalfFloat;
 import io.hvd.tensor.HostMemory;

@@ -117,7 +117,8 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
             Sparse sparse,
             Function<org.bytedeco.pytorch.Tensor, ExchangeStream> exchange) {
         this.inner = prepared(inner);
-        NamedParameters named = NamedParameters.of(namedParameters, value -> masters == null ? value : masters.of(value))
+        NamedParameters named = NamedParameters.of(
+                        namedParameters, value -> masters == null ? value : masters.of(value))
                 .steppedBy(inner);
         named.requireSteppedOnce(inner, namedParameters);
         named.requireKnown(sparse.asRows());

@@ -153,9 +153,8 @@ class StateArchiveTest {
         byte[] saved = optimizer.saveState();
         int summedFrom = 2 * Integer.BYTES;
         int head = summedFrom + Integer.BYTES + ByteBuffer.wrap(saved).getInt(summedFrom) + 1;
-        ByteBuffer bytes = ByteBuffer.allocate(head + archive.length)
-                .put(saved, 0, head)
-                .put(archive);
+        ByteBuffer bytes =
+                ByteBuffer.allocate(head + archive.length).put(saved, 0, head).put(archive);
         CRC32C sum = new CRC32C();
         sum.update(bytes.array(), summedFrom, bytes.capacity() - summedFrom);
         return bytes.putInt(Integer.BYTES, (int) sum.getValue()).array();

@@ -58,8 +58,8 @@ public final class TorchGradients implements GradientSource, GradientArithmetic 
     }
 
     private void add(Named one, ExchangeStream exchange) {
-        GradientSlot slot = new GradientSlot(
-                one.name(), one.value(), one.stepped(), exchange, sparse.asRows.contains(one.name()));
+        GradientSlot slot =
+                new GradientSlot(one.name(), one.value(), one.stepped(), exchange, sparse.asRows.contains(one.name()));
         slots.add(slot);
         slot.exchange().ifPresent(exchanges::add);
         parameters.add(new Parameter(one.name(), TensorViews.alias(one.name(), one.stepped()), slot.alias()));
