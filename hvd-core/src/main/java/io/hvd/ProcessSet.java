@@ -673,7 +673,7 @@ public class ProcessSet {
 
         /** The number of steps after which optimizers compare the ranks' parameters; 0 means never. */
         public int divergenceSteps() {
-            return membership.config().divergenceSteps();
+            return membership.config().optimizer().divergenceSteps();
         }
 
         /**
@@ -708,12 +708,12 @@ public class ProcessSet {
 
         /** Whether optimizers refuse steps by gradients that are not finite, as {@code HVD_REFUSE_NON_FINITE} says. */
         public boolean refusesNonFinite() {
-            return membership.config().refusesNonFinite();
+            return membership.config().optimizer().refuseNonFinite();
         }
 
         /** How long a wait may last before it is reported, as {@code HOROVOD_STALL_CHECK_TIME_SECONDS} says. */
         public Duration stallWarning() {
-            return membership.config().stallWarning();
+            return membership.config().monitor().stall().warning();
         }
 
         /**
@@ -721,7 +721,7 @@ public class ProcessSet {
          * if waits are never ended.
          */
         public Duration stallShutdown() {
-            return membership.config().stallShutdown();
+            return membership.config().monitor().stall().shutdown();
         }
     }
 

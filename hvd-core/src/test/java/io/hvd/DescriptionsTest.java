@@ -43,7 +43,7 @@ class DescriptionsTest {
 
     @Test
     void aSetThatWasRemovedSaysSo() {
-        Assumptions.assumeFalse(HvdConfig.fromEnvironment().startedByLauncher(), "started by mpirun");
+        Assumptions.assumeFalse(HvdConfig.fromEnvironment().started().byLauncher(), "started by mpirun");
         Hvd.spawn(2, InitOptions.standard().withDynamicProcessSets(), hvd -> {
             ProcessSet set = hvd.addProcessSet(List.of(1));
             hvd.removeProcessSet(set);

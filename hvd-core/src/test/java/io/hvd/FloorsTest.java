@@ -120,7 +120,22 @@ class FloorsTest {
                     CONFIG,
                     LOG),
             floor(ENGINE, ENGINE + ".*", TRACE, SPI, TENSOR, ERROR, CONFIG),
-            floor(MONITOR, TRACE, NET, SPI, ERROR, CONFIG, FILE, LOG),
+            // the monitor, from what a rank says of itself up to the thread that watches
+            floor(MONITOR + ".view", TRACE, SPI),
+            floor(MONITOR + ".diagnosis", MONITOR + ".view", SPI),
+            floor(MONITOR + ".hang", MONITOR + ".diagnosis", MONITOR + ".view"),
+            floor(MONITOR + ".peers", MONITOR + ".view", NET, SPI, LOG),
+            floor(MONITOR + ".status", MONITOR + ".view", TRACE, FILE, LOG),
+            floor(
+                    MONITOR,
+                    MONITOR + ".view",
+                    MONITOR + ".diagnosis",
+                    MONITOR + ".hang",
+                    MONITOR + ".peers",
+                    MONITOR + ".status",
+                    TRACE,
+                    CONFIG,
+                    LOG),
             floor(
                     TIMELINE,
                     TRACE,
@@ -179,7 +194,7 @@ class FloorsTest {
             floor(BACKEND, COLLECTIVE, CONTROL, SHM, SPI, CONFIG),
             // floor 3
             // what becomes of a rank whose job fails or ends
-            floor(JOB + ".failure", TRACE, MONITOR, MPI, OPEN_MPI, NET, SPI, ERROR, CONFIG, LOG),
+            floor(JOB + ".failure", TRACE, MONITOR + ".view", MONITOR, MPI, OPEN_MPI, NET, SPI, ERROR, CONFIG, LOG),
             // a job's inner life
             floor(
                     JOB,
@@ -188,6 +203,8 @@ class FloorsTest {
                     ENGINE + ".*",
                     TRACE,
                     MONITOR,
+                    MONITOR + ".peers",
+                    MONITOR + ".view",
                     TIMELINE,
                     LOCAL,
                     HYBRID,

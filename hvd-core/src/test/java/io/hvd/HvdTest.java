@@ -25,7 +25,7 @@ class HvdTest {
     @BeforeEach
     void requireAPlainProcess() {
         HvdConfig config = HvdConfig.fromEnvironment();
-        Assumptions.assumeFalse(config.startedByLauncher(), "started by mpirun");
+        Assumptions.assumeFalse(config.started().byLauncher(), "started by mpirun");
         assertThat(Hvd.isInitialized()).isFalse();
     }
 

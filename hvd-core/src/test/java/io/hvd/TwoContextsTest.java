@@ -29,7 +29,7 @@ class TwoContextsTest {
 
     @BeforeEach
     void requireAPlainProcess() {
-        Assumptions.assumeFalse(HvdConfig.fromEnvironment().startedByLauncher(), "started by mpirun");
+        Assumptions.assumeFalse(HvdConfig.fromEnvironment().started().byLauncher(), "started by mpirun");
     }
 
     @AfterEach

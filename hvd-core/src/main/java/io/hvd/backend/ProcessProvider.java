@@ -39,7 +39,7 @@ public final class ProcessProvider implements BackendProvider {
         Transport between = connection.transport();
         ControlPlane control = new SocketStars(bootstrap, config, connection::inherit);
         TransportPlanes planes = new TransportPlanes(between, bootstrap.topology(), config);
-        if (!config.sharedMemory()) {
+        if (!config.memory().shared()) {
             return new Backend(
                     new Backend.Description(transport.name(), between.description()), bootstrap, control, planes);
         }

@@ -1,6 +1,6 @@
 package io.hvd.collective;
 
-import io.hvd.config.HvdConfig.AllreduceAlgorithm;
+import io.hvd.config.MpiSettings.AllreduceAlgorithm;
 
 /**
  * Chooses how an allreduce between processes is done: by MPI_Allreduce, or over hvd's own ring. The choice depends only

@@ -40,8 +40,8 @@ public final class TransportPlanes implements DataPlanes {
                 members.indexOf(topology.rank()),
                 members.size(),
                 wait,
-                config.stageBytes(),
-                new AllreduceChoice(config.allreduceAlgorithm(), Math.toIntExact(hosts)));
+                config.memory().stageBytes(),
+                new AllreduceChoice(config.mpi().allreduce(), Math.toIntExact(hosts)));
     }
 
     /** Changes nothing, because {@link NetworkWait} goes by the number of cores. */

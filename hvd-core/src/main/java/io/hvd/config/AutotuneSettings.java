@@ -7,14 +7,13 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * How autotuning goes about it.
+ * The samples and limits of autotuning.
  *
  * @param log the CSV file that rank 0 writes
  * @param warmupSamples first samples that are not used
  * @param stepsPerSample the fewest steps of a sample
  * @param sampleMillis the least time of a sample
  * @param maxSamples the most samples for the search of each setting; the comparison at the end is not counted
- * @param noise what Horovod's model of the scores assumes; it has no effect, because hvd measures the noise instead
  * @param fixed settings that were given a value and keep it
  * @param hierarchicalAllreduce and {@code torusAllreduce}: the choice between GPUs, for the log
  */
@@ -25,7 +24,6 @@ public record AutotuneSettings(
         int stepsPerSample,
         int sampleMillis,
         int maxSamples,
-        double noise,
         Set<Setting> fixed,
         boolean hierarchicalAllreduce,
         boolean torusAllreduce) {
@@ -39,7 +37,7 @@ public record AutotuneSettings(
 
     /** Nothing is tuned. */
     public static AutotuneSettings off() {
-        return new AutotuneSettings(false, Optional.empty(), 3, 10, 100, 20, 0.8, Set.of(), false, false);
+        return new AutotuneSettings(false, Optional.empty(), 3, 10, 100, 20, Set.of(), false, false);
     }
 
     static AutotuneSettings from(SettingReader reader) {
@@ -50,7 +48,6 @@ public record AutotuneSettings(
                 reader.between(Setting.AUTOTUNE_STEPS_PER_SAMPLE, 1, Integer.MAX_VALUE),
                 reader.between(Setting.AUTOTUNE_SAMPLE_MILLIS, 0, LONGEST_SAMPLE_MILLIS),
                 reader.between(Setting.AUTOTUNE_MAX_SAMPLES, 0, Integer.MAX_VALUE),
-                reader.between(Setting.AUTOTUNE_NOISE, 0.0, 1.0, ""),
                 tunable().filter(setting -> reader.text(setting).isPresent()).collect(Collectors.toUnmodifiableSet()),
                 reader.flagIfSet(Setting.HIERARCHICAL_ALLREDUCE).orElse(false),
                 reader.flag(Setting.TORUS_ALLREDUCE));

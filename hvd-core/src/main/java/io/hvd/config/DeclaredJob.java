@@ -8,7 +8,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * How large the job is by what its launcher has said: a job that comes out smaller must not train as if nothing were
+ * The size of the job as its launcher has announced it: a job that comes out smaller must not train as if nothing were
  * amiss. horovodrun tells its ranks by {@code HVD_DECLARED_JOB}, which is the number of processes, the fewest hosts that
  * they can be on, and who has named these; mpirun tells its own by the variables for a process's number.
  *
@@ -19,7 +19,7 @@ import java.util.stream.Stream;
 record DeclaredJob(int processes, int hosts, String source) {
     private static final Pattern TEXT = Pattern.compile("(\\d{1,9}) (\\d{1,9}) (.+)");
 
-    /** What horovodrun has declared, and what mpirun has; either may be smaller. */
+    /** The sizes that horovodrun and mpirun have declared; either may be smaller. */
     static List<DeclaredJob> of(Map<String, String> environment) {
         return Stream.concat(
                         ofHorovodrun(environment).stream(),

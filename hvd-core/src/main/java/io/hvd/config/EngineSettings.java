@@ -1,7 +1,7 @@
 package io.hvd.config;
 
 /**
- * How operations are agreed on and put together.
+ * The settings by which operations are agreed on and put together.
  *
  * @param fusionThresholdBytes most that a fused operation holds; 0 switches fusion off
  * @param groupFusion whether the operations of a group travel as one whatever their size

@@ -3,7 +3,7 @@ package io.hvd.config;
 import java.util.List;
 
 /**
- * How ranks use GPUs.
+ * The use of GPUs by ranks.
  *
  * @param pin whether hvd gives each rank its own
  * @param perRank GPUs of each rank

@@ -33,7 +33,7 @@ public enum HvdProgram {
         this.subcommand = subcommand;
     }
 
-    /** How a user starts it who has started this process in the same way; for the programs themselves. */
+    /** The command line for a user who has started this process in the same way; for the programs themselves. */
     public String line() {
         return jar().map(this::line).orElse(script);
     }
@@ -48,7 +48,7 @@ public enum HvdProgram {
         return eitherWay("");
     }
 
-    /** How a user of the jar starts it. */
+    /** The command line for a user of the jar. */
     public String lineOfJar() {
         return line(jar().orElse(Path.of(JAR)));
     }

@@ -3,8 +3,8 @@ package io.hvd.config;
 import io.hvd.log.HvdLogger.Threshold;
 import java.util.Optional;
 
-/** How much is logged, whether log lines begin with the time, and whether all lines begin with the rank. */
-record LogSettings(Optional<Threshold> level, boolean hideTime, boolean prefixRank) {
+/** The level of the log, whether its lines begin with the time, and whether all lines begin with the rank. */
+public record LogSettings(Optional<Threshold> level, boolean hideTime, boolean prefixRank) {
     private static final String SIMPLE = "org.slf4j.simpleLogger.";
 
     static LogSettings from(SettingReader reader) {
@@ -15,7 +15,7 @@ record LogSettings(Optional<Threshold> level, boolean hideTime, boolean prefixRa
     }
 
     /** For loggers of slf4j-simple made from now on: what hvd lets through it shows under its own level, with the time. */
-    void apply() {
+    public void apply() {
         level.ifPresent(wanted -> System.setProperty(SIMPLE + "log.io.hvd", wanted.slf4jName()));
         if (level.isPresent() || hideTime) {
             System.setProperty(SIMPLE + "showDateTime", String.valueOf(!hideTime));

@@ -36,6 +36,9 @@ final class OtherVariables {
             Map.entry(
                     "HOROVOD_ADASUM_MPI_CHUNK_SIZE", new NoEffect("", "hvd gives each rank one piece of all tensors")),
             Map.entry("HOROVOD_THREAD_AFFINITY", new NoEffect("", "mpirun binds processes; see its --bind-to")),
+            Map.entry(
+                    "HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE",
+                    new NoEffect("0.8", "hvd measures the noise of its samples")),
             Map.entry("HOROVOD_ELASTIC_TIMEOUT", new NoEffect("600", "the ranks of a job stay the same")));
 
     private static final Map<String, Refused> REFUSED = Map.of(

@@ -33,12 +33,12 @@ public record Processors(int available, boolean told, boolean bound) {
         return told || bound;
     }
 
-    /** How many processors each of so many ranks has; at least one. */
+    /** The number of processors that each of so many ranks has; at least one. */
     public int share(int localSize) {
         return own() ? available : Math.max(1, available / localSize);
     }
 
-    /** How many processors all ranks of this host have together, as far as is known. */
+    /** The number of processors of all ranks of this host together, as far as is known. */
     public int ofAll(int localSize) {
         return bound ? available * localSize : available;
     }

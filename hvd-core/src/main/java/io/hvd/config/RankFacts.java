@@ -22,7 +22,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * What one rank brings to the comparison at init: the settings that must agree, and the code, the libraries
+ * The facts of one rank that are compared at init: the settings that must agree, and the code, the libraries
  * and the Java that it runs. Ranks hand each other {@link #toBytes} and compare what they got.
  *
  * @param values the facts by key, in the order of the keys
@@ -93,7 +93,7 @@ public record RankFacts(SortedMap<String, String> values) {
     }
 
     /**
-     * What keeps these ranks from working together, one sentence per key.
+     * The differences that keep these ranks from working together, one sentence per key.
      *
      * @param byRank the facts of rank 0, of rank 1 and so on
      */
@@ -109,7 +109,7 @@ public record RankFacts(SortedMap<String, String> values) {
                 .toList();
     }
 
-    /** What differs and does no harm, for the log. */
+    /** The differences that do no harm, for the log. */
     public static List<String> harmlessDifferences(List<RankFacts> byRank) {
         return difference(
                         JAVA, byRank, IntStream.range(0, byRank.size()).boxed().toList())

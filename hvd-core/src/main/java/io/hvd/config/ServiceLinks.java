@@ -14,7 +14,7 @@ final class ServiceLinks {
     private static final String PROTOCOL = "(?:tcp|udp|sctp)";
     private static final String URL = PROTOCOL + "://\\S+";
 
-    /** What is left of a name behind the service's, and the value that goes with it. */
+    /** The rest of a name behind the service's, and the value that goes with it. */
     private static final Map<Pattern, Pattern> FORMS = Map.of(
             Pattern.compile("_SERVICE_HOST"), Pattern.compile("\\S+"),
             Pattern.compile("_SERVICE_PORT(?:_[A-Z0-9_]+)?"), Pattern.compile(NUMBER),

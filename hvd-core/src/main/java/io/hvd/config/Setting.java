@@ -186,12 +186,7 @@ public enum Setting {
             "HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES",
             "20",
             JOB,
-            "samples for the search of each setting; 24 for the comparison come on top"),
-    AUTOTUNE_NOISE(
-            "HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE",
-            "0.8",
-            JOB,
-            "from 0 to 1; has no effect, because hvd measures the noise");
+            "samples for the search of each setting; 24 for the comparison come on top");
 
     /** Says whether a setting may differ between ranks. */
     public enum Scope {

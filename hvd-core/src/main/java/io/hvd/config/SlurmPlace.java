@@ -7,7 +7,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * What Slurm has told this process of its place. A batch script's shell has the number of a task too, which means
+ * This process's place as Slurm has told it. A batch script's shell has the number of a task too, which means
  * nothing: only srun's own processes belong to a step.
  *
  * @param job its number
@@ -101,7 +101,7 @@ public record SlurmPlace(
                         + " HVD_OPENMPI_HOME or PATH names built for the PMIx of this Slurm");
     }
 
-    /** What to do about ranks that spin on cores which others need; empty where there are cores enough. */
+    /** Advice against ranks that spin on cores which others need; empty where there are cores enough. */
     public Optional<String> waitingAdvice(int localSize) {
         boolean crowded = cpusOnNode.isPresent() && BUSY_THREADS_PER_RANK * localSize > cpusOnNode.getAsInt();
         return crowded && localSize > 1 && task.isPresent() && !yields

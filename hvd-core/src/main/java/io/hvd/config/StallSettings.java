@@ -10,22 +10,22 @@ import java.util.List;
  * @param shutdownSeconds the wait before the job is ended; 0 for never, otherwise no less than {@code warningSeconds}
  * @param standstillSeconds the wait before a proven deadlock ends the job; 0 for no other limit than {@code shutdownSeconds}
  */
-record StallSettings(boolean enabled, int warningSeconds, int shutdownSeconds, int standstillSeconds) {
+public record StallSettings(boolean enabled, int warningSeconds, int shutdownSeconds, int standstillSeconds) {
     /** Eleven days. */
     private static final int LONGEST = 1_000_000;
 
-    /** Zero for never. */
-    Duration warning() {
+    /** Age of a waiting collective from which on its missing ranks are named; zero for never. */
+    public Duration warning() {
         return enabled ? Duration.ofSeconds(warningSeconds) : Duration.ZERO;
     }
 
-    /** Zero for never. */
-    Duration shutdown() {
+    /** Age of a waiting collective at which the job ends; zero for never. */
+    public Duration shutdown() {
         return enabled ? Duration.ofSeconds(shutdownSeconds) : Duration.ZERO;
     }
 
-    /** Zero for never, which holds for every wait where waits have no limit. */
-    Duration standstill() {
+    /** The time after which a proven deadlock ends the job; zero for never, which holds for every wait where waits have no limit. */
+    public Duration standstill() {
         return enabled && shutdownSeconds > 0 ? Duration.ofSeconds(standstillSeconds) : Duration.ZERO;
     }
 

@@ -3,7 +3,7 @@ package io.hvd.config;
 import java.util.Locale;
 import java.util.Optional;
 
-/** How people write on and off. */
+/** The ways in which people write on and off. */
 final class Switches {
     static final String WORDS = "1, true, yes, on, 0, false, no or off";
 

@@ -51,7 +51,7 @@ final class StarConnector implements AutoCloseable {
         this.topology = topology;
         this.config = config;
         this.stars = stars;
-        this.deadline = System.nanoTime() + config.startTimeoutSeconds() * 1_000_000_000L;
+        this.deadline = System.nanoTime() + config.control().startTimeoutSeconds() * 1_000_000_000L;
     }
 
     /** Receives each connection as soon as it is made. */
@@ -75,8 +75,8 @@ final class StarConnector implements AutoCloseable {
         if (topology.rank() > 0 || topology.size() == 1) {
             return new byte[0];
         }
-        ServerSocketChannel socket =
-                HandshakeListener.bind(HostAddress.of(topology.nodes(), config.controlInterface()));
+        ServerSocketChannel socket = HandshakeListener.bind(
+                HostAddress.of(topology.nodes(), config.control().networkInterface()));
         address = (InetSocketAddress) socket.getLocalAddress();
         listener = new HandshakeListener(List.of(socket));
         return new Meeting(address, secret).encode();
@@ -148,7 +148,7 @@ final class StarConnector implements AutoCloseable {
                             topology.rank(),
                             meeting.address,
                             e.getMessage(),
-                            config.startTimeoutSeconds());
+                            config.control().startTimeoutSeconds());
                     told = true;
                 }
                 own.remove().close();

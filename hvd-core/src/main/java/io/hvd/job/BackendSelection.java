@@ -25,13 +25,13 @@ final class BackendSelection {
             requireLauncher(config);
         }
         if (choice == BackendChoice.AUTO) {
-            choice = config.startedByLauncher() ? BackendChoice.NCCL : BackendChoice.LOCAL;
+            choice = config.started().byLauncher() ? BackendChoice.NCCL : BackendChoice.LOCAL;
         }
         return switch (choice) {
             case MPI -> new ProcessProvider(new MpiProvider());
             // Without a GPU, or without NCCL, it is MPI alone, unless the setting asks for NCCL by name.
             case NCCL -> new NcclProvider(new ProcessProvider(new MpiProvider()), GpuAssignment::assign);
-            default -> LocalProvider.alone(config.stageBytes(), joined);
+            default -> LocalProvider.alone(config.memory().stageBytes(), joined);
         };
     }
 
@@ -59,12 +59,12 @@ final class BackendSelection {
         if (config.backend() == BackendChoice.AUTO) {
             requireLauncher(config);
         }
-        return config.backend() != BackendChoice.LOCAL && config.startedWithOthers();
+        return config.backend() != BackendChoice.LOCAL && config.started().withOthers();
     }
 
     /** Refuses processes of a launcher that does not make them ranks, since each would silently train alone. */
     private static void requireLauncher(HvdConfig config) {
-        config.whyNotAlone().ifPresent(why -> {
+        config.started().whyNotAlone().ifPresent(why -> {
             throw new HvdException(ErrorId.INIT_FAILED, why);
         });
     }

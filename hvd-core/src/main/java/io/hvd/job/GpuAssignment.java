@@ -74,7 +74,8 @@ final class GpuAssignment {
     /** With --gpus-per-task or --gpu-bind, Slurm has done the counting: what a task sees belongs to it alone. */
     private static boolean slurmShowsEachItsOwn(Topology topology, List<Gpu> visible, HvdConfig config) {
         int all = topology.localSize() * config.gpu().perRank();
-        return config.slurm()
+        return config.started()
+                .slurm()
                 .filter(SlurmPlace::ownGpus)
                 .filter(slurm -> slurm.task().isPresent() && slurm.gpusOnNode().orElse(0) >= all)
                 .filter(slurm -> visible.size() < slurm.gpusOnNode().getAsInt())
@@ -100,7 +101,8 @@ final class GpuAssignment {
                 + ". Start fewer ranks on this host, widen"
                 + " CUDA_VISIBLE_DEVICES, or set HVD_SHARE_GPU=1; where the launcher shows every rank"
                 + " its own GPUs only, set HVD_PIN_GPU=0. A job that computes on the CPU sets HVD_BACKEND=mpi"
-                + config.slurm()
+                + config.started()
+                        .slurm()
                         .map(slurm -> slurm.gpuAdvice(topology.localSize(), perRank, visible.size()))
                         .orElse("");
     }

@@ -3,7 +3,7 @@ package io.hvd.job;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.job.failure.FailurePolicy;
-import io.hvd.monitor.Peers;
+import io.hvd.monitor.peers.Peers;
 import io.hvd.spi.Backend;
 import io.hvd.spi.BackendProvider;
 import java.io.IOException;

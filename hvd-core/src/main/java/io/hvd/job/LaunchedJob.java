@@ -9,8 +9,8 @@ import io.hvd.job.failure.Excerpt;
 import io.hvd.job.failure.FailurePolicy;
 import io.hvd.job.failure.FailureReport;
 import io.hvd.job.failure.JobMember;
-import io.hvd.monitor.HangReport;
-import io.hvd.monitor.Peers;
+import io.hvd.monitor.peers.Peers;
+import io.hvd.monitor.view.HangReport;
 import io.hvd.spi.BackendProvider;
 import io.hvd.spi.Topology;
 import io.hvd.transport.mpi.MpiProvider;
@@ -36,7 +36,7 @@ final class LaunchedJob implements SpawnedJob {
         this.threads = threads;
         this.processSets = processSets;
         this.settings = settings;
-        this.hybrids = HybridProvider.ofProcess(threads, config.stageBytes(), new MpiProvider());
+        this.hybrids = HybridProvider.ofProcess(threads, config.memory().stageBytes(), new MpiProvider());
         this.providers = BackendSelection.ofThreads(hybrids, config);
         guards.add(process);
         while (guards.size() < threads) {
@@ -49,7 +49,7 @@ final class LaunchedJob implements SpawnedJob {
         JoinRequest request = new JoinRequest(
                 providers.get(thread),
                 settings,
-                backend -> Peers.connect(backend, settings.config().controlInterface()),
+                backend -> Peers.connect(backend, settings.config().control().networkInterface()),
                 new Events(thread));
         Membership membership = request.join(List.of(), processSets, StartupHooks.over());
         if (thread == 0) {

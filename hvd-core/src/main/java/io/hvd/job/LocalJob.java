@@ -5,8 +5,8 @@ import io.hvd.error.HvdException;
 import io.hvd.host.local.LocalProvider;
 import io.hvd.job.failure.Excerpt;
 import io.hvd.job.failure.ThrowToProgram;
-import io.hvd.monitor.HangReport;
-import io.hvd.monitor.Peers;
+import io.hvd.monitor.peers.Peers;
+import io.hvd.monitor.view.HangReport;
 import io.hvd.spi.BackendProvider;
 import java.util.HashSet;
 import java.util.List;
@@ -33,7 +33,7 @@ final class LocalJob implements SpawnedJob {
         this.processSets = processSets;
         this.settings = settings;
         this.failures = failures;
-        this.threads = LocalProvider.ofThreads(size, settings.config().stageBytes());
+        this.threads = LocalProvider.ofThreads(size, settings.config().memory().stageBytes());
         this.providers = BackendSelection.ofThreads(threads, settings.config());
         this.monitors = Peers.ofThreads(size, "this JVM");
     }

@@ -9,9 +9,9 @@ import io.hvd.job.failure.FailurePolicy;
 import io.hvd.job.failure.JobFailure;
 import io.hvd.job.failure.JobMember;
 import io.hvd.log.HvdLogger;
-import io.hvd.monitor.HangReport;
 import io.hvd.monitor.Monitor;
-import io.hvd.monitor.Peers;
+import io.hvd.monitor.peers.Peers;
+import io.hvd.monitor.view.HangReport;
 import io.hvd.spi.Backend;
 import io.hvd.spi.OpKind;
 import io.hvd.spi.Topology;
@@ -56,7 +56,7 @@ public final class Membership implements JobMember {
     Membership(JoinRequest request, List<List<Integer>> processSets, Backend backend, Peers peers, Thread initialiser) {
         this.settings = request.settings();
         this.policy = request.policy();
-        this.recorder = new FlightRecorder(config().flightRecorderCalls());
+        this.recorder = new FlightRecorder(config().monitor().flightRecorderCalls());
         recorder.joined(JobFacts.of(backend, settings.variables()));
         this.processSets = InitialProcessSets.agreed(processSets, backend);
         this.timeline = Timeline.open(backend, recorder, config().timeline());
@@ -72,7 +72,7 @@ public final class Membership implements JobMember {
                         config().autotune(),
                         recorder,
                         this::engineGivesUp),
-                Monitor.start(recorder, initialiser, config(), peers, new Alarm()));
+                Monitor.start(recorder, initialiser, config().monitor(), peers, new Alarm()));
         BufferLedger.PROCESS.joined(name());
     }
 
@@ -218,7 +218,7 @@ public final class Membership implements JobMember {
 
     @Override
     public boolean isAlone() {
-        return topology().size() == 1 && !config().startedByLauncher();
+        return topology().size() == 1 && !config().started().byLauncher();
     }
 
     /** The back end and why it was chosen. */

@@ -31,10 +31,11 @@ final class OpenFiles {
      * @throws HvdException if this rank of several cannot be opened
      */
     static void require(HvdConfig config, Path proc) {
-        if (!config.startedWithOthers()) {
+        if (!config.started().withOthers()) {
             return;
         }
-        int peers = config.launcherRank().orElse(1) == 0 ? config.launcherSize().orElse(1) - 1 : 1;
+        int peers =
+                config.started().rank().orElse(1) == 0 ? config.started().size().orElse(1) - 1 : 1;
         long needed = OF_RANK + (long) PER_PEER * peers;
         long open = open(proc);
         long limit = limit(proc);

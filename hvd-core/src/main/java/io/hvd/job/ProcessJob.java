@@ -9,7 +9,7 @@ import io.hvd.job.failure.FailurePolicy;
 import io.hvd.job.failure.FailureReport;
 import io.hvd.job.failure.OutputLines;
 import io.hvd.job.failure.ThrowToProgram;
-import io.hvd.monitor.Peers;
+import io.hvd.monitor.peers.Peers;
 import io.hvd.spi.Topology;
 import java.nio.file.Path;
 import java.util.List;
@@ -29,7 +29,7 @@ public final class ProcessJob {
     public synchronized Membership join(JobOptions options) {
         JobSettings settings = settings(options);
         apply(settings.config());
-        if (settings.config().startedByLauncher()) {
+        if (settings.config().started().byLauncher()) {
             OutputLines.ofRank(settings.config());
         }
         requireDistinct(options.ranks());
@@ -47,8 +47,9 @@ public final class ProcessJob {
 
     /** What holds for the whole process. */
     private static void apply(HvdConfig config) {
-        config.applyLog();
-        BufferLedger.PROCESS.configure(config.maxBufferBytes(), config.bufferSites());
+        config.process().log().apply();
+        BufferLedger.PROCESS.configure(
+                config.memory().maxBufferBytes(), config.memory().bufferSites());
     }
 
     private static JobSettings settings(JobOptions options) {
@@ -86,7 +87,7 @@ public final class ProcessJob {
         JoinRequest request = new JoinRequest(
                 BackendSelection.choose(config, joined),
                 settings,
-                backend -> Peers.connect(backend, config.controlInterface()),
+                backend -> Peers.connect(backend, config.control().networkInterface()),
                 policy);
         Membership membership = request.join(options.ranks(), options.processSets(), hooks);
         joined++;

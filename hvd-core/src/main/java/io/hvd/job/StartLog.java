@@ -18,8 +18,8 @@ final class StartLog {
     /** @param busyWaiters ranks of this host that keep a processor busy while they wait */
     static void write(Membership member, int busyWaiters) {
         HvdConfig config = member.config();
-        Optional<SlurmPlace> slurm = config.slurm();
-        if (slurm.isPresent() || config.showRanks()) {
+        Optional<SlurmPlace> slurm = config.started().slurm();
+        if (slurm.isPresent() || config.process().showRanks()) {
             LOG.notice(PlacementReport.of(
                     member.topology(), ProcessHandle.current().pid(), GpuAssignment.gpus(member.devices()), slurm));
         }

@@ -1,5 +1,10 @@
 package io.hvd.monitor;
 
+import io.hvd.monitor.peers.Peers;
+import io.hvd.monitor.view.Activity;
+import io.hvd.monitor.view.CallView;
+import io.hvd.monitor.view.Phrases;
+import io.hvd.monitor.view.RankProcess;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeSet;
@@ -9,15 +14,12 @@ import java.util.TreeSet;
  * before the other ranks have closed too.
  */
 final class CloseNotice {
-    /** The kind of the call that a rank records when it begins to close. */
-    static final String KIND = "close";
-
     private static final long PATIENCE_MILLIS = 5_000;
 
-    private final Member self;
+    private final RankProcess self;
     private boolean given;
 
-    CloseNotice(Member self) {
+    CloseNotice(RankProcess self) {
         this.self = self;
     }
 
@@ -31,15 +33,15 @@ final class CloseNotice {
         open.remove(self.rank());
         heard.forEach((rank, sign) -> closing(sign.activity()).ifPresent(call -> open.remove(rank)));
         return Optional.of("hvd: rank " + self.rank() + " on " + self.host() + " has waited "
-                + Words.seconds(closing.get().submittedAgo()) + " at "
+                + Phrases.seconds(closing.get().submittedAgo()) + " at "
                 + closing.get().site()
-                + " for " + Words.ranks(open) + " to close too; if it got there because of an exception,"
+                + " for " + Phrases.ranks(open) + " to close too; if it got there because of an exception,"
                 + " that is shown only afterwards");
     }
 
     private static Optional<CallView> closing(Activity activity) {
         return activity.pending().stream()
-                .filter(call -> call.key().kind().equals(KIND))
+                .filter(call -> call.key().kind().equals(CallView.CLOSE))
                 .findFirst();
     }
 }

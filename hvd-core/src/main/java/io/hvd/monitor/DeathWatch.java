@@ -1,5 +1,8 @@
 package io.hvd.monitor;
 
+import io.hvd.monitor.view.ProcessStat;
+import io.hvd.monitor.view.ProcessState;
+import io.hvd.monitor.view.RankProcess;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -25,8 +28,8 @@ final class DeathWatch {
      * @param end the watch goes on until it is counted down, or until a process has ended
      * @param onDeath called once, on the watch's own thread, with the ranks whose processes have ended
      */
-    static void start(int self, List<Member> members, CountDownLatch end, Consumer<List<Integer>> onDeath) {
-        List<Member> watched = watched(self, members);
+    static void start(int self, List<RankProcess> members, CountDownLatch end, Consumer<List<Integer>> onDeath) {
+        List<RankProcess> watched = watched(self, members);
         if (!watched.isEmpty()) {
             Thread thread = new Thread(() -> watch(watched, end, onDeath), "hvd-death-watch-" + self);
             thread.setDaemon(true);
@@ -38,8 +41,8 @@ final class DeathWatch {
      * The ranks after this one on this host, in a ring, whose processes can be seen from here. A process that has
      * already ended is among them, unless it may only be hidden.
      */
-    private static List<Member> watched(int self, List<Member> members) {
-        Member own = members.get(self);
+    private static List<RankProcess> watched(int self, List<RankProcess> members) {
+        RankProcess own = members.get(self);
         boolean nothingIsHidden = ProcessStat.showsEverything();
         return IntStream.range(1, members.size())
                 .mapToObj(step -> members.get((self + step) % members.size()))
@@ -49,12 +52,12 @@ final class DeathWatch {
                 .toList();
     }
 
-    private static void watch(List<Member> watched, CountDownLatch end, Consumer<List<Integer>> onDeath) {
+    private static void watch(List<RankProcess> watched, CountDownLatch end, Consumer<List<Integer>> onDeath) {
         try {
             while (!end.await(PERIOD_MILLIS, TimeUnit.MILLISECONDS)) {
                 List<Integer> dead = watched.stream()
                         .filter(DeathWatch::isDead)
-                        .map(Member::rank)
+                        .map(RankProcess::rank)
                         .toList();
                 if (!dead.isEmpty()) {
                     onDeath.accept(dead);
@@ -66,7 +69,7 @@ final class DeathWatch {
         }
     }
 
-    private static boolean isDead(Member member) {
+    private static boolean isDead(RankProcess member) {
         ProcessState state = ProcessState.of(member);
         return state == ProcessState.GONE || state == ProcessState.ZOMBIE;
     }

@@ -1,5 +1,7 @@
 package io.hvd.monitor;
 
+import io.hvd.monitor.peers.Peers;
+import io.hvd.monitor.view.RankProcess;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
@@ -38,7 +40,7 @@ final class HostWatch {
      * @param onLoss told a host and its ranks, once, on the watch's own thread
      */
     static void start(Peers peers, CountDownLatch end, BiConsumer<String, List<Integer>> onLoss) {
-        if (peers.members().stream().map(Member::host).distinct().count() > 1) {
+        if (peers.members().stream().map(RankProcess::host).distinct().count() > 1) {
             Thread thread = new Thread(new HostWatch(peers, end, onLoss)::watch, "hvd-host-watch-" + peers.self());
             thread.setDaemon(true);
             thread.start();
@@ -46,22 +48,25 @@ final class HostWatch {
     }
 
     /** Hosts all of whose ranks that were ever heard have been silent for long, with all their ranks. */
-    static Map<String, List<Integer>> silent(int self, List<Member> members, Map<Integer, Long> heardMillisAgo) {
+    static Map<String, List<Integer>> silent(int self, List<RankProcess> members, Map<Integer, Long> heardMillisAgo) {
         Map<String, List<Integer>> hosts = new TreeMap<>();
         String own = members.get(self).host();
-        members.stream().map(Member::host).filter(host -> !host.equals(own)).forEach(host -> {
-            List<Integer> ranks = members.stream()
-                    .filter(member -> member.host().equals(host))
-                    .map(Member::rank)
-                    .toList();
-            List<Long> signs = ranks.stream()
-                    .filter(heardMillisAgo::containsKey)
-                    .map(heardMillisAgo::get)
-                    .toList();
-            if (!signs.isEmpty() && signs.stream().allMatch(ago -> ago >= SILENT_MILLIS)) {
-                hosts.put(host, ranks);
-            }
-        });
+        members.stream()
+                .map(RankProcess::host)
+                .filter(host -> !host.equals(own))
+                .forEach(host -> {
+                    List<Integer> ranks = members.stream()
+                            .filter(member -> member.host().equals(host))
+                            .map(RankProcess::rank)
+                            .toList();
+                    List<Long> signs = ranks.stream()
+                            .filter(heardMillisAgo::containsKey)
+                            .map(heardMillisAgo::get)
+                            .toList();
+                    if (!signs.isEmpty() && signs.stream().allMatch(ago -> ago >= SILENT_MILLIS)) {
+                        hosts.put(host, ranks);
+                    }
+                });
         return hosts;
     }
 

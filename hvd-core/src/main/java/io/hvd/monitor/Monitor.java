@@ -1,7 +1,22 @@
 package io.hvd.monitor;
 
-import io.hvd.config.HvdConfig;
+import io.hvd.config.MonitorOptions;
 import io.hvd.log.HvdLogger;
+import io.hvd.monitor.diagnosis.CollectiveWait;
+import io.hvd.monitor.diagnosis.Standstill;
+import io.hvd.monitor.diagnosis.Verdict;
+import io.hvd.monitor.hang.HangFile;
+import io.hvd.monitor.hang.HangSituation;
+import io.hvd.monitor.hang.HangText;
+import io.hvd.monitor.hang.StallWarning;
+import io.hvd.monitor.peers.Peers;
+import io.hvd.monitor.peers.ViewGathering;
+import io.hvd.monitor.status.RankStatus;
+import io.hvd.monitor.status.StatusPage;
+import io.hvd.monitor.view.Activity;
+import io.hvd.monitor.view.HangReport;
+import io.hvd.monitor.view.LiveReport;
+import io.hvd.monitor.view.RankView;
 import io.hvd.trace.FlightRecorder;
 import java.time.Duration;
 import java.util.HashMap;
@@ -30,15 +45,15 @@ public final class Monitor implements AutoCloseable {
     /** If no rank has reported so long after the limit, every rank reports for itself. */
     private static final long ALONE_MILLIS = 10_000;
 
-    private final Self self;
+    private final LiveReporter self;
     private final MonitorSettings settings;
     private final Peers peers;
     private final Alarm alarm;
-    private final Gathering gathering;
-    private final Watch watch;
+    private final ViewGathering gathering;
+    private final StallWatch watch;
     private final StandstillWatch standstillWatch;
     private final CloseNotice closeNotice;
-    private final Status status;
+    private final RankStatus status;
     /** The page for hvd-top; empty if there is none. */
     private final Optional<StatusPage> page;
 
@@ -48,15 +63,15 @@ public final class Monitor implements AutoCloseable {
     private final Thread thread;
     private boolean failed;
 
-    private Monitor(Self self, MonitorSettings settings, Peers peers, Alarm alarm, Optional<StatusPage> page) {
+    private Monitor(LiveReporter self, MonitorSettings settings, Peers peers, Alarm alarm, Optional<StatusPage> page) {
         this.self = self;
         this.settings = settings;
         this.peers = peers;
         this.alarm = alarm;
-        this.gathering = new Gathering(peers);
-        this.watch = new Watch(settings);
+        this.gathering = new ViewGathering(peers);
+        this.watch = new StallWatch(settings);
         this.standstillWatch = new StandstillWatch(settings.standstillMillis());
-        this.status = new Status(self.recorder(), peers.job(), peers.members(), peers.self());
+        this.status = new RankStatus(self.recorder(), peers.job(), peers.members(), peers.self());
         this.page = page;
         this.closeNotice = new CloseNotice(peers.members().get(peers.self()));
         this.thread = new Thread(this::run, "hvd-monitor-" + peers.self());
@@ -86,14 +101,15 @@ public final class Monitor implements AutoCloseable {
      * @param peers closed together with the monitor
      */
     public static Monitor start(
-            FlightRecorder recorder, Thread initialiser, HvdConfig config, Peers peers, Alarm alarm) {
-        Self self = new Self(recorder, initialiser, Thread.currentThread());
-        Optional<StatusPage> page = config.statusPage() ? StatusPage.create() : Optional.empty();
-        return start(self, MonitorSettings.of(config), peers, alarm, page);
+            FlightRecorder recorder, Thread initialiser, MonitorOptions options, Peers peers, Alarm alarm) {
+        LiveReporter self = new LiveReporter(recorder, initialiser, Thread.currentThread());
+        Optional<StatusPage> page = options.statusPage() ? StatusPage.create() : Optional.empty();
+        return start(self, MonitorSettings.of(options), peers, alarm, page);
     }
 
     /** @param page for hvd-top; closed together with the monitor */
-    static Monitor start(Self self, MonitorSettings settings, Peers peers, Alarm alarm, Optional<StatusPage> page) {
+    static Monitor start(
+            LiveReporter self, MonitorSettings settings, Peers peers, Alarm alarm, Optional<StatusPage> page) {
         Monitor monitor = new Monitor(self, settings, peers, alarm, page);
         peers.serve(monitor.new Answers());
         monitor.thread.start();
@@ -200,7 +216,7 @@ public final class Monitor implements AutoCloseable {
     private boolean isReporter(Map<Integer, Peers.Heard> heard) {
         Map<Integer, Long> ago = new HashMap<>();
         heard.forEach((rank, sign) -> ago.put(rank, sign.agoMillis()));
-        return Reporter.choose(peers.self(), ago, SILENT_BEATS * settings.beatMillis()) == peers.self();
+        return ReporterChoice.choose(peers.self(), ago, SILENT_BEATS * settings.beatMillis()) == peers.self();
     }
 
     private static long oldest(Activity own, Map<Integer, Peers.Heard> heard) {
@@ -214,8 +230,8 @@ public final class Monitor implements AutoCloseable {
         if (!alone && views.stream().anyMatch(view -> view.answers() && view.rank() < peers.self())) {
             return; // a lower rank was only late with its sign of life, and reports itself
         }
-        List<Wait> waits = Wait.of(views);
-        long longest = waits.stream().mapToLong(Wait::millis).max().orElse(0);
+        List<CollectiveWait> waits = CollectiveWait.of(views);
+        long longest = waits.stream().mapToLong(CollectiveWait::millis).max().orElse(0);
         switch (watch.decide(now(), longest)) {
             case WARN -> warn(waits, views);
             case END -> end(waits, views, settings.limitMillis(), Standstill.NONE);
@@ -226,7 +242,7 @@ public final class Monitor implements AutoCloseable {
         }
     }
 
-    private void standsStill(List<Wait> waits, List<RankView> views, long stillMillis) {
+    private void standsStill(List<CollectiveWait> waits, List<RankView> views, long stillMillis) {
         Standstill found = Standstill.of(waits, views);
         switch (standstillWatch.decide(now(), stillMillis, found)) {
             case SAY -> LOG.warn(found.warning(Verdict.of(waits, views), stillMillis, settings.standstillMillis()));
@@ -235,8 +251,8 @@ public final class Monitor implements AutoCloseable {
         }
     }
 
-    private void warn(List<Wait> waits, List<RankView> views) {
-        List<Wait> old = waits.stream()
+    private void warn(List<CollectiveWait> waits, List<RankView> views) {
+        List<CollectiveWait> old = waits.stream()
                 .filter(wait -> wait.millis() >= settings.warningMillis())
                 .toList();
         LOG.warn(StallWarning.text(old, views, settings.limit()));
@@ -245,20 +261,20 @@ public final class Monitor implements AutoCloseable {
     }
 
     /** Looks a second time, because in the first look a call may have ended on one rank and not yet on another. */
-    private void end(List<Wait> first, List<RankView> before, long leastMillis, Standstill standstill) {
+    private void end(List<CollectiveWait> first, List<RankView> before, long leastMillis, Standstill standstill) {
         List<RankView> views = gathering.views(self.report(phases.view()), answering(before));
-        List<Wait> waits = Wait.of(views);
+        List<CollectiveWait> waits = CollectiveWait.of(views);
         if (standstill != Standstill.NONE && !standstill.equals(Standstill.of(waits, views))) {
             return;
         }
-        List<Wait> overdue = waits.stream()
+        List<CollectiveWait> overdue = waits.stream()
                 .filter(wait -> wait.millis() >= leastMillis)
                 .filter(wait -> first.stream().anyMatch(earlier -> earlier.isSameAs(wait)))
                 .toList();
         if (overdue.isEmpty() || !ended.compareAndSet(false, true)) {
             return;
         }
-        Situation situation = new Situation(
+        HangSituation situation = new HangSituation(
                 peers.self(), overdue, views, standstill.kind(), settings.ras().ask(RAS_LIMIT));
         String file = HangFile.write(settings.folder(), situation);
         System.err.print(HangText.summary(situation, file));

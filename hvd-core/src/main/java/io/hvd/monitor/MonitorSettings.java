@@ -1,6 +1,7 @@
 package io.hvd.monitor;
 
-import io.hvd.config.HvdConfig;
+import io.hvd.config.MonitorOptions;
+import io.hvd.monitor.hang.NcclRas;
 import java.nio.file.Path;
 import java.time.Duration;
 
@@ -33,13 +34,14 @@ record MonitorSettings(Duration warning, Duration limit, Duration standstill, Pa
         }
     }
 
-    static MonitorSettings of(HvdConfig config) {
+    /** NCCL itself goes by the variables of its process, whatever settings the program has passed. */
+    static MonitorSettings of(MonitorOptions options) {
         return new MonitorSettings(
-                config.stallWarning(),
-                config.stallShutdown(),
-                config.standstill(),
-                config.reportFolder(),
-                NcclRas.of(config.asksNcclRas(), System.getenv()));
+                options.stall().warning(),
+                options.stall().shutdown(),
+                options.stall().standstill(),
+                options.reportFolder(),
+                NcclRas.of(options.ncclRas(), System.getenv()));
     }
 
     /** Warns after a minute and ends the job after ten. */

@@ -1,5 +1,7 @@
 package io.hvd.monitor;
 
+import io.hvd.monitor.view.ProcessState;
+import io.hvd.monitor.view.RankProcess;
 import java.util.List;
 import java.util.function.Predicate;
 
@@ -8,7 +10,7 @@ import java.util.function.Predicate;
  *
  * @param members all ranks, by rank
  */
-record Neighbours(int self, List<Member> members) {
+record Neighbours(int self, List<RankProcess> members) {
 
     /** The ranks whose processes run now. */
     public List<Integer> living() {
@@ -21,11 +23,11 @@ record Neighbours(int self, List<Member> members) {
     }
 
     private List<Integer> in(Predicate<ProcessState> which) {
-        Member own = members.get(self);
+        RankProcess own = members.get(self);
         return members.stream()
                 .filter(member -> member.rank() != self && member.isVisibleTo(own))
                 .filter(member -> which.test(ProcessState.of(member)))
-                .map(Member::rank)
+                .map(RankProcess::rank)
                 .toList();
     }
 }

@@ -1,5 +1,7 @@
 package io.hvd.monitor;
 
+import io.hvd.monitor.view.CallView;
+import io.hvd.monitor.view.PhaseView;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;

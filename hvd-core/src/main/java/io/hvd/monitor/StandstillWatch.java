@@ -1,5 +1,7 @@
 package io.hvd.monitor;
 
+import io.hvd.monitor.diagnosis.Standstill;
+
 /**
  * Decides when the monitor looks whether the job stands still, and what it does about it. It uses no thread and no clock
  * of its own: times are milliseconds of any clock that goes forward.
@@ -10,7 +12,7 @@ final class StandstillWatch {
     /** A look takes every rank some milliseconds, which a job that computes for long should not pay often. */
     private static final long LONGEST_PAUSE_MILLIS = 30_000;
 
-    /** What follows from a look. */
+    /** The monitor's action after a look. */
     enum Step {
         NOTHING,
         SAY,

@@ -14,7 +14,7 @@ import javax.management.openmbean.CompositeData;
  * the difference between that clock and {@link System#nanoTime()}. The JVM calls it on one thread.
  */
 final class CollectorPauses implements NotificationListener, AutoCloseable {
-    /** What concurrent collectors report besides their pauses; the program runs meanwhile. */
+    /** The action that concurrent collectors report besides their pauses; the program runs meanwhile. */
     private static final String NO_PAUSE = "end of GC cycle";
 
     private static final long NANOS = 1_000_000;

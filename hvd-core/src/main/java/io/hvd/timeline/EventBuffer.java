@@ -1,6 +1,6 @@
 package io.hvd.timeline;
 
-import io.hvd.timeline.Event.Kind;
+import io.hvd.timeline.TimelineEvent.Kind;
 import io.hvd.trace.Call;
 import io.hvd.trace.TraceListener;
 import java.util.ArrayList;
@@ -12,7 +12,7 @@ final class EventBuffer implements TraceListener {
     private static final int MOST = 1 << 19;
 
     private final boolean cycles;
-    private List<Event> events = new ArrayList<>();
+    private List<TimelineEvent> events = new ArrayList<>();
     private long dropped;
 
     /** @param cycles whether the engine's cycles are worth an event */
@@ -20,8 +20,8 @@ final class EventBuffer implements TraceListener {
         this.cycles = cycles;
     }
 
-    synchronized List<Event> drain() {
-        List<Event> drained = events;
+    synchronized List<TimelineEvent> drain() {
+        List<TimelineEvent> drained = events;
         events = new ArrayList<>();
         return drained;
     }
@@ -50,7 +50,7 @@ final class EventBuffer implements TraceListener {
     @Override
     public void ready(Arrival arrival, long nanos) {
         String rank = String.valueOf(arrival.rank());
-        add(new Event(Kind.READY, nanos, nanos, arrival.processSet(), arrival.name(), arrival.kind(), rank));
+        add(new TimelineEvent(Kind.READY, nanos, nanos, arrival.processSet(), arrival.name(), arrival.kind(), rank));
     }
 
     @Override
@@ -66,13 +66,13 @@ final class EventBuffer implements TraceListener {
     @Override
     public void activity(Call batch, String name, long from, long to) {
         Call.Operation operation = batch.operation();
-        add(new Event(Kind.ACTIVITY, from, to, operation.processSet(), operation.name(), name, ""));
+        add(new TimelineEvent(Kind.ACTIVITY, from, to, operation.processSet(), operation.name(), name, ""));
     }
 
     @Override
     public void onDevice(Call batch, OnDevice work) {
         Call.Operation operation = batch.operation();
-        add(new Event(
+        add(new TimelineEvent(
                 Kind.ON_DEVICE,
                 work.fromNanos(),
                 work.toNanos(),
@@ -94,7 +94,7 @@ final class EventBuffer implements TraceListener {
 
     @Override
     public void waited(int processSet, String name, long from, long to) {
-        add(new Event(
+        add(new TimelineEvent(
                 Kind.WAITED,
                 from,
                 to,
@@ -107,26 +107,26 @@ final class EventBuffer implements TraceListener {
     @Override
     public void cycle(long nanos) {
         if (cycles) {
-            add(Event.at(Kind.CYCLE, nanos));
+            add(TimelineEvent.at(Kind.CYCLE, nanos));
         }
     }
 
     @Override
     public void step(long nanos) {
-        add(Event.at(Kind.STEP, nanos));
+        add(TimelineEvent.at(Kind.STEP, nanos));
     }
 
     /** The garbage collector has stopped this process. */
     void paused(long from, long to, String cause) {
-        add(new Event(Kind.PAUSED, from, to, 0, "", cause, ""));
+        add(new TimelineEvent(Kind.PAUSED, from, to, 0, "", cause, ""));
     }
 
-    private static Event of(Kind kind, Call call, long nanos, String what, String text) {
+    private static TimelineEvent of(Kind kind, Call call, long nanos, String what, String text) {
         Call.Operation operation = call.operation();
-        return new Event(kind, nanos, nanos, operation.processSet(), operation.name(), what, text);
+        return new TimelineEvent(kind, nanos, nanos, operation.processSet(), operation.name(), what, text);
     }
 
-    private synchronized void add(Event event) {
+    private synchronized void add(TimelineEvent event) {
         if (events.size() < MOST) {
             events.add(event);
         } else {

@@ -1,6 +1,6 @@
 package io.hvd.timeline;
 
-import io.hvd.timeline.Event.Kind;
+import io.hvd.timeline.TimelineEvent.Kind;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -135,7 +135,7 @@ final class StepSplit {
     }
 
     /** Adds the events of a rank; returns the steps that all ranks have now finished. */
-    List<Step> add(int rank, List<Event> events) {
+    List<Step> add(int rank, List<TimelineEvent> events) {
         events.forEach(event -> ranks.get(rank).take(event));
         List<Step> steps = new ArrayList<>();
         while (ranks.stream().allMatch(Progress::hasStep)
@@ -194,7 +194,7 @@ final class StepSplit {
             return marks.size() > 1;
         }
 
-        void take(Event event) {
+        void take(TimelineEvent event) {
             Operation operation = new Operation(event.processSet(), event.name());
             if (event.kind() == Kind.SUBMITTED) {
                 called(new Occurrence(operation, calls.merge(operation, 1, Integer::sum)), event.from());

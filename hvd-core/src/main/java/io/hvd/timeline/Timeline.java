@@ -30,13 +30,13 @@ public final class Timeline {
     private final FlightRecorder recorder;
     private final ControlChannel channel;
     private final boolean dynamic;
-    private final Part part;
+    private final TimelineRole part;
     private final Queue<Runnable> orders = new ConcurrentLinkedQueue<>();
     private final CompletableFuture<Void> over = new CompletableFuture<>();
     private int session;
     /** The events of this rank; null while no timeline is being written. */
     private EventBuffer events;
-    /** What adds the garbage collector's pauses to them; null while no timeline is being written. */
+    /** Adds the garbage collector's pauses to them; null while no timeline is being written. */
     private CollectorPauses pauses;
     /** Whether the timeline has ended for good; only the timeline's own thread uses this. */
     private boolean ended;
@@ -47,8 +47,8 @@ public final class Timeline {
         this.channel = backend.openChannel();
         int rank = backend.topology().rank();
         this.part = rank == 0
-                ? new Collector(channel, backend.topology().hosts())
-                : new Reporter(channel, System::nanoTime);
+                ? new EventCollector(channel, backend.topology().hosts())
+                : new EventReporter(channel, System::nanoTime);
         Thread thread = new Thread(this::run, "hvd-timeline-" + rank);
         thread.setDaemon(true);
         thread.start();

@@ -3,9 +3,9 @@
  * others waited for.
  *
  * <pre>
- * every rank   FlightRecorder -> EventBuffer -> Reporter: on rank 0's clock, ten times a second
- * rank 0       Collector -> Recording -> Rendering  -> TimelineFile
- *                                     -> StepSplit  -> Verdict
+ * every rank   FlightRecorder -> EventBuffer -> EventReporter: on rank 0's clock, ten times a second
+ * rank 0       EventCollector -> TimelineRecording -> TraceRendering -> TimelineFile
+ *                                                  -> StepSplit      -> StepSummary
  * </pre>
  */
 package io.hvd.timeline;

@@ -53,7 +53,7 @@ public final class Call {
     }
 
     /**
-     * What was called.
+     * The operation that was called.
      *
      * @param kind such as {@code allreduce}
      * @param name the tensor's name

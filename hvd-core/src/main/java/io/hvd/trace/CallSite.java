@@ -13,7 +13,7 @@ public final class CallSite {
      */
     private static final List<String> PROGRAMS =
             List.of("io.hvd.examples", "io.hvd.benchmarks", "io.hvd.contract", "io.hvd.faults");
-    /** What the library and its users stand on. */
+    /** Packages on which the library and its users stand. */
     private static final List<String> FOUNDATIONS = List.of(
             "java",
             "javax",

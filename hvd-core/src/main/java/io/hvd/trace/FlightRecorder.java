@@ -8,8 +8,7 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * Remembers the calls that this rank waits for and its last calls, for reports of why a job hangs, and passes events on
  * to a listener and to the recordings of JDK Flight Recorder. Without a listener and a recording that costs one look at
- * a field for each. Any thread may use it. Recording makes no garbage
- * in a step of steady training.
+ * a field for each. Any thread may use it. Recording makes no garbage in a step of steady training.
  */
 public final class FlightRecorder {
     /** The last calls, each at its number modulo the length; copies, since a call may be used again. */

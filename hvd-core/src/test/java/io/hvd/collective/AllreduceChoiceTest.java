@@ -3,7 +3,7 @@ package io.hvd.collective;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.config.HvdConfig;
-import io.hvd.config.HvdConfig.AllreduceAlgorithm;
+import io.hvd.config.MpiSettings.AllreduceAlgorithm;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
@@ -43,8 +43,10 @@ class AllreduceChoiceTest {
 
     @Test
     void theSettingIsReadAndAutoWithoutOne() {
-        assertThat(HvdConfig.from(Map.of()).allreduceAlgorithm()).isEqualTo(AllreduceAlgorithm.AUTO);
-        assertThat(HvdConfig.from(Map.of("HVD_ALLREDUCE_ALGORITHM", "ring")).allreduceAlgorithm())
+        assertThat(HvdConfig.from(Map.of()).mpi().allreduce()).isEqualTo(AllreduceAlgorithm.AUTO);
+        assertThat(HvdConfig.from(Map.of("HVD_ALLREDUCE_ALGORITHM", "ring"))
+                        .mpi()
+                        .allreduce())
                 .isEqualTo(AllreduceAlgorithm.RING);
     }
 }

@@ -12,7 +12,7 @@ class ForeignLauncherTest {
 
     @Test
     void aProcessOfTorchrunIsToldHowToStartTheJob() {
-        assertThat(HvdConfig.from(TORCHRUN).whyNotAlone().orElseThrow())
+        assertThat(HvdConfig.from(TORCHRUN).started().whyNotAlone().orElseThrow())
                 .startsWith("RANK=1 of WORLD_SIZE=4 says that this process is one of 4")
                 .contains("mpirun -np 4 COMMAND", "horovodrun -np 4", "unset WORLD_SIZE", "HVD_BACKEND=local");
     }
@@ -20,6 +20,7 @@ class ForeignLauncherTest {
     @Test
     void soIsOneOfHorovodsOwnLauncher() {
         assertThat(HvdConfig.from(Map.of("HOROVOD_RANK", "0", "HOROVOD_SIZE", "2"))
+                        .started()
                         .whyNotAlone()
                         .orElseThrow())
                 .startsWith("HOROVOD_RANK=0 of HOROVOD_SIZE=2");
@@ -27,7 +28,10 @@ class ForeignLauncherTest {
 
     @Test
     void theCountAloneSaysEnough() {
-        assertThat(HvdConfig.from(Map.of("WORLD_SIZE", "2")).whyNotAlone().orElseThrow())
+        assertThat(HvdConfig.from(Map.of("WORLD_SIZE", "2"))
+                        .started()
+                        .whyNotAlone()
+                        .orElseThrow())
                 .startsWith("WORLD_SIZE=2 says");
     }
 
@@ -36,15 +40,17 @@ class ForeignLauncherTest {
         Map<String, String> both = new HashMap<>(TORCHRUN);
         both.put("OMPI_COMM_WORLD_RANK", "3");
 
-        assertThat(HvdConfig.from(both).whyNotAlone()).isEmpty();
+        assertThat(HvdConfig.from(both).started().whyNotAlone()).isEmpty();
     }
 
     @Test
     void oneProcessMayBeAJobOfOneRank() {
-        assertThat(HvdConfig.from(Map.of("RANK", "0", "WORLD_SIZE", "1")).whyNotAlone())
+        assertThat(HvdConfig.from(Map.of("RANK", "0", "WORLD_SIZE", "1"))
+                        .started()
+                        .whyNotAlone())
                 .isEmpty();
-        assertThat(HvdConfig.from(Map.of("WORLD_SIZE", "of the map")).whyNotAlone())
+        assertThat(HvdConfig.from(Map.of("WORLD_SIZE", "of the map")).started().whyNotAlone())
                 .isEmpty();
-        assertThat(HvdConfig.from(Map.of()).whyNotAlone()).isEmpty();
+        assertThat(HvdConfig.from(Map.of()).started().whyNotAlone()).isEmpty();
     }
 }

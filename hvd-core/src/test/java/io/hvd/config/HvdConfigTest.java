@@ -50,33 +50,33 @@ class HvdConfigTest {
         HvdConfig longer = with("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "300");
         assertThat(longer.withStallTimeout(Duration.ZERO)).isEqualTo(longer);
         HvdConfig shorter = longer.withStallTimeout(Duration.ofMillis(8_100));
-        assertThat(shorter.stallShutdown()).isEqualTo(Duration.ofSeconds(9));
-        assertThat(shorter.stallWarning()).isEqualTo(Duration.ofSeconds(4));
+        assertThat(shorter.monitor().stall().shutdown()).isEqualTo(Duration.ofSeconds(9));
+        assertThat(shorter.monitor().stall().warning()).isEqualTo(Duration.ofSeconds(4));
         HvdConfig early = with("HOROVOD_STALL_CHECK_TIME_SECONDS", "3").withStallTimeout(Duration.ofMinutes(20));
-        assertThat(early.stallWarning()).isEqualTo(Duration.ofSeconds(3));
-        assertThat(early.stallShutdown()).isEqualTo(Duration.ofMinutes(20));
+        assertThat(early.monitor().stall().warning()).isEqualTo(Duration.ofSeconds(3));
+        assertThat(early.monitor().stall().shutdown()).isEqualTo(Duration.ofMinutes(20));
     }
 
     @Test
     void anEmptyEnvironmentGivesTheDocumentedDefaults() {
         HvdConfig config = HvdConfig.from(Map.of());
         assertThat(config.backend()).isEqualTo(BackendChoice.AUTO);
-        assertThat(config.openMpiHome()).isEmpty();
-        assertThat(config.mpiJar()).isEmpty();
-        assertThat(config.fusionThresholdBytes()).isEqualTo(128L << 20);
-        assertThat(config.cycleNanos()).isEqualTo(1_000_000);
-        assertThat(config.stageBytes()).isEqualTo(4 << 20);
+        assertThat(config.mpi().home()).isEmpty();
+        assertThat(config.mpi().jar()).isEmpty();
+        assertThat(config.engine().fusionThresholdBytes()).isEqualTo(128L << 20);
+        assertThat(config.engine().cycleNanos()).isEqualTo(1_000_000);
+        assertThat(config.memory().stageBytes()).isEqualTo(4 << 20);
         assertThat(config.gpu().pin()).isTrue();
         assertThat(config.gpu().perRank()).isEqualTo(1);
         assertThat(config.gpu().across()).isEqualTo(GpuSettings.AcrossNodes.FLAT);
         assertThat(config.gpu().share()).isFalse();
-        assertThat(config.threadsPerRank()).isZero();
-        assertThat(config.mpiThreadsDisabled()).isFalse();
-        assertThat(config.startTimeoutSeconds()).isEqualTo(30);
-        assertThat(config.controlInterface()).isEmpty();
-        assertThat(config.failureDirectory()).isEmpty();
-        assertThat(config.startedByLauncher()).isFalse();
-        assertThat(config.terminal()).isFalse();
+        assertThat(config.optimizer().threadsPerRank()).isZero();
+        assertThat(config.mpi().singleThreaded()).isFalse();
+        assertThat(config.control().startTimeoutSeconds()).isEqualTo(30);
+        assertThat(config.control().networkInterface()).isEmpty();
+        assertThat(config.launcher().failureDirectory()).isEmpty();
+        assertThat(config.started().byLauncher()).isFalse();
+        assertThat(config.launcher().terminal()).isFalse();
         assertThat(config.notes()).isEmpty();
     }
 
@@ -85,12 +85,16 @@ class HvdConfigTest {
         HvdConfig config = HvdConfig.from(Map.of());
         assertThat(config.engine())
                 .isEqualTo(new EngineSettings(128L << 20, true, 1_000_000, 1024, 10, false, false, 0, 2));
-        assertThat(config.stall()).isEqualTo(new StallSettings(true, 60, 600, 30));
-        assertThat(config.stallWarning()).hasSeconds(60);
-        assertThat(config.stallShutdown()).hasSeconds(600);
-        assertThat(config.debug())
-                .isEqualTo(new DebugSettings(0, false, 128, 500, false, true, false, Path.of("."), true, true));
-        assertThat(config.log()).isEqualTo(new LogSettings(java.util.Optional.empty(), false, false));
+        assertThat(config.monitor().stall()).isEqualTo(new StallSettings(true, 60, 600, 30));
+        assertThat(config.monitor().stall().warning()).hasSeconds(60);
+        assertThat(config.monitor().stall().shutdown()).hasSeconds(600);
+        assertThat(config.memory()).isEqualTo(new MemorySettings(4 << 20, true, 0, false));
+        assertThat(config.monitor())
+                .isEqualTo(new MonitorOptions(new StallSettings(true, 60, 600, 30), 128, Path.of("."), true, true));
+        assertThat(config.optimizer()).isEqualTo(new OptimizerSettings(0, 500, false));
+        assertThat(config.process().uncaughtHandler()).isTrue();
+        assertThat(config.process().showRanks()).isFalse();
+        assertThat(config.process().log()).isEqualTo(new LogSettings(java.util.Optional.empty(), false, false));
         assertThat(config.timeline()).isEqualTo(new TimelineSettings(Optional.empty(), false, false));
         assertThat(config.autotune()).isEqualTo(AutotuneSettings.off());
     }
@@ -126,21 +130,25 @@ class HvdConfigTest {
                 Map.entry("HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES", "13"),
                 Map.entry("HVD_AUTOTUNE_SAMPLE_MILLIS", "14"),
                 Map.entry("HOROVOD_TORUS_ALLREDUCE", "1"),
-                Map.entry("HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE", "0.25"),
                 Map.entry("HVD_TERMINAL", "1")));
         assertThat(config.engine()).isEqualTo(new EngineSettings(128L << 20, false, 1_000_000, 0, 7, true, true, 0, 2));
-        assertThat(config.stall()).isEqualTo(new StallSettings(false, 5, 9, 30));
-        assertThat(config.stallWarning()).isZero();
-        assertThat(config.stallShutdown()).isZero();
-        assertThat(config.debug())
-                .isEqualTo(new DebugSettings(5, true, 3, 4, true, false, true, Path.of("/reports"), false, false));
-        assertThat(config.log())
+        assertThat(config.monitor().stall()).isEqualTo(new StallSettings(false, 5, 9, 30));
+        assertThat(config.monitor().stall().warning()).isZero();
+        assertThat(config.monitor().stall().shutdown()).isZero();
+        assertThat(config.memory()).isEqualTo(new MemorySettings(4 << 20, true, 5, true));
+        assertThat(config.monitor())
+                .isEqualTo(
+                        new MonitorOptions(new StallSettings(false, 5, 9, 30), 3, Path.of("/reports"), false, false));
+        assertThat(config.optimizer()).isEqualTo(new OptimizerSettings(0, 4, true));
+        assertThat(config.process().uncaughtHandler()).isFalse();
+        assertThat(config.process().showRanks()).isTrue();
+        assertThat(config.process().log())
                 .isEqualTo(new LogSettings(java.util.Optional.of(io.hvd.log.HvdLogger.Threshold.DEBUG), true, false));
         assertThat(config.timeline()).isEqualTo(new TimelineSettings(Optional.empty(), false, true));
         assertThat(config.autotune())
                 .isEqualTo(new AutotuneSettings(
-                        true, Optional.of(Path.of("/tune.csv")), 11, 12, 14, 13, 0.25, Set.of(), false, true));
-        assertThat(config.terminal()).isTrue();
+                        true, Optional.of(Path.of("/tune.csv")), 11, 12, 14, 13, Set.of(), false, true));
+        assertThat(config.launcher().terminal()).isTrue();
     }
 
     @Test
@@ -164,7 +172,7 @@ class HvdConfigTest {
     void aShutdownBeforeTheWarningIsIgnoredAndSaidSo(String warning, String shutdown, int effective, boolean noted) {
         HvdConfig config = HvdConfig.from(
                 Map.of("HOROVOD_STALL_CHECK_TIME_SECONDS", warning, "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", shutdown));
-        assertThat(config.stall().shutdownSeconds()).isEqualTo(effective);
+        assertThat(config.monitor().stall().shutdownSeconds()).isEqualTo(effective);
         if (noted) {
             assertThat(config.notes())
                     .singleElement()
@@ -233,19 +241,19 @@ class HvdConfigTest {
                 Map.entry("HVD_FAILURE_DIR", "/tmp/failures"),
                 Map.entry("PMIX_RANK", "3")));
         assertThat(config.backend()).isEqualTo(BackendChoice.MPI);
-        assertThat(config.openMpiHome()).contains(Path.of("/opt/mpi"));
-        assertThat(config.mpiJar()).contains(Path.of("/opt/mpi.jar"));
-        assertThat(config.fusionThresholdBytes()).isEqualTo(1000);
-        assertThat(config.cycleNanos()).isEqualTo(2_500_000);
-        assertThat(config.stageBytes()).isEqualTo(8192);
+        assertThat(config.mpi().home()).contains(Path.of("/opt/mpi"));
+        assertThat(config.mpi().jar()).contains(Path.of("/opt/mpi.jar"));
+        assertThat(config.engine().fusionThresholdBytes()).isEqualTo(1000);
+        assertThat(config.engine().cycleNanos()).isEqualTo(2_500_000);
+        assertThat(config.memory().stageBytes()).isEqualTo(8192);
         assertThat(config.gpu().pin()).isFalse();
         assertThat(config.gpu().share()).isTrue();
-        assertThat(config.threadsPerRank()).isEqualTo(3);
-        assertThat(config.mpiThreadsDisabled()).isTrue();
-        assertThat(config.startTimeoutSeconds()).isEqualTo(17);
-        assertThat(config.controlInterface()).contains("eth7");
-        assertThat(config.failureDirectory()).contains(Path.of("/tmp/failures"));
-        assertThat(config.startedByLauncher()).isTrue();
+        assertThat(config.optimizer().threadsPerRank()).isEqualTo(3);
+        assertThat(config.mpi().singleThreaded()).isTrue();
+        assertThat(config.control().startTimeoutSeconds()).isEqualTo(17);
+        assertThat(config.control().networkInterface()).contains("eth7");
+        assertThat(config.launcher().failureDirectory()).contains(Path.of("/tmp/failures"));
+        assertThat(config.started().byLauncher()).isTrue();
     }
 
     @ParameterizedTest
@@ -265,7 +273,7 @@ class HvdConfigTest {
     void switchesAreReadAsPeopleWriteThem(String value, boolean on) {
         assertThat(with("HVD_SHARE_GPU", value).gpu().share()).isEqualTo(on);
         assertThat(with("HVD_PIN_GPU", value).gpu().pin()).isEqualTo(on);
-        assertThat(with("HOROVOD_MPI_THREADS_DISABLE", value).mpiThreadsDisabled())
+        assertThat(with("HOROVOD_MPI_THREADS_DISABLE", value).mpi().singleThreaded())
                 .isEqualTo(on);
     }
 
@@ -298,9 +306,6 @@ class HvdConfigTest {
         "HOROVOD_STALL_CHECK_TIME_SECONDS, 0, from 1 to",
         "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS, -1, from 0 to",
         "HOROVOD_LOG_LEVEL, loud, 'trace, debug, info, warning, error, fatal'",
-        "HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE, 1.01, from 0.0 to 1.0",
-        "HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE, -0.01, from 0.0 to 1.0",
-        "HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE, NaN, from 0.0 to 1.0",
         "HOROVOD_AUTOTUNE_WARMUP_SAMPLES, -1, from 0 to",
         "HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE, 0, from 1 to",
         "HVD_AUTOTUNE_SAMPLE_MILLIS, -1, from 0 to",
@@ -320,7 +325,7 @@ class HvdConfigTest {
     @Test
     void theLongestStartTimeoutStillFitsASocketsMilliseconds() {
         HvdConfig config = with("HOROVOD_START_TIMEOUT", "1000000");
-        assertThat(config.startTimeoutSeconds() * 1000L).isPositive().isLessThan(Integer.MAX_VALUE);
+        assertThat(config.control().startTimeoutSeconds() * 1000L).isPositive().isLessThan(Integer.MAX_VALUE);
     }
 
     @ParameterizedTest
@@ -341,18 +346,18 @@ class HvdConfigTest {
 
     @Test
     void aStageIsNeverLargerThanOneBufferCanBe() {
-        assertThat(with("HVD_STAGE_BYTES", "99999999999").stageBytes()).isEqualTo(1 << 30);
+        assertThat(with("HVD_STAGE_BYTES", "99999999999").memory().stageBytes()).isEqualTo(1 << 30);
     }
 
     @Test
     void aCycleTimeOfZeroMeansNoWaiting() {
-        assertThat(with("HOROVOD_CYCLE_TIME", "0").cycleNanos()).isZero();
+        assertThat(with("HOROVOD_CYCLE_TIME", "0").engine().cycleNanos()).isZero();
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
     void everyLauncherIsRecognisedByItsVariable(String variable) {
-        assertThat(with(variable, "0").startedByLauncher()).isTrue();
+        assertThat(with(variable, "0").started().byLauncher()).isTrue();
     }
 
     @ParameterizedTest
@@ -414,8 +419,8 @@ class HvdConfigTest {
 
     @Test
     void aLaunchersNumberInForeignDigitsCannotBeRead() {
-        assertThat(with("OMPI_COMM_WORLD_RANK", "\u0660").launcherRank()).hasValue(-1);
-        assertThat(with("OMPI_COMM_WORLD_SIZE", "\u0662").launcherSize()).isEmpty();
+        assertThat(with("OMPI_COMM_WORLD_RANK", "\u0660").started().rank()).hasValue(-1);
+        assertThat(with("OMPI_COMM_WORLD_SIZE", "\u0662").started().size()).isEmpty();
     }
 
     private static boolean refuses(Setting setting, String value) {

@@ -77,6 +77,7 @@ class OtherVariablesTest {
         "HOROVOD_BATCH_D2D_MEMCOPIES, 1",
         "HOROVOD_BATCH_D2D_MEMCOPIES, true",
         "HOROVOD_GLOO_TIMEOUT_SECONDS, 30",
+        "HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE, 0.8",
     })
     void whatAsksForNothingElseThanIsDoneIsAcceptedSilently(String variable, String value) {
         assertThat(with(variable, value)).isEqualTo(HvdConfig.from(Map.of()));
@@ -87,6 +88,7 @@ class OtherVariablesTest {
         "HOROVOD_HIERARCHICAL_ALLGATHER, 1",
         "HOROVOD_BATCH_D2D_MEMCOPIES, 0",
         "HOROVOD_NUM_NCCL_STREAMS, 4",
+        "HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE, 0.5",
         "HOROVOD_DISABLE_NVTX_RANGES, 1",
         "HOROVOD_CCL_CACHE, 1",
         "HOROVOD_GLOO_TIMEOUT_SECONDS, 99",

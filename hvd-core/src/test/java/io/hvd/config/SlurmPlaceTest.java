@@ -31,12 +31,12 @@ class SlurmPlaceTest {
     void theShellOfABatchScriptIsNoTaskAlthoughItHasTheNumberOfOne() {
         assertThat(place(SCRIPT).task()).isEmpty();
         assertThat(place(SCRIPT).whyNotAlone()).isEmpty();
-        assertThat(HvdConfig.from(SCRIPT).startedByLauncher()).isFalse();
+        assertThat(HvdConfig.from(SCRIPT).started().byLauncher()).isFalse();
     }
 
     @Test
     void aTaskThatIsNoRankIsToldHowToBecomeOne() {
-        assertThat(HvdConfig.from(TASK).startedByLauncher()).isFalse();
+        assertThat(HvdConfig.from(TASK).started().byLauncher()).isFalse();
         assertThat(place(TASK).whyNotAlone().orElseThrow())
                 .contains("task 2 of the 4 of Slurm step 7.0", "srun --mpi=pmix", "HVD_BACKEND=local");
     }
@@ -50,7 +50,8 @@ class SlurmPlaceTest {
 
     @Test
     void underPmixTheRankIsKnownBeforeMpiIs() {
-        assertThat(HvdConfig.from(with(TASK, "PMIX_RANK", "2")).launcherRank()).hasValue(2);
+        assertThat(HvdConfig.from(with(TASK, "PMIX_RANK", "2")).started().rank())
+                .hasValue(2);
     }
 
     @Test

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Timeout;
 class ClosedContextTest {
     @Test
     void theErrorNamesTheThreadAndTheLineThatClosedTheContext() throws InterruptedException {
-        Assumptions.assumeFalse(HvdConfig.fromEnvironment().startedByLauncher(), "started by mpirun");
+        Assumptions.assumeFalse(HvdConfig.fromEnvironment().started().byLauncher(), "started by mpirun");
         HvdContext hvd = Hvd.init();
         Thread closer = new Thread(() -> leave(hvd), "shutdown of the server");
         closer.start();

@@ -78,7 +78,7 @@ class LevelsTuningTest {
 
     private static List<Seen> tune(Path log, Map<String, String> job, Set<Setting> fixed) throws Exception {
         HvdConfig config = HvdConfig.from(job);
-        AutotuneSettings autotune = new AutotuneSettings(true, Optional.of(log), 0, 1, 0, 20, 0.8, fixed, false, false);
+        AutotuneSettings autotune = new AutotuneSettings(true, Optional.of(log), 0, 1, 0, 20, fixed, false, false);
         EngineSettings settings = new EngineSettings(
                 1 << 20, true, 0, 1024, 3, false, false, 0, config.engine().levels());
         List<CompletableFuture<Seen>> ranks = new ArrayList<>();

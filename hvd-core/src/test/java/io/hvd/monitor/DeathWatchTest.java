@@ -2,6 +2,7 @@ package io.hvd.monitor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.monitor.view.RankProcess;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -10,8 +11,6 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 /** Real processes in the place of the other ranks. */
 @Timeout(60)
@@ -34,15 +33,15 @@ class DeathWatchTest {
         return process;
     }
 
-    private static Member rank(int rank, Process process) {
-        return Member.of(rank, "here", process.pid());
+    private static RankProcess rank(int rank, Process process) {
+        return RankProcess.of(rank, "here", process.pid());
     }
 
     @Test
     void aRankWhoseProcessEndsIsNamedOnce() throws Exception {
         Process first = process();
         Process second = process();
-        List<Member> members = List.of(rank(0, first), Member.ofThisProcess(1, "here"), rank(2, second));
+        List<RankProcess> members = List.of(rank(0, first), RankProcess.ofThisProcess(1, "here"), rank(2, second));
         DeathWatch.start(1, members, end, deaths::add);
         assertThat(deaths.poll(QUIET_MILLIS, TimeUnit.MILLISECONDS)).isNull();
 
@@ -57,10 +56,11 @@ class DeathWatchTest {
         Process first = process();
         Process second = process();
         Process third = process();
-        Member gone = rank(0, first);
-        Member followed = new Member(2, "here", second.pid(), 1, gone.machine());
+        RankProcess gone = rank(0, first);
+        RankProcess followed = new RankProcess(2, "here", second.pid(), 1, gone.machine());
         first.destroyForcibly().waitFor();
-        DeathWatch.start(1, List.of(gone, Member.ofThisProcess(1, "here"), followed, rank(3, third)), end, deaths::add);
+        DeathWatch.start(
+                1, List.of(gone, RankProcess.ofThisProcess(1, "here"), followed, rank(3, third)), end, deaths::add);
 
         assertThat(deaths.poll(20, TimeUnit.SECONDS)).containsExactlyInAnyOrder(0, 2);
     }
@@ -69,34 +69,19 @@ class DeathWatchTest {
     @Test
     void whoCouldNotSeeItselfAndWhoIsElsewhereIsNotWatched() throws Exception {
         Process gone = process();
-        Member known = rank(0, gone);
-        Member hidden = new Member(0, "here", known.pid(), 0, known.machine());
+        RankProcess known = rank(0, gone);
+        RankProcess hidden = new RankProcess(0, "here", known.pid(), 0, known.machine());
         gone.destroyForcibly().waitFor();
         Process there = process();
-        Member elsewhere = new Member(2, "there", there.pid(), 1, "another machine");
-        DeathWatch.start(1, List.of(hidden, Member.ofThisProcess(1, "here"), elsewhere), end, deaths::add);
+        RankProcess elsewhere = new RankProcess(2, "there", there.pid(), 1, "another machine");
+        DeathWatch.start(1, List.of(hidden, RankProcess.ofThisProcess(1, "here"), elsewhere), end, deaths::add);
         assertThat(deaths.poll(QUIET_MILLIS, TimeUnit.MILLISECONDS)).isNull();
-    }
-
-    @ParameterizedTest
-    @CsvSource({
-        "'proc /proc proc rw,nosuid,nodev,noexec,relatime 0 0', true",
-        "'proc /proc proc rw,hidepid=0 0 0', true",
-        "'proc /proc proc rw,hidepid=off 0 0', true",
-        "'proc /proc proc rw,relatime,hidepid=2 0 0', false",
-        "'proc /proc proc rw,hidepid=invisible,gid=7 0 0', false",
-        "'proc /proc proc rw,hidepid=1 0 0', false",
-        "'none /tmp tmpfs rw,hidepid=2 0 0', true",
-    })
-    void aProcessThatIsNotSeenIsGoneWhereNothingIsHidden(String mount, boolean shows) {
-        assertThat(ProcessStat.showsEverything(List.of("none / overlay rw 0 0", mount)))
-                .isEqualTo(shows);
     }
 
     @Test
     void afterTheEndNobodyIsNamed() throws Exception {
         Process other = process();
-        DeathWatch.start(0, List.of(Member.ofThisProcess(0, "here"), rank(1, other)), end, deaths::add);
+        DeathWatch.start(0, List.of(RankProcess.ofThisProcess(0, "here"), rank(1, other)), end, deaths::add);
         end.countDown();
         other.destroyForcibly();
         assertThat(deaths.poll(QUIET_MILLIS, TimeUnit.MILLISECONDS)).isNull();

@@ -2,6 +2,7 @@ package io.hvd.monitor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.monitor.view.RankProcess;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -9,7 +10,7 @@ import org.junit.jupiter.api.Test;
 final class HostWatchTest {
     private static final long OLD = HostWatch.SILENT_MILLIS;
 
-    private final List<Member> members =
+    private final List<RankProcess> members =
             List.of(member(0, "a"), member(1, "a"), member(2, "b"), member(3, "b"), member(4, "c"));
 
     @Test
@@ -35,7 +36,7 @@ final class HostWatchTest {
         assertThat(HostWatch.silent(0, members, Map.of(1, OLD, 4, 100L))).isEmpty();
     }
 
-    private static Member member(int rank, String host) {
-        return new Member(rank, host, 100 + rank, 1, "machine " + host);
+    private static RankProcess member(int rank, String host) {
+        return new RankProcess(rank, host, 100 + rank, 1, "machine " + host);
     }
 }

@@ -1,15 +1,22 @@
 package io.hvd.monitor;
 
-import static io.hvd.monitor.Views.call;
-import static io.hvd.monitor.Views.elsewhere;
-import static io.hvd.monitor.Views.waits;
+import static io.hvd.monitor.view.Views.call;
+import static io.hvd.monitor.view.Views.elsewhere;
+import static io.hvd.monitor.view.Views.waits;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.monitor.diagnosis.CollectiveWait;
+import io.hvd.monitor.hang.StallWarning;
+import io.hvd.monitor.peers.Peers;
+import io.hvd.monitor.view.Activity;
+import io.hvd.monitor.view.CallView;
+import io.hvd.monitor.view.PhaseView;
+import io.hvd.monitor.view.RankView;
+import io.hvd.monitor.view.Views;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
@@ -19,35 +26,37 @@ final class MonitorDecisionsTest {
 
     @Test
     void theLowestRankThatGivesSignsOfLifeReports() {
-        assertThat(Reporter.choose(2, Map.of(0, 100L, 1, 200L, 3, 10L), 3000)).isZero();
-        assertThat(Reporter.choose(2, Map.of(0, 9000L, 1, 200L, 3, 10L), 3000)).isEqualTo(1);
-        assertThat(Reporter.choose(2, Map.of(3, 10L), 3000)).isEqualTo(2);
+        assertThat(ReporterChoice.choose(2, Map.of(0, 100L, 1, 200L, 3, 10L), 3000))
+                .isZero();
+        assertThat(ReporterChoice.choose(2, Map.of(0, 9000L, 1, 200L, 3, 10L), 3000))
+                .isEqualTo(1);
+        assertThat(ReporterChoice.choose(2, Map.of(3, 10L), 3000)).isEqualTo(2);
     }
 
     @Test
     void aWarningComesOncePerPeriodAndTheEndAtTheLimit() {
-        Watch watch = new Watch(SETTINGS);
+        StallWatch watch = new StallWatch(SETTINGS);
         assertThat(watch.isTimeToLook(0, 59_999)).isFalse();
         assertThat(watch.isTimeToLook(0, 60_000)).isTrue();
-        assertThat(watch.decide(0, 60_000)).isEqualTo(Watch.Step.WARN);
-        assertThat(watch.decide(30_000, 90_000)).isEqualTo(Watch.Step.NOTHING);
-        assertThat(watch.decide(60_000, 120_000)).isEqualTo(Watch.Step.WARN);
-        assertThat(watch.decide(540_000, 600_000)).isEqualTo(Watch.Step.END);
+        assertThat(watch.decide(0, 60_000)).isEqualTo(StallWatch.Step.WARN);
+        assertThat(watch.decide(30_000, 90_000)).isEqualTo(StallWatch.Step.NOTHING);
+        assertThat(watch.decide(60_000, 120_000)).isEqualTo(StallWatch.Step.WARN);
+        assertThat(watch.decide(540_000, 600_000)).isEqualTo(StallWatch.Step.END);
     }
 
     @Test
     void whatIsExcusedIsLookedAtAgainButNotAtEveryBeat() {
-        Watch watch = new Watch(SETTINGS);
-        assertThat(watch.decide(0, 0)).isEqualTo(Watch.Step.NOTHING);
+        StallWatch watch = new StallWatch(SETTINGS);
+        assertThat(watch.decide(0, 0)).isEqualTo(StallWatch.Step.NOTHING);
         assertThat(watch.isTimeToLook(29_000, 89_000)).isFalse();
         assertThat(watch.isTimeToLook(30_000, 90_000)).isTrue();
     }
 
     @Test
     void zeroMeansNever() {
-        Watch watch = new Watch(new MonitorSettings(Duration.ofSeconds(60), Duration.ZERO, Path.of("")));
-        assertThat(watch.decide(0, Long.MAX_VALUE / 4)).isEqualTo(Watch.Step.WARN);
-        Watch silent = new Watch(new MonitorSettings(Duration.ZERO, Duration.ZERO, Path.of("")));
+        StallWatch watch = new StallWatch(new MonitorSettings(Duration.ofSeconds(60), Duration.ZERO, Path.of("")));
+        assertThat(watch.decide(0, Long.MAX_VALUE / 4)).isEqualTo(StallWatch.Step.WARN);
+        StallWatch silent = new StallWatch(new MonitorSettings(Duration.ZERO, Duration.ZERO, Path.of("")));
         assertThat(silent.isTimeToLook(0, Long.MAX_VALUE / 4)).isFalse();
     }
 
@@ -58,22 +67,11 @@ final class MonitorDecisionsTest {
                 .toArray(CallView[]::new);
         List<RankView> ranks = List.of(waits(0, eight), elsewhere(1, PhaseView.NONE), waits(2, eight), waits(3, eight));
 
-        assertThat(StallWarning.text(Wait.of(ranks), ranks, Duration.ofSeconds(600)))
+        assertThat(StallWarning.text(CollectiveWait.of(ranks), ranks, Duration.ofSeconds(600)))
                 .contains("have waited for 2.0 s")
                 .contains("rank 1 [t0, t1, t2, t3, t4, t5, ...] (is at Loader.read(Loader.java:11)")
                 .contains("Likely causes", "After 600 s the job is ended")
                 .doesNotContain("t6", "rank 0 [", "\n");
-    }
-
-    @Test
-    void theStateOfAProcessIsReadBehindItsCommand() {
-        String fields = " T 1 4711 4711 0 -1 4194560 1 0 0 0 1 2 0 0 20 0 1 0 9876 1 2";
-        Optional<ProcessStat> stat = ProcessStat.parse("4711 (a (strange) name)" + fields);
-
-        assertThat(stat).contains(new ProcessStat('T', 9876));
-        assertThat(ProcessState.of(stat, 9876)).isEqualTo(ProcessState.STOPPED);
-        assertThat(ProcessState.of(stat, 1)).as("another process by now").isEqualTo(ProcessState.GONE);
-        assertThat(ProcessState.of(Optional.empty(), 1)).isEqualTo(ProcessState.GONE);
     }
 
     @Test
@@ -95,8 +93,8 @@ final class MonitorDecisionsTest {
     @Test
     void aRankThatWaitsInCloseSaysSoOnce() {
         CloseNotice notice = new CloseNotice(Views.member(1));
-        Activity early = waits(1, call(CloseNotice.KIND, "x", 4000)).activity();
-        Activity late = waits(1, call(CloseNotice.KIND, "x", 5100)).activity();
+        Activity early = waits(1, call(CallView.CLOSE, "x", 4000)).activity();
+        Activity late = waits(1, call(CallView.CLOSE, "x", 5100)).activity();
         Map<Integer, Peers.Heard> heard = Map.of(3, new Peers.Heard(late, System.nanoTime()));
 
         assertThat(notice.textIfDue(early, heard)).isEmpty();

@@ -3,11 +3,16 @@ package io.hvd.monitor;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.error.HvdException;
-import io.hvd.testing.Exchange;
+import io.hvd.monitor.hang.NcclRas;
+import io.hvd.monitor.hang.RasServer;
+import io.hvd.monitor.peers.Peers;
+import io.hvd.monitor.peers.SocketPeersInOneJvm;
+import io.hvd.monitor.view.Activity;
+import io.hvd.monitor.view.HangReport;
+import io.hvd.monitor.view.PhaseView;
+import io.hvd.monitor.view.RankProcess;
 import io.hvd.trace.Call;
 import io.hvd.trace.FlightRecorder;
-import java.io.IOException;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.ByteBuffer;
@@ -78,7 +83,7 @@ final class MonitorTest {
             ras = server.ras(folder);
             submit(1);
             submit(2);
-            start(SharedPeers.ofThreads(SIZE, "here"), 0, 1, 2);
+            start(Peers.ofThreads(SIZE, "here"), 0, 1, 2);
 
             HangReport told = next();
             assertThat(told.verdict())
@@ -97,7 +102,7 @@ final class MonitorTest {
     void ranksThatAreThreadsFindEachOtherInMemory() throws Exception {
         submit(1);
         submit(2);
-        start(SharedPeers.ofThreads(SIZE, "here"), 0, 1, 2);
+        start(Peers.ofThreads(SIZE, "here"), 0, 1, 2);
 
         assertThat(next().verdict()).startsWith("rank 0 has not called allreduce \"gradient\"");
         assertThat(next().reporter()).isZero();
@@ -106,7 +111,7 @@ final class MonitorTest {
     @Test
     void whenRankZeroIsStoppedTheNextOneReportsWhatItLastPublished() throws Exception {
         Process stopped = stopped();
-        List<Peers> peers = sockets(Member.of(0, "here", stopped.pid()));
+        List<Peers> peers = sockets(RankProcess.of(0, "here", stopped.pid()));
         recorders.get(0).ended(submit(0), "");
         peers.get(0).publish(Activity.of(recorders.get(0), PhaseView.NONE));
         submit(1);
@@ -121,10 +126,11 @@ final class MonitorTest {
 
     @Test
     void aStoppedProcessOnAnotherHostIsLookedAtByARankThere() throws Exception {
-        Member self = Member.ofThisProcess(0, "nodeA");
-        Member stopped = Member.of(2, "nodeB", stopped().pid());
-        Member witness = new Member(1, "nodeB", self.pid(), self.startTicks(), "B");
-        List<Peers> peers = sockets(self, witness, new Member(2, "nodeB", stopped.pid(), stopped.startTicks(), "B"));
+        RankProcess self = RankProcess.ofThisProcess(0, "nodeA");
+        RankProcess stopped = RankProcess.of(2, "nodeB", stopped().pid());
+        RankProcess witness = new RankProcess(1, "nodeB", self.pid(), self.startTicks(), "B");
+        List<Peers> peers =
+                sockets(self, witness, new RankProcess(2, "nodeB", stopped.pid(), stopped.startTicks(), "B"));
         submit(0);
         submit(1);
         start(peers, 0, 1);
@@ -134,11 +140,11 @@ final class MonitorTest {
 
     @Test
     void whereNobodyOnTheHostAnswersTheReportSaysSo() throws Exception {
-        Member self = Member.ofThisProcess(0, "nodeA");
+        RankProcess self = RankProcess.ofThisProcess(0, "nodeA");
         List<Peers> peers = sockets(
                 self,
-                Member.ofThisProcess(1, "nodeA"),
-                new Member(2, "nodeB", self.pid(), self.startTicks(), "a host that is cut off"));
+                RankProcess.ofThisProcess(1, "nodeA"),
+                new RankProcess(2, "nodeB", self.pid(), self.startTicks(), "a host that is cut off"));
         submit(0);
         submit(1);
         start(peers, 0, 1);
@@ -161,7 +167,7 @@ final class MonitorTest {
         submit(1);
         submit(2);
         long before = System.nanoTime();
-        List<Monitor> monitors = start(SharedPeers.ofThreads(SIZE, "here"), 0, 1, 2);
+        List<Monitor> monitors = start(Peers.ofThreads(SIZE, "here"), 0, 1, 2);
         monitors.get(0).phase("evaluation", Duration.ofMillis(1500));
 
         assertThat(next().verdict()).contains("phase \"evaluation\"", "over its budget");
@@ -170,7 +176,7 @@ final class MonitorTest {
 
     @Test
     void aRankWithoutAnAddressKeepsNobodyWaitingAndIsNamedOnEveryRank() {
-        for (CompletableFuture<Peers> rank : connecting(2)) {
+        for (CompletableFuture<Peers> rank : SocketPeersInOneJvm.connect(SIZE, 2)) {
             assertThat(rank)
                     .failsWithin(Duration.ofSeconds(LIMIT_SECONDS))
                     .withThrowableOfType(ExecutionException.class)
@@ -181,33 +187,11 @@ final class MonitorTest {
     }
 
     @Test
-    void strangersAreNotAnswered() throws Exception {
-        MonitorSockets sockets = MonitorSockets.open(InetAddress.getLoopbackAddress());
-        open.add(sockets);
-        MessageAuthentication ours = MessageAuthentication.of(List.of(MessageAuthentication.share()));
-        MessageAuthentication theirs = MessageAuthentication.of(List.of(MessageAuthentication.share()));
-        sockets.serve(
-                "test-monitor",
-                ours.password(),
-                message -> {},
-                question -> ours.verify(question).map(ours::sign));
-
-        byte[] question = {1, 2, 3};
-        byte[] password = ours.password();
-        assertThat(MonitorSockets.ask(sockets.questions(), password, ours.sign(question), 5000))
-                .isEqualTo(ours.sign(question));
-        assertThat(catchIo(() -> MonitorSockets.ask(sockets.questions(), password, theirs.sign(question), 5000)))
-                .isNotNull();
-        assertThat(catchIo(() -> MonitorSockets.ask(sockets.questions(), theirs.password(), ours.sign(question), 5000)))
-                .isNotNull();
-    }
-
-    @Test
     void strangersThatSayNothingOrGarbageKeepAHangFromNobody() throws Exception {
         submit(0);
         submit(2);
         List<Peers> peers = sockets();
-        for (InetSocketAddress address : ((SocketPeers) peers.get(0)).questions()) {
+        for (InetSocketAddress address : SocketPeersInOneJvm.questions(peers.get(0))) {
             for (int i = 0; i < 20; i++) {
                 Socket stranger = new Socket(address.getAddress(), address.getPort());
                 open.add(stranger);
@@ -224,30 +208,6 @@ final class MonitorTest {
         assertThat(next().verdict()).startsWith("rank 1 has not called allreduce \"gradient\"");
         assertThat(next().reporter()).isZero();
         assertThat(next().reporter()).isZero();
-    }
-
-    @Test
-    void aSignOfLifeThatIsSentAgainProvesNothing() {
-        var order = new LatestBeats();
-
-        assertThat(order.isNews(3, 7)).isTrue();
-        assertThat(order.isNews(3, 7)).as("the same").isFalse();
-        assertThat(order.isNews(3, 6)).as("an older one").isFalse();
-        assertThat(order.isNews(4, 7)).as("of another rank").isTrue();
-        assertThat(order.isNews(3, 8)).isTrue();
-    }
-
-    private interface Io {
-        void run() throws IOException;
-    }
-
-    private static IOException catchIo(Io action) {
-        try {
-            action.run();
-            return null;
-        } catch (IOException e) {
-            return e;
-        }
     }
 
     private Call submit(int rank) {
@@ -284,7 +244,7 @@ final class MonitorTest {
                 new MonitorSettings(Duration.ofMillis(250), Duration.ofMillis(700), Duration.ZERO, folder, ras);
         List<Monitor> monitors = new ArrayList<>();
         for (int rank : ranks) {
-            Self self = new Self(recorders.get(rank), Thread.currentThread(), Thread.currentThread());
+            LiveReporter self = new LiveReporter(recorders.get(rank), Thread.currentThread(), Thread.currentThread());
             monitors.add(Monitor.start(self, settings, peers.get(rank), new Reports(), Optional.empty()));
         }
         open.addAll(monitors);
@@ -298,37 +258,12 @@ final class MonitorTest {
     }
 
     /** Peers of all ranks; those whose member is not given are this process. */
-    private List<Peers> sockets(Member... given) throws Exception {
+    private List<Peers> sockets(RankProcess... given) throws Exception {
         List<Peers> peers = new ArrayList<>();
-        for (CompletableFuture<Peers> connected : connecting(SIZE, given)) {
+        for (CompletableFuture<Peers> connected : SocketPeersInOneJvm.connect(SIZE, SIZE, given)) {
             peers.add(connected.get(LIMIT_SECONDS, TimeUnit.SECONDS));
         }
         open.addAll(peers);
         return peers;
-    }
-
-    /** The ranks from {@code firstWithoutAddress} on cannot open their sockets. */
-    private static List<CompletableFuture<Peers>> connecting(int firstWithoutAddress, Member... given) {
-        Exchange exchange = new Exchange(SIZE);
-        List<CompletableFuture<Peers>> connecting = new ArrayList<>();
-        for (int i = 0; i < SIZE; i++) {
-            Member member = i < given.length ? given[i] : Member.ofThisProcess(i, "here");
-            SocketPeers.Reachable host = i < firstWithoutAddress
-                    ? InetAddress::getLoopbackAddress
-                    : () -> {
-                        throw new IOException("no usable network interface");
-                    };
-            CompletableFuture<Peers> connected = new CompletableFuture<>();
-            connecting.add(connected);
-            new Thread(() -> {
-                        try {
-                            connected.complete(SocketPeers.connect(member, host, exchange.of(member.rank())));
-                        } catch (RuntimeException e) {
-                            connected.completeExceptionally(e);
-                        }
-                    })
-                    .start();
-        }
-        return connecting;
     }
 }

@@ -2,6 +2,15 @@ package io.hvd.monitor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.monitor.diagnosis.CollectiveWait;
+import io.hvd.monitor.diagnosis.Standstill;
+import io.hvd.monitor.view.CallView;
+import io.hvd.monitor.view.LiveReport;
+import io.hvd.monitor.view.PhaseView;
+import io.hvd.monitor.view.ProcessState;
+import io.hvd.monitor.view.RankView;
+import io.hvd.monitor.view.Stillness;
+import io.hvd.monitor.view.Views;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadInfo;
 import java.util.ArrayList;
@@ -38,7 +47,7 @@ class StandstillDecisionsTest {
     }
 
     private static Standstill.Kind kind(RankView... views) {
-        return Standstill.of(Wait.of(List.of(views)), List.of(views)).kind();
+        return Standstill.of(CollectiveWait.of(List.of(views)), List.of(views)).kind();
     }
 
     private static RankView waits(int rank, CallView... calls) {
@@ -57,7 +66,7 @@ class StandstillDecisionsTest {
 
         RankView[] awake = all.clone();
         awake[1] = with(new Stillness("thread \"x\" is RUNNABLE at X.y(X.java:1)", 1), all[1]);
-        assertThat(Standstill.of(Wait.of(List.of(awake)), List.of(awake)))
+        assertThat(Standstill.of(CollectiveWait.of(List.of(awake)), List.of(awake)))
                 .returns(Standstill.Kind.LIKELY, Standstill::kind)
                 .returns("rank 1 may still act, since thread \"x\" is RUNNABLE at X.y(X.java:1)", Standstill::reason);
     }
@@ -234,39 +243,5 @@ class StandstillDecisionsTest {
 
     private static long waits(Thread thread) {
         return ManagementFactory.getThreadMXBean().getThreadInfo(thread.getId()).getWaitedCount();
-    }
-
-    @Test
-    void theStacksOfAllRanksAreOneTreeThatSaysWhereRanksPart() {
-        String inside = "io.hvd.Handle.synchronize(Handle.java:1)";
-        String outside = "java.base@17/java.lang.Thread.run(Thread.java:840)";
-        List<RankView> views = List.of(
-                stack(0, inside, "app//Train.step(Train.java:7)", "app//Train$$Lambda$7/0x01.run(Unknown)", outside),
-                stack(1, inside, "Train.evaluate(Train.java:9)", "Train$$Lambda$9/0x02.run(Unknown)", outside),
-                stack(2, inside, "Train.step(Train.java:7)", "Train$$Lambda/0x03.run(Unknown)", outside));
-        assertThat(StackTree.inFull(views))
-                .containsExactly(
-                        "java.lang.Thread.run(Thread.java:840)  [ranks {0, 1, 2} here]",
-                        "Train$$Lambda.run(Unknown)",
-                        "  Train.step(Train.java:7)  [ranks {0, 2} here | rank 1 not here]",
-                        "  io.hvd.Handle.synchronize(Handle.java:1)",
-                        "  Train.evaluate(Train.java:9)  [rank 1 here | ranks {0, 2} not here]",
-                        "  io.hvd.Handle.synchronize(Handle.java:1)");
-        assertThat(StackTree.ofTheProgram(views))
-                .containsExactly(
-                        "Train.step(Train.java:7)  [ranks {0, 2} here | rank 1 not here]",
-                        "Train.evaluate(Train.java:9)  [rank 1 here | ranks {0, 2} not here]");
-    }
-
-    private static RankView stack(int rank, String... frames) {
-        RankView view = Views.waits(rank);
-        LiveReport live = view.live().orElseThrow();
-        String text = String.join(
-                "",
-                List.of(frames).stream().map(frame -> "    at " + frame + "\n").toList());
-        StackView stack = new StackView("main", "WAITING", frames[1], true, text);
-        LiveReport changed = new LiveReport(
-                live.activity(), stack, live.communication(), live.stillness(), live.others(), live.machine());
-        return new RankView(view.member(), view.state(), view.activity(), 0, Optional.of(changed));
     }
 }

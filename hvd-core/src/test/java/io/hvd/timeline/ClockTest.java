@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Reporter and collector, driven turn by turn without their threads, with a clock that is an hour wrong. */
+/** EventReporter and collector, driven turn by turn without their threads, with a clock that is an hour wrong. */
 @Timeout(60)
 class ClockTest {
     private static final long HOUR = 3_600_000_000_000L;
@@ -31,8 +31,8 @@ class ClockTest {
             .map(provider -> provider.open(HvdConfig.from(Map.of()), List.of()))
             .map(Backend::openChannel)
             .toList();
-    private final Collector collector = new Collector(channels.get(0), List.of("left", "right"));
-    private final Reporter reporter = new Reporter(channels.get(1), WRONG);
+    private final EventCollector collector = new EventCollector(channels.get(0), List.of("left", "right"));
+    private final EventReporter reporter = new EventReporter(channels.get(1), WRONG);
 
     private void turns(CompletableFuture<Void> until) {
         while (!until.isDone()) {
@@ -93,7 +93,9 @@ class ClockTest {
         recorder.ended(heard, "");
         recorder.cycle();
 
-        assertThat(events.drain()).extracting(Event::kind).containsExactly(Event.Kind.SUBMITTED, Event.Kind.CYCLE);
+        assertThat(events.drain())
+                .extracting(TimelineEvent::kind)
+                .containsExactly(TimelineEvent.Kind.SUBMITTED, TimelineEvent.Kind.CYCLE);
         assertThat(events.drain()).isEmpty();
         assertThat(heard.startedNanos()).isPositive();
         assertThat(recorder.pending()).isEmpty();

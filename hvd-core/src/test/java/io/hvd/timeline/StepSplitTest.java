@@ -2,9 +2,9 @@ package io.hvd.timeline;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.hvd.timeline.Event.Kind;
 import io.hvd.timeline.StepSplit.Share;
 import io.hvd.timeline.StepSplit.Step;
+import io.hvd.timeline.TimelineEvent.Kind;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -12,27 +12,27 @@ import org.junit.jupiter.api.Test;
 class StepSplitTest {
     private static final long MS = 1_000_000;
 
-    private static Event called(String name, long ms) {
-        return new Event(Kind.SUBMITTED, ms * MS, ms * MS, 0, name, "allreduce", "float32[3]");
+    private static TimelineEvent called(String name, long ms) {
+        return new TimelineEvent(Kind.SUBMITTED, ms * MS, ms * MS, 0, name, "allreduce", "float32[3]");
     }
 
-    private static Event waited(String name, long from, long to) {
-        return new Event(Kind.WAITED, from * MS, to * MS, 0, name, "", "main");
+    private static TimelineEvent waited(String name, long from, long to) {
+        return new TimelineEvent(Kind.WAITED, from * MS, to * MS, 0, name, "", "main");
     }
 
-    private static Event step(long ms) {
-        return Event.at(Kind.STEP, ms * MS);
+    private static TimelineEvent step(long ms) {
+        return TimelineEvent.at(Kind.STEP, ms * MS);
     }
 
     /** A step of 100 ms on three ranks, with one gradient; a rank computes for as long as is said, communication takes 10. */
-    private static List<List<Event>> steps(int count, long... compute) {
+    private static List<List<TimelineEvent>> steps(int count, long... compute) {
         long slowest = 0;
         for (long each : compute) {
             slowest = Math.max(slowest, each);
         }
-        List<List<Event>> ranks = new ArrayList<>();
+        List<List<TimelineEvent>> ranks = new ArrayList<>();
         for (long own : compute) {
-            List<Event> events = new ArrayList<>(List.of(step(0)));
+            List<TimelineEvent> events = new ArrayList<>(List.of(step(0)));
             for (long at = 0; at < count; at++) {
                 long begin = at * (slowest + 10);
                 events.add(called("gradient", begin + own));
@@ -44,7 +44,7 @@ class StepSplitTest {
         return ranks;
     }
 
-    private static List<Step> split(List<List<Event>> ranks) {
+    private static List<Step> split(List<List<TimelineEvent>> ranks) {
         StepSplit split = new StepSplit(ranks.size());
         List<Step> steps = new ArrayList<>();
         for (int rank = 0; rank < ranks.size(); rank++) {
@@ -115,7 +115,7 @@ class StepSplitTest {
 
     @Test
     void whatComesBeforeTheFirstMarkIsNoStep() {
-        List<Event> events =
+        List<TimelineEvent> events =
                 List.of(called("weights", 5), waited("weights", 5, 900), step(1000), called("g", 1001), step(1010));
 
         List<Step> steps = split(List.of(events, events));
@@ -128,7 +128,7 @@ class StepSplitTest {
 
     @Test
     void theOrderInWhichTheRanksEventsArriveChangesNothing() {
-        List<List<Event>> ranks = steps(4, 20, 30, 90);
+        List<List<TimelineEvent>> ranks = steps(4, 20, 30, 90);
         StepSplit split = new StepSplit(3);
         List<Step> steps = new ArrayList<>();
         for (int i = 0; i < ranks.get(0).size(); i++) {
@@ -143,7 +143,7 @@ class StepSplitTest {
 
     @Test
     void aRankThatStopsMarkingStepsLeavesTheOthersTheirs() {
-        List<List<Event>> ranks = steps(3, 20, 30, 90);
+        List<List<TimelineEvent>> ranks = steps(3, 20, 30, 90);
         List<Step> steps = split(List.of(ranks.get(0), ranks.get(1).subList(0, 4), ranks.get(2)));
 
         assertThat(steps).extracting(step -> step.ranks().size()).containsExactly(3, 2, 2);
@@ -151,7 +151,7 @@ class StepSplitTest {
 
     @Test
     void theSameNameInTwoProcessSetsIsTwoOperations() {
-        Event inSet = new Event(Kind.SUBMITTED, 90 * MS, 90 * MS, 7, "gradient", "allreduce", "");
+        TimelineEvent inSet = new TimelineEvent(Kind.SUBMITTED, 90 * MS, 90 * MS, 7, "gradient", "allreduce", "");
         List<Step> steps = split(List.of(
                 List.of(step(0), called("gradient", 10), waited("gradient", 10, 50), step(100)),
                 List.of(step(0), called("gradient", 12), inSet, step(100))));
@@ -161,7 +161,7 @@ class StepSplitTest {
 
     @Test
     void theVerdictNamesTheLateRankAndWhatItCosts() {
-        Verdict verdict = new Verdict(3);
+        StepSummary verdict = new StepSummary(3);
         split(steps(5, 20, 30, 90)).forEach(verdict::add);
 
         assertThat(verdict.lines())
@@ -176,12 +176,12 @@ class StepSplitTest {
                                 + " time");
     }
 
-    private static Event paused(long from, long to) {
-        return new Event(Kind.PAUSED, from * MS, to * MS, 0, "", "Allocation Failure", "");
+    private static TimelineEvent paused(long from, long to) {
+        return new TimelineEvent(Kind.PAUSED, from * MS, to * MS, 0, "", "Allocation Failure", "");
     }
 
-    private static String lastLine(List<List<Event>> ranks) {
-        Verdict verdict = new Verdict(ranks.size());
+    private static String lastLine(List<List<TimelineEvent>> ranks) {
+        StepSummary verdict = new StepSummary(ranks.size());
         split(ranks).forEach(verdict::add);
         return verdict.lines().get(verdict.lines().size() - 1);
     }
@@ -189,7 +189,7 @@ class StepSplitTest {
     /** The pause of 60 ms is told after the call that it has delayed, as the JVM does. */
     @Test
     void pausesOfTheGarbageCollectorThatTheOthersWaitForAreNamed() {
-        List<List<Event>> ranks = steps(1, 20, 20, 90);
+        List<List<TimelineEvent>> ranks = steps(1, 20, 20, 90);
         ranks.get(2).add(2, paused(10, 70));
 
         assertThat(lastLine(ranks))
@@ -199,7 +199,7 @@ class StepSplitTest {
 
     @Test
     void pausesThatAllRanksHaveAreNotWhatOneIsLateFor() {
-        List<List<Event>> ranks = steps(1, 70, 70, 90);
+        List<List<TimelineEvent>> ranks = steps(1, 70, 70, 90);
         ranks.forEach(events -> events.add(1, paused(10, 60)));
 
         assertThat(lastLine(ranks)).startsWith("rank 2 is late").doesNotContain("garbage");
@@ -207,7 +207,7 @@ class StepSplitTest {
 
     @Test
     void aPauseBelongsToTheStepsInWhichItIs() {
-        List<List<Event>> ranks = steps(2, 20, 90);
+        List<List<TimelineEvent>> ranks = steps(2, 20, 90);
         ranks.get(1).add(1, paused(80, 130));
 
         List<Step> steps = split(ranks);
@@ -229,13 +229,13 @@ class StepSplitTest {
 
         assertThat(events.drain())
                 .containsExactly(
-                        new Event(Kind.PAUSED, 1_017 * MS, 1_027 * MS, 0, "", "System.gc()", ""),
-                        new Event(Kind.PAUSED, 1_091 * MS, 1_101 * MS, 0, "", "System.gc()", ""));
+                        new TimelineEvent(Kind.PAUSED, 1_017 * MS, 1_027 * MS, 0, "", "System.gc()", ""),
+                        new TimelineEvent(Kind.PAUSED, 1_091 * MS, 1_101 * MS, 0, "", "System.gc()", ""));
     }
 
     @Test
     void theVerdictOfAnEvenJobSaysThatNobodyIsLate() {
-        Verdict verdict = new Verdict(2);
+        StepSummary verdict = new StepSummary(2);
         split(steps(2, 90, 90)).forEach(verdict::add);
 
         assertThat(verdict.lines()).last().asString().contains("no rank is late");
@@ -243,7 +243,7 @@ class StepSplitTest {
 
     @Test
     void withoutStepsTheVerdictSaysWhatEndsOne() {
-        assertThat(new Verdict(4).lines())
+        assertThat(new StepSummary(4).lines())
                 .singleElement()
                 .asString()
                 .contains("no training step", "DistributedOptimizer.step()", "markStep()");
@@ -251,7 +251,7 @@ class StepSplitTest {
 
     @Test
     void aRankAloneNeverWaits() {
-        Verdict verdict = new Verdict(1);
+        StepSummary verdict = new StepSummary(1);
         split(steps(2, 90)).forEach(verdict::add);
 
         assertThat(verdict.lines())

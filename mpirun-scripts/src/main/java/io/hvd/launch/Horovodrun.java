@@ -1,6 +1,6 @@
 package io.hvd.launch;
 
-import io.hvd.config.HvdConfig.ArchiveChoice;
+import io.hvd.config.LauncherSettings.ArchiveChoice;
 import io.hvd.config.Setting;
 import io.hvd.error.HvdException;
 import io.hvd.launch.archive.LauncherArchive;

@@ -12,7 +12,7 @@ import java.util.stream.IntStream;
 import java.util.zip.CRC32;
 
 /**
- * The page that a rank has written about itself, in the format of {@code io.hvd.monitor.StatusPage}. Times are those of the host's
+ * The page that a rank has written about itself, in the format of {@code io.hvd.monitor.status.StatusPage}. Times are those of the host's
  * monotonic clock, which {@link System#nanoTime()} shows.
  *
  * @param job host and process of rank 0

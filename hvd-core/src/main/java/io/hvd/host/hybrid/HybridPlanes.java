@@ -3,7 +3,7 @@ package io.hvd.host.hybrid;
 import io.hvd.collective.AllreduceChoice;
 import io.hvd.collective.NetworkWait;
 import io.hvd.collective.TransportCollectives;
-import io.hvd.config.HvdConfig.AllreduceAlgorithm;
+import io.hvd.config.MpiSettings.AllreduceAlgorithm;
 import io.hvd.host.local.LocalHub;
 import io.hvd.host.local.ThreadPairs;
 import io.hvd.host.memory.Backoff;

@@ -2,7 +2,7 @@ package io.hvd.job.failure;
 
 import io.hvd.config.HvdConfig;
 import io.hvd.log.HvdLogger;
-import io.hvd.monitor.HangReport;
+import io.hvd.monitor.view.HangReport;
 import io.hvd.spi.Topology;
 
 /**
@@ -47,7 +47,7 @@ public final class EndProcess implements FailurePolicy {
     public void joined(JobMember watched) {
         follow(watched);
         hook();
-        handle(watched.config().handlesUncaught() && !watched.isAlone());
+        handle(watched.config().process().uncaughtHandler() && !watched.isAlone());
         if (!watched.isAlone()) {
             JobAbort.daemon(this::rehearseLater, "hvd-guard-rehearsal").start();
         }
@@ -91,7 +91,7 @@ public final class EndProcess implements FailurePolicy {
     @Override
     public void notJoined(HvdConfig config, Throwable cause) {
         uncaught.notJoined(cause);
-        handle(config.handlesUncaught() && config.startedByLauncher());
+        handle(config.process().uncaughtHandler() && config.started().byLauncher());
         hook();
     }
 

@@ -38,7 +38,7 @@ public final class FailureReport {
 
     public FailureReport(HvdConfig config) {
         this.config = config;
-        this.rank = config.launcherRank().orElse(NOT_NUMBERED);
+        this.rank = config.started().rank().orElse(NOT_NUMBERED);
     }
 
     /** Uses the rank of the job in further reports; until this call, they use the rank that the launcher gave. */
@@ -106,9 +106,10 @@ public final class FailureReport {
             Optional<Path> folder = folder();
             if (folder.isPresent()) {
                 record.rehearse(folder.get());
-            } else if (config.launcherAddress().isPresent()) {
-                String token =
-                        LauncherAddress.decode(config.launcherAddress().get()).token();
+            } else if (config.launcher().address().isPresent()) {
+                String token = LauncherAddress.decode(
+                                config.launcher().address().get())
+                        .token();
                 new Upload(0, LauncherAddress.FAILURE, 0).encode();
                 new LauncherAddress(token, List.of())
                         .send(LauncherAddress.FAILURE, record.encode().getBytes(StandardCharsets.UTF_8));
@@ -140,7 +141,7 @@ public final class FailureReport {
     boolean awaitRecords(Supplier<List<Integer>> others, long limitMillis) throws InterruptedException {
         Optional<Path> folder = folder();
         if (folder.isEmpty()) {
-            Thread.sleep(config.launcherAddress().isPresent() ? SEND_MILLIS : PRINT_MILLIS);
+            Thread.sleep(config.launcher().address().isPresent() ? SEND_MILLIS : PRINT_MILLIS);
             return true;
         }
         long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(limitMillis);
@@ -164,7 +165,7 @@ public final class FailureReport {
     }
 
     private Optional<Path> folder() {
-        return config.failureDirectory().filter(Files::isDirectory);
+        return config.launcher().failureDirectory().filter(Files::isDirectory);
     }
 
     private static void print(String text) {
@@ -176,7 +177,7 @@ public final class FailureReport {
     /** The launcher's folder does not exist on another host; from there the record is sent. */
     private void leaveRecord(String why, String thread, String stack, boolean consequence, int exitCode) {
         Optional<Path> folder = folder();
-        Optional<String> address = config.launcherAddress();
+        Optional<String> address = config.launcher().address();
         if (folder.isEmpty() && address.isEmpty()) {
             return;
         }

@@ -1,6 +1,6 @@
 package io.hvd.job.failure;
 
-import io.hvd.monitor.HangReport;
+import io.hvd.monitor.view.HangReport;
 import io.hvd.transport.mpi.MpiProcess;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;

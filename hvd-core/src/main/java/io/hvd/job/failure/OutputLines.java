@@ -97,12 +97,12 @@ public final class OutputLines extends OutputStream {
 
     /** For the one rank that this process is; before it prints anything of its job. */
     public static void ofRank(HvdConfig config) {
-        install(config.prefixesRank(), config.launcherRank().orElse(0));
+        install(config.process().log().prefixRank(), config.started().rank().orElse(0));
     }
 
     /** For ranks that are threads, each of which calls {@link #bind}. */
     public static void ofThreads(HvdConfig config) {
-        install(config.prefixesRank(), -1);
+        install(config.process().log().prefixRank(), -1);
     }
 
     private static void install(boolean prefixed, int rankOfProcess) {

@@ -2,7 +2,7 @@ package io.hvd.job.failure;
 
 import io.hvd.config.HvdConfig;
 import io.hvd.log.HvdLogger;
-import io.hvd.monitor.HangReport;
+import io.hvd.monitor.view.HangReport;
 import io.hvd.spi.Topology;
 import java.util.function.Consumer;
 

@@ -38,8 +38,8 @@ final class MpiJar {
     }
 
     private static List<Path> candidates(OpenMpi mpi, HvdConfig config) {
-        if (config.mpiJar().isPresent()) {
-            return List.of(config.mpiJar().get());
+        if (config.mpi().jar().isPresent()) {
+            return List.of(config.mpi().jar().get());
         }
         List<Path> jars = new ArrayList<>();
         jars.add(mpi.prefix().resolve("lib/mpi.jar"));

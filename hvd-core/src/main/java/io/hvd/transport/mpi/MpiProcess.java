@@ -79,7 +79,7 @@ public final class MpiProcess implements MpiFinalization.Mpi {
         }
         if (session == null) {
             session = start(config);
-            if (config.launcherRank().orElse(0) == 0) {
+            if (config.started().rank().orElse(0) == 0) {
                 UcxSignals.warning().ifPresent(LOG::warn);
             }
         }

@@ -34,7 +34,7 @@ public record OpenMpi(String version, Path jniLibrary, Path prefix) {
      */
     public static OpenMpi locate(HvdConfig config) {
         Set<Path> prefixes = new LinkedHashSet<>();
-        config.openMpiHome().ifPresentOrElse(prefixes::add, () -> {
+        config.mpi().home().ifPresentOrElse(prefixes::add, () -> {
             launcherThatStartedUs().map(OpenMpi::prefixOf).ifPresent(prefixes::add);
             mpirunOnPath().map(OpenMpi::prefixOf).ifPresent(prefixes::add);
         });

@@ -16,7 +16,7 @@ public enum ThreadLevel {
      * HOROVOD_MPI_THREADS_DISABLE} asks for less.
      */
     public static ThreadLevel wantedBy(HvdConfig config) {
-        return config.mpiThreadsDisabled() ? SINGLE : FUNNELED;
+        return config.mpi().singleThreaded() ? SINGLE : FUNNELED;
     }
 
     /**

@@ -46,7 +46,7 @@ class AutotunerTest {
 
     private void tune(boolean plans, Path log, Setting... fixed) {
         AutotuneSettings settings =
-                new AutotuneSettings(true, Optional.of(log), 2, 5, 0, 20, 0.8, Set.of(fixed), false, true);
+                new AutotuneSettings(true, Optional.of(log), 2, 5, 0, 20, Set.of(fixed), false, true);
         EngineSettings engine = plans ? ENGINE : new EngineSettings(128 << 20, true, MILLI, 0, 0, false, false, 0, 0);
         tuner = new Autotuner(settings, engine, new StepStudy(engine, true), JOB);
     }

@@ -86,7 +86,7 @@ public final class DjlEngine {
         if (System.getenv("OMP_NUM_THREADS") != null || System.getProperty(THREADS) != null) {
             return;
         }
-        int wanted = HvdConfig.fromEnvironment().threadsPerRank();
+        int wanted = HvdConfig.fromEnvironment().optimizer().threadsPerRank();
         int share = Processors.ofThisProcess(hvd.localSize()).share(hvd.localSize()) - 1;
         int threads = wanted > 0 ? wanted : Math.max(1, hvd.size() == 1 ? share + 1 : share);
         System.setProperty(THREADS, Integer.toString(threads));

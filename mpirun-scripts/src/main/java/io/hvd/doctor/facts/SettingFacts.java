@@ -26,7 +26,7 @@ record SettingFacts(
         try {
             HvdConfig config = HvdConfig.from(environment);
             values = RankFacts.gather(environment).values();
-            direct = config.fusionThresholdBytes() + config.stageBytes();
+            direct = config.engine().fusionThresholdBytes() + config.memory().stageBytes();
             return new SettingFacts(values, "", direct, MpiProvider.jar(config).toString(), "", true);
         } catch (HvdException e) {
             String bad = e.id() == ErrorId.BAD_SETTING ? e.getMessage() : "";

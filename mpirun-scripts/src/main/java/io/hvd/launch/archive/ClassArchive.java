@@ -1,6 +1,6 @@
 package io.hvd.launch.archive;
 
-import io.hvd.config.HvdConfig.ArchiveChoice;
+import io.hvd.config.LauncherSettings.ArchiveChoice;
 import io.hvd.launch.jvm.JavaLine;
 import io.hvd.launch.line.CommandCheck;
 import io.hvd.launch.line.LaunchFacts;

@@ -180,8 +180,8 @@ public enum Flag {
             "autotune.bayes_opt_max_samples"),
     AUTOTUNE_NOISE(
             "--autotune-gaussian-process-noise X",
-            "From 0 to 1; without effect, since hvd measures the noise.",
-            sets(Setting.AUTOTUNE_NOISE),
+            "This flag has no effect: hvd measures the noise of its samples.",
+            new FlagEffect.NoEffect(FlagEffect.Form.FRACTION, "hvd measures the noise of its samples"),
             "autotune.gaussian_process_noise"),
 
     // stalls

@@ -34,6 +34,8 @@ sealed interface FlagEffect {
     enum Form {
         NONE,
         NUMBER,
+        /** From 0 to 1. */
+        FRACTION,
         CORES
     }
 }

@@ -37,6 +37,10 @@ final class FlagRemarks {
         if (form == FlagEffect.Form.NUMBER) {
             one.number(0, Integer.MAX_VALUE);
         }
+        if (form == FlagEffect.Form.FRACTION && !one.value().matches("0?\\.\\d+|0|1(\\.0*)?")) {
+            throw new UsageException(
+                    "out-of-range", one.origin() + " " + one.value() + ": expected a number from 0 to 1");
+        }
         if (form == FlagEffect.Form.CORES && !one.value().matches("\\d+(,\\d+)*")) {
             throw new UsageException(
                     "core-list", one.origin() + " " + one.value() + ": expected a comma list of cores, as in 0,2,4");

@@ -1,7 +1,7 @@
 package io.hvd.launch.options;
 
 import io.hvd.config.HvdConfig;
-import io.hvd.config.HvdConfig.ArchiveChoice;
+import io.hvd.config.LauncherSettings.ArchiveChoice;
 import io.hvd.config.Setting;
 import io.hvd.launch.hosts.HostChecks;
 import io.hvd.launch.hosts.HostSlots;
@@ -113,6 +113,7 @@ public final class LaunchOptions {
         return has(Flag.NO_CLASS_ARCHIVE)
                 ? ArchiveChoice.OFF
                 : HvdConfig.from(Map.of(variable, environment.getOrDefault(variable, "")))
+                        .launcher()
                         .classArchive();
     }
 

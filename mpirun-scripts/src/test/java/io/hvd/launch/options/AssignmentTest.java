@@ -28,7 +28,6 @@ final class AssignmentTest {
         "--autotune-warmup-samples=0,HOROVOD_AUTOTUNE_WARMUP_SAMPLES,0",
         "--autotune-steps-per-sample=4,HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE,4",
         "--autotune-bayes-opt-max-samples=5,HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES,5",
-        "--autotune-gaussian-process-noise=1,HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE,1",
         "--timeline-filename=t.json,HOROVOD_TIMELINE,t.json",
         "--timeline-mark-cycles,HOROVOD_TIMELINE_MARK_CYCLES,1",
         "--no-timeline-mark-cycles,HOROVOD_TIMELINE_MARK_CYCLES,0",

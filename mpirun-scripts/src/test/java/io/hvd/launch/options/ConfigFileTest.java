@@ -75,7 +75,6 @@ final class ConfigFileTest {
                         Map.entry("HOROVOD_AUTOTUNE_WARMUP_SAMPLES", "1"),
                         Map.entry("HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE", "2"),
                         Map.entry("HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES", "3"),
-                        Map.entry("HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE", "0.5"),
                         Map.entry("HOROVOD_TIMELINE", "/tmp/timeline.json"),
                         Map.entry("HOROVOD_TIMELINE_MARK_CYCLES", "1"),
                         Map.entry("HOROVOD_STALL_CHECK_DISABLE", "1"),
@@ -85,7 +84,7 @@ final class ConfigFileTest {
                         Map.entry("HOROVOD_LOG_LEVEL", "DEBUG"),
                         Map.entry("HOROVOD_LOG_HIDE_TIME", "1")));
         assertThat(settings.words().more()).containsExactly("--mca", "btl", "self");
-        assertThat(settings.notes()).hasSize(3);
+        assertThat(settings.notes()).hasSize(4);
         assertThat(settings.assignments().get(0).origin()).endsWith("job.yaml: params.fusion_threshold_mb");
     }
 

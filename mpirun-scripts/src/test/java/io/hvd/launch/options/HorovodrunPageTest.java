@@ -2,7 +2,6 @@ package io.hvd.launch.options;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.hvd.config.Setting;
 import io.hvd.launch.hosts.MachineFacts;
 import io.hvd.launch.line.LaunchFacts;
 import io.hvd.launch.line.MpirunLine;
@@ -70,7 +69,7 @@ final class HorovodrunPageTest {
         for (Row row : rows()) {
             for (Flag flag : flags(row)) {
                 if (flag.effect() instanceof FlagEffect.ValueTo to) {
-                    assertThat(row.sets() + withoutEffect(flag))
+                    assertThat(row.sets())
                             .as(row.flag())
                             .isEqualTo("`" + to.setting().variable() + "`");
                 } else if (flag.effect() instanceof FlagEffect.MebibytesTo to) {
@@ -84,11 +83,6 @@ final class HorovodrunPageTest {
                 }
             }
         }
-    }
-
-    /** Horovod's noise is read as a setting, and stands among the flags without effect. */
-    private static String withoutEffect(Flag flag) {
-        return flag == Flag.AUTOTUNE_NOISE ? "`" + Setting.AUTOTUNE_NOISE.variable() + "`" : "";
     }
 
     /** A flag without a test of its own is one that nobody has tried. */

@@ -3,7 +3,7 @@ package io.hvd.launch.options;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.hvd.config.HvdConfig.ArchiveChoice;
+import io.hvd.config.LauncherSettings.ArchiveChoice;
 import io.hvd.launch.hosts.HostChecks;
 import io.hvd.launch.hosts.HostSlots;
 import io.hvd.launch.hosts.SshAccess;
@@ -261,6 +261,7 @@ final class LaunchOptionsTest {
     @CsvSource({
         "--hierarchical-allgather,",
         "--num-nccl-streams,2",
+        "--autotune-gaussian-process-noise,0.5",
         "--thread-affinity,'0,2'",
         "--gloo-timeout-seconds,30"
     })

@@ -33,7 +33,7 @@ final class TcpRing implements AutoCloseable {
     /** Connects to the neighbours; all ranks do so together. */
     TcpRing(Backend hvd, HvdConfig config) throws IOException {
         var topology = hvd.topology();
-        var here = HostAddress.of(topology.nodes(), config.controlInterface());
+        var here = HostAddress.of(topology.nodes(), config.control().networkInterface());
         try (ServerSocketChannel listener = ServerSocketChannel.open().bind(new InetSocketAddress(here, 0))) {
             var mine = new InetSocketAddress(here, listener.socket().getLocalPort());
             List<byte[]> all = hvd.exchange(MessageWriter.encode(out -> out.writeSocketAddress(mine)));

@@ -20,7 +20,7 @@ public final class CpuThreads {
         if (System.getenv("OMP_NUM_THREADS") != null) {
             return;
         }
-        int wanted = HvdConfig.fromEnvironment().threadsPerRank();
+        int wanted = HvdConfig.fromEnvironment().optimizer().threadsPerRank();
         boolean joined = Hvd.isInitialized();
         int localSize = joined ? Hvd.localSize() : 1;
         Processors processors = Processors.ofThisProcess(localSize);

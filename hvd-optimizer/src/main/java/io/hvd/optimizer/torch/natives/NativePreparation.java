@@ -91,7 +91,7 @@ public final class NativePreparation {
         try {
             Optional<String> second =
                     LoadedTorch.secondOnClassPath(NativePreparation.class.getClassLoader(), Loader.getPlatform());
-            second.filter(found -> HvdConfig.fromEnvironment().launcherRank().orElse(0) == 0)
+            second.filter(found -> HvdConfig.fromEnvironment().started().rank().orElse(0) == 0)
                     .ifPresent(LOG::warn);
             return second.isPresent();
         } catch (IOException e) {

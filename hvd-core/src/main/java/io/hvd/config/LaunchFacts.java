@@ -1,0 +1,99 @@
+package io.hvd.config;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+
+/**
+ * The start of this process as the variables of launchers tell it.
+ *
+ * @param rank this process's number among those that a launcher of MPI's has started; empty without one, -1 if it
+ *     cannot be read
+ * @param size the number of processes that it has started; empty without one, or if it does not say
+ * @param slurm what Slurm says; empty outside its jobs
+ * @param foreign a launcher that is none of MPI's
+ * @param declared how large the job is to be
+ */
+public record LaunchFacts(
+        OptionalInt rank,
+        OptionalInt size,
+        Optional<SlurmPlace> slurm,
+        Optional<ForeignLauncher> foreign,
+        List<DeclaredJob> declared) {
+
+    /** Set by mpirun (both Open MPI 4 and 5), by srun with PMIx, and by other PMI launchers. */
+    private static final List<String> RANK_VARIABLES = List.of("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK");
+
+    private static final List<String> SIZE_VARIABLES = List.of("OMPI_COMM_WORLD_SIZE", "PMI_SIZE");
+
+    public LaunchFacts {
+        declared = List.copyOf(declared);
+    }
+
+    static LaunchFacts of(Map<String, String> environment) {
+        Optional<SlurmPlace> slurm = SlurmPlace.of(environment);
+        return new LaunchFacts(
+                rank(environment),
+                size(environment, slurm),
+                slurm,
+                ForeignLauncher.of(environment),
+                DeclaredJob.of(environment));
+    }
+
+    /** The component of that name alone, whatever the other variables are. */
+    public static OptionalInt rank(Map<String, String> environment) {
+        return RANK_VARIABLES.stream()
+                .filter(environment::containsKey)
+                .mapToInt(name -> number(environment.get(name)))
+                .findFirst();
+    }
+
+    private static OptionalInt size(Map<String, String> environment, Optional<SlurmPlace> slurm) {
+        OptionalInt told = SIZE_VARIABLES.stream()
+                .filter(environment::containsKey)
+                .mapToInt(name -> number(environment.get(name)))
+                .filter(size -> size > 0)
+                .findFirst();
+        return told.isPresent() ? told : slurm.map(SlurmPlace::tasks).orElse(OptionalInt.empty());
+    }
+
+    private static int number(String text) {
+        try {
+            return Numerals.wholeInt(text.trim());
+        } catch (NumberFormatException e) {
+            return -1;
+        }
+    }
+
+    /** Whether mpirun, srun or the like has started this process. */
+    public boolean byLauncher() {
+        return rank.isPresent();
+    }
+
+    /** Whether it has, as far as is known, started others beside this one. */
+    public boolean withOthers() {
+        return byLauncher() && size.orElse(Integer.MAX_VALUE) > 1;
+    }
+
+    /**
+     * Why this process must not go on as a job of its own; empty if it may, or need not since a launcher of MPI's is
+     * there.
+     */
+    public Optional<String> whyNotAlone() {
+        return byLauncher()
+                ? Optional.empty()
+                : slurm.flatMap(SlurmPlace::whyNotAlone).or(() -> foreign.map(ForeignLauncher::whyNotAlone));
+    }
+
+    /** As in {@link HvdConfig#whyOtherJob}. */
+    Optional<String> whyOtherJob(int process, int processes, List<Integer> nodes, List<String> hosts) {
+        int count = (int) nodes.stream().distinct().count();
+        List<String> names = hosts.stream().distinct().toList();
+        Optional<String> otherThanSlurms =
+                byLauncher() ? slurm.flatMap(step -> step.whyOtherJob(process, processes)) : Optional.empty();
+        return otherThanSlurms.or(() -> declared.stream()
+                .flatMap(one -> one.whySmaller(processes, count, names).stream())
+                .findFirst());
+    }
+}

@@ -1,0 +1,33 @@
+package io.hvd.config;
+
+import java.nio.file.Path;
+import java.util.Optional;
+
+/**
+ * The settings that horovodrun makes for its ranks, and its own.
+ *
+ * @param failureDirectory where ranks leave their failure records
+ * @param address where ranks send these that do not see the folder
+ * @param terminal whether horovodrun writes to a terminal
+ * @param classArchive what horovodrun does about class-data archives
+ */
+public record LauncherSettings(
+        Optional<Path> failureDirectory, Optional<String> address, boolean terminal, ArchiveChoice classArchive) {
+
+    /** The use of class-data archives for the programs that horovodrun starts. */
+    public enum ArchiveChoice {
+        /** It uses the one that is there, and has a missing one made after the job, without waiting for it. */
+        AUTO,
+        OFF,
+        /** It waits for one that is made. */
+        WAIT
+    }
+
+    static LauncherSettings from(SettingReader reader) {
+        return new LauncherSettings(
+                reader.path(Setting.FAILURE_DIR),
+                reader.text(Setting.LAUNCHER_ADDRESS),
+                reader.flag(Setting.TERMINAL),
+                reader.choice(Setting.CLASS_ARCHIVE, ArchiveChoice.class));
+    }
+}

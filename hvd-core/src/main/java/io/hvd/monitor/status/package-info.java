@@ -1,0 +1,2 @@
+/** The page on which a rank tells hvd-top what it is doing. */
+package io.hvd.monitor.status;
