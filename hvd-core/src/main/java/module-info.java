@@ -17,6 +17,7 @@ module io.hvd.core {
 
     uses io.hvd.spi.GpuDriver;
     uses io.hvd.spi.StartupHook;
+    uses io.hvd.spi.TransportProvider;
 
     provides io.hvd.spi.GpuDriver with
             io.hvd.cuda.CudaGpuDriver;

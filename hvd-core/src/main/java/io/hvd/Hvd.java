@@ -1,7 +1,7 @@
 package io.hvd;
 
 import io.hvd.config.HvdConfig;
-import io.hvd.config.LaunchFacts;
+import io.hvd.config.LauncherFacts;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.NotInitialisedException;
@@ -263,7 +263,7 @@ public final class Hvd {
      * @return -1 if the launcher's variable holds no number of a rank
      */
     public static int rankFromLauncher() {
-        return Math.max(-1, LaunchFacts.rank(System.getenv()).orElse(0));
+        return Math.max(-1, LauncherFacts.rank(System.getenv()).orElse(0));
     }
 
     /**

@@ -17,6 +17,7 @@ import java.util.Optional;
  */
 public record HvdConfig(
         BackendChoice backend,
+        Optional<String> transport,
         ControlSettings control,
         MpiSettings mpi,
         MemorySettings memory,
@@ -28,8 +29,10 @@ public record HvdConfig(
         LauncherSettings launcher,
         TimelineSettings timeline,
         AutotuneSettings autotune,
-        LaunchFacts started,
+        LauncherFacts started,
         List<String> notes) {
+
+    private static final String TRANSPORT = "transport:";
 
     /** The back end to open. */
     public enum BackendChoice {
@@ -78,8 +81,10 @@ public record HvdConfig(
     }
 
     private static HvdConfig read(SettingReader reader, Map<String, String> environment, List<String> notes) {
+        Optional<String> transport = reader.after(TRANSPORT, Setting.BACKEND);
         return new HvdConfig(
-                reader.choice(Setting.BACKEND, BackendChoice.class),
+                transport.isPresent() ? BackendChoice.AUTO : reader.choice(Setting.BACKEND, BackendChoice.class),
+                transport,
                 ControlSettings.from(reader),
                 MpiSettings.from(reader),
                 MemorySettings.from(reader),
@@ -91,7 +96,7 @@ public record HvdConfig(
                 LauncherSettings.from(reader),
                 TimelineSettings.from(reader),
                 AutotuneSettings.from(reader),
-                LaunchFacts.of(environment),
+                LauncherFacts.of(environment),
                 notes);
     }
 
@@ -125,6 +130,7 @@ public record HvdConfig(
     private HvdConfig with(GpuSettings gpus, MonitorOptions monitoring, ProcessSettings processes) {
         return new HvdConfig(
                 backend,
+                transport,
                 control,
                 mpi,
                 memory,

@@ -11,7 +11,7 @@ public enum Setting {
             "HVD_BACKEND",
             "auto",
             JOB,
-            "auto, local, mpi or nccl; auto takes mpi under mpirun or srun (nccl for tensors on GPUs if it can"
+            "auto, local, mpi, nccl or transport:NAME of a TransportProvider; auto takes mpi under mpirun or srun (nccl for tensors on GPUs if it can"
                     + " be used), else local"),
     OPENMPI_HOME("HVD_OPENMPI_HOME", "", RANK, "prefix of the Open MPI to use; otherwise that of the mpirun on PATH"),
     MPI_JAR("HVD_MPI_JAR", "", RANK, "mpi.jar to use instead of the one found; its version must be Open MPI's"),

@@ -63,6 +63,14 @@ final class SettingReader {
                                 .collect(Collectors.joining(", "))));
     }
 
+    /** The value without a prefix, in lower case; empty if it has another one. */
+    Optional<String> after(String prefix, Setting setting) {
+        String value = value(setting).toLowerCase(Locale.ROOT);
+        return value.startsWith(prefix) && value.length() > prefix.length()
+                ? Optional.of(meant(setting, value).substring(prefix.length()))
+                : Optional.empty();
+    }
+
     /** Stricter than Horovod, which reads "true" as 0. */
     boolean flag(Setting setting) {
         String value = value(setting);

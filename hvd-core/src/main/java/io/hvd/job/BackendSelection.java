@@ -7,9 +7,11 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.host.local.LocalProvider;
 import io.hvd.spi.BackendProvider;
+import io.hvd.spi.TransportProvider;
 import io.hvd.transport.mpi.MpiProvider;
 import io.hvd.transport.nccl.NcclProvider;
 import java.util.List;
+import java.util.ServiceLoader;
 
 /** Chooses the back end of this process by the settings and by the launcher that started it. */
 final class BackendSelection {
@@ -20,6 +22,9 @@ final class BackendSelection {
      * @throws HvdException if the process has no launcher that it could not do without
      */
     static BackendProvider choose(HvdConfig config, int joined) {
+        if (config.transport().isPresent()) {
+            return new ProcessProvider(transport(config.transport().get()));
+        }
         BackendChoice choice = config.backend();
         if (choice != BackendChoice.LOCAL) {
             requireLauncher(config);
@@ -33,6 +38,20 @@ final class BackendSelection {
             case NCCL -> new NcclProvider(new ProcessProvider(new MpiProvider()), GpuAssignment::assign);
             default -> LocalProvider.alone(config.memory().stageBytes(), joined);
         };
+    }
+
+    private static TransportProvider transport(String name) {
+        List<TransportProvider> found = ServiceLoader.load(TransportProvider.class).stream()
+                .map(ServiceLoader.Provider::get)
+                .toList();
+        return found.stream()
+                .filter(provider -> provider.name().equals(name))
+                .findFirst()
+                .orElseThrow(() -> new HvdException(
+                        ErrorId.BAD_SETTING,
+                        "HVD_BACKEND is \"transport:" + name + "\", expected one of "
+                                + found.stream().map(TransportProvider::name).toList()
+                                + ", which are the names of the transports that META-INF/services shows"));
     }
 
     /**

@@ -5,11 +5,11 @@ import java.util.List;
 import java.util.concurrent.Executor;
 
 /**
- * Connects processes by a transport. {@link java.util.ServiceLoader} finds those that {@code HVD_BACKEND} may name; such a
- * class has a public constructor without parameters, or a public static method {@code provider()}.
+ * Connects processes by a transport. {@link java.util.ServiceLoader} finds those that {@code
+ * HVD_BACKEND=transport:NAME} may name; such a class has a public constructor without parameters.
  */
 public interface TransportProvider {
-    /** The name by which {@code HVD_BACKEND} chooses it, in lower case. */
+    /** The name by which the setting chooses it, in lower case. */
     String name();
 
     /** The thread on which {@link #connect} and all later calls must run; it is a daemon. */

@@ -4,7 +4,7 @@ import io.hvd.backend.ProcessProvider;
 import io.hvd.echo.EchoHub;
 import io.hvd.echo.EchoProvider;
 import io.hvd.job.failure.ThrowToProgram;
-import io.hvd.monitor.Peers;
+import io.hvd.monitor.peers.Peers;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;

@@ -15,7 +15,7 @@ import java.util.OptionalInt;
  * @param foreign a launcher that is none of MPI's
  * @param declared how large the job is to be
  */
-public record LaunchFacts(
+public record LauncherFacts(
         OptionalInt rank,
         OptionalInt size,
         Optional<SlurmPlace> slurm,
@@ -27,13 +27,13 @@ public record LaunchFacts(
 
     private static final List<String> SIZE_VARIABLES = List.of("OMPI_COMM_WORLD_SIZE", "PMI_SIZE");
 
-    public LaunchFacts {
+    public LauncherFacts {
         declared = List.copyOf(declared);
     }
 
-    static LaunchFacts of(Map<String, String> environment) {
+    static LauncherFacts of(Map<String, String> environment) {
         Optional<SlurmPlace> slurm = SlurmPlace.of(environment);
-        return new LaunchFacts(
+        return new LauncherFacts(
                 rank(environment),
                 size(environment, slurm),
                 slurm,
