@@ -667,7 +667,7 @@ public class ProcessSet {
         }
 
         /** Whether this rank is still in the job of the set. */
-        public boolean isOpen() {
+        public boolean isInOpenJob() {
             return membership.isOpen();
         }
 

@@ -89,6 +89,7 @@ public final class SplitMemory implements HostMemory {
      * {@code done}-th of all.
      */
     public interface Run {
+        /** Takes {@code run} elements of the part. */
         void visit(ByteBuffer part, int at, int done, int run);
     }
 }

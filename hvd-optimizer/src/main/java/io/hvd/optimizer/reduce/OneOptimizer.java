@@ -17,7 +17,7 @@ final class OneOptimizer {
     synchronized void require(GradientBucket bucket) {
         String name = bucket.name();
         String itsScope = name.substring(0, name.lastIndexOf('.'));
-        if (ranks == null || !ranks.forOptimizers().isOpen()) { // an optimizer may go on in the next generation
+        if (ranks == null || !ranks.forOptimizers().isInOpenJob()) { // an optimizer may go on in the next generation
             ranks = bucket.ranks();
             scope = itsScope;
         }

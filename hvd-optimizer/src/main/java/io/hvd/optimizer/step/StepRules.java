@@ -184,7 +184,7 @@ public final class StepRules {
     }
 
     public void requireNothingInFlight() {
-        if (!set.forOptimizers().isOpen()) {
+        if (!set.forOptimizers().isInOpenJob()) {
             return; // nothing will come any more
         }
         if (!exchange.inFlight().isEmpty()) {
