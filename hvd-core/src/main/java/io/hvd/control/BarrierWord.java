@@ -10,7 +10,7 @@ import java.nio.ByteBuffer;
  * @param meeting number of the meeting, counted from one
  */
 record BarrierWord(int meeting, What what) {
-    /** What the message says: that a rank has come or, from rank 0, whether all have. */
+    /** The meaning of the message: that a rank has come or, from rank 0, whether all have. */
     enum What {
         HERE,
         ALL_HERE,

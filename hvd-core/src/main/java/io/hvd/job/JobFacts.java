@@ -7,7 +7,7 @@ import java.util.Arrays;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/** What recordings of JDK Flight Recorder tell of a rank's job. */
+/** The facts of a rank's job for recordings of JDK Flight Recorder. */
 final class JobFacts {
     private JobFacts() {}
 

@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.function.UnaryOperator;
 
 /**
- * What a program asks for when it joins a job.
+ * The wishes of a program that joins a job.
  *
  * @param ranks ranks of the launcher's job that take part, in their new order; empty means all
  * @param processSets global ranks of the process sets that are there from the start

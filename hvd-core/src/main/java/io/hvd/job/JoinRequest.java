@@ -2,7 +2,7 @@ package io.hvd.job;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
-import io.hvd.job.failure.FailurePolicy;
+import io.hvd.job.failure.FailureHandler;
 import io.hvd.monitor.peers.Peers;
 import io.hvd.spi.Backend;
 import io.hvd.spi.BackendProvider;
@@ -12,11 +12,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 
 /**
- * What a rank needs in order to join: the provider of its back end, its settings, and what is to become of a failure.
+ * A rank's request to join, with the provider of its back end, its settings, and the handling of a failure.
  *
  * @param peers finds the other ranks' monitors
  */
-record JoinRequest(BackendProvider provider, JobSettings settings, MonitorPeers peers, FailurePolicy policy) {
+record JoinRequest(BackendProvider provider, JobSettings settings, MonitorPeers peers, FailureHandler policy) {
     /** Finds the other ranks' monitors; called on the communication thread by all ranks together. */
     interface MonitorPeers {
         Peers connect(Backend backend) throws IOException;

@@ -6,7 +6,7 @@ import io.hvd.error.HvdException;
 import io.hvd.host.hybrid.HybridProvider;
 import io.hvd.job.failure.EndProcess;
 import io.hvd.job.failure.Excerpt;
-import io.hvd.job.failure.FailurePolicy;
+import io.hvd.job.failure.FailureHandler;
 import io.hvd.job.failure.FailureReport;
 import io.hvd.job.failure.JobMember;
 import io.hvd.monitor.peers.Peers;
@@ -95,7 +95,7 @@ final class LaunchedJob implements SpawnedJob {
         hybrids.forEach(hybrid -> hybrid.giveUp(why));
     }
 
-    private final class Events implements FailurePolicy {
+    private final class Events implements FailureHandler {
         private final int thread;
 
         Events(int thread) {

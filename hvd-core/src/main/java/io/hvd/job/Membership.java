@@ -5,7 +5,7 @@ import io.hvd.config.EngineSettings;
 import io.hvd.config.HvdConfig;
 import io.hvd.engine.Engine;
 import io.hvd.error.NotInitialisedException;
-import io.hvd.job.failure.FailurePolicy;
+import io.hvd.job.failure.FailureHandler;
 import io.hvd.job.failure.JobFailure;
 import io.hvd.job.failure.JobMember;
 import io.hvd.log.HvdLogger;
@@ -35,7 +35,7 @@ public final class Membership implements JobMember {
 
     private static final HvdLogger LOG = HvdLogger.of(Membership.class);
     private final JobSettings settings;
-    private final FailurePolicy policy;
+    private final FailureHandler policy;
     private final FlightRecorder recorder;
     private final List<List<Integer>> processSets;
     private final Optional<Timeline> timeline;
@@ -107,7 +107,7 @@ public final class Membership implements JobMember {
         }
     }
 
-    /** What the monitor finds out. */
+    /** Hears of the monitor's findings. */
     private final class Alarm implements Monitor.Alarm {
         @Override
         public void found(HangReport report) {
@@ -179,7 +179,7 @@ public final class Membership implements JobMember {
         return engine();
     }
 
-    /** What a call gets after this rank has left. */
+    /** The exception for a call after this rank has left. */
     public NotInitialisedException closed(String call) {
         return new NotInitialisedException(
                 call,
@@ -188,7 +188,7 @@ public final class Membership implements JobMember {
                         + ": call it before that, or join a new job with Hvd.init() first");
     }
 
-    /** What a prepared collective gets after this rank has left: it does not come along into another generation. */
+    /** The exception of a prepared collective after this rank has left: it does not come along into another generation. */
     public NotInitialisedException generationOver(String prepared) {
         return new NotInitialisedException(
                 prepared,
@@ -254,7 +254,7 @@ public final class Membership implements JobMember {
         return devices.place(tensor, device);
     }
 
-    /** What carries data between processes, such as {@code mpi}; {@code local} if nothing does. */
+    /** The name of the transport between processes, such as {@code mpi}; {@code local} if there is none. */
     public String transport() {
         return generation.backend().transport();
     }

@@ -5,7 +5,7 @@ import io.hvd.config.HvdConfig;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.job.failure.EndProcess;
-import io.hvd.job.failure.FailurePolicy;
+import io.hvd.job.failure.FailureHandler;
 import io.hvd.job.failure.FailureReport;
 import io.hvd.job.failure.OutputLines;
 import io.hvd.job.failure.ThrowToProgram;
@@ -33,7 +33,7 @@ public final class ProcessJob {
             OutputLines.ofRank(settings.config());
         }
         requireDistinct(options.ranks());
-        FailurePolicy policy = options.throwsFailures() ? ThrowToProgram.ofProcess() : guard(settings.config());
+        FailureHandler policy = options.throwsFailures() ? ThrowToProgram.ofProcess() : guard(settings.config());
         Membership membership;
         try {
             membership = join(options, settings, policy);
@@ -45,7 +45,7 @@ public final class ProcessJob {
         return membership;
     }
 
-    /** What holds for the whole process. */
+    /** Applies the settings that hold for the whole process. */
     private static void apply(HvdConfig config) {
         config.process().log().apply();
         BufferLedger.PROCESS.configure(
@@ -71,7 +71,7 @@ public final class ProcessJob {
         return guard;
     }
 
-    private Membership join(JobOptions options, JobSettings settings, FailurePolicy policy) {
+    private Membership join(JobOptions options, JobSettings settings, FailureHandler policy) {
         OpenFiles.require(settings.config(), Path.of("/proc"));
         StartupHooks hooks = StartupHooks.begin();
         try {
@@ -82,7 +82,7 @@ public final class ProcessJob {
         }
     }
 
-    private Membership join(JobOptions options, JobSettings settings, FailurePolicy policy, StartupHooks hooks) {
+    private Membership join(JobOptions options, JobSettings settings, FailureHandler policy, StartupHooks hooks) {
         HvdConfig config = settings.config();
         JoinRequest request = new JoinRequest(
                 BackendSelection.choose(config, joined),

@@ -1,6 +1,6 @@
 package io.hvd.job;
 
-/** What a rank that is a thread does between joining and leaving. */
+/** The work of a rank that is a thread, between joining and leaving. */
 @FunctionalInterface
 public interface RankProgram<R> {
     /** On the rank's own thread, which does nothing else before or after. */

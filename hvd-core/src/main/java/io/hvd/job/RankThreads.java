@@ -174,7 +174,7 @@ public final class RankThreads {
             claims.set(new Claim<>(value, false));
         }
 
-        /** What the calling thread, or a thread before it, was bound to; null if none was. */
+        /** The value to which the calling thread, or a thread before it, was bound; null if none was. */
         public T inherited() {
             Claim<T> claim = claims.get();
             return claim == null ? null : claim.value;
@@ -187,7 +187,7 @@ public final class RankThreads {
         }
     }
 
-    /** What one thread has; it is used on this thread only. */
+    /** The value of one thread; it is used on this thread only. */
     private static final class Claim<T> {
         private final T value;
         /** Null until it is asked for: a thread works for a pool as long as it lives, or never. */

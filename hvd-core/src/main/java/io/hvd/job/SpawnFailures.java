@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 
-/** What has gone wrong on the ranks of a spawn, in the order of time. */
+/** The failures of the ranks of a spawn, in the order of time. */
 final class SpawnFailures {
     private final List<Failure> failures = Collections.synchronizedList(new ArrayList<>());
     private volatile boolean over;

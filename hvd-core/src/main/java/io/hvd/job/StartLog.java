@@ -8,7 +8,7 @@ import io.hvd.tensor.Device;
 import java.util.List;
 import java.util.Optional;
 
-/** What a rank logs when it has joined. */
+/** The log lines of a rank that has joined. */
 final class StartLog {
     /** The logger that programs know. */
     private static final HvdLogger LOG = HvdLogger.of("io.hvd.Hvd");

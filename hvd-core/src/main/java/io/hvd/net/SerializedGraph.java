@@ -24,7 +24,7 @@ import java.util.Set;
  * @see <a href="https://docs.oracle.com/en/java/javase/17/docs/specs/serialization/protocol.html">the protocol</a>
  */
 public final class SerializedGraph {
-    /** What no honest object reaches: with so many steps a processor is done within a fraction of a second. */
+    /** A number of steps that no honest object reaches: with so many a processor is done within a fraction of a second. */
     private static final long STEPS = 10_000_000;
 
     private static final long STEPS_PER_BYTE = 100;

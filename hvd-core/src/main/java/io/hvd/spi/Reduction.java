@@ -5,7 +5,7 @@ import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
 
 /**
- * What an allreduce does to the elements: it multiplies them by {@code prescale}, converts them to {@code wire},
+ * The arithmetic of an allreduce on the elements: it multiplies them by {@code prescale}, converts them to {@code wire},
  * combines them by {@code op} over all ranks, converts them back, multiplies them by {@code postscale}, which is the
  * same on all ranks, and divides them by {@code divisor}.
  *

@@ -132,7 +132,7 @@ public final class Tensor {
         return new Tensor(dtype, shape, memory);
     }
 
-    /** What a program writes into a buffer of another order through the buffer itself is another number here. */
+    /** A number that a program writes through a buffer of another order would be another number here. */
     private static void requireNativeOrder(ByteBuffer buffer, DType dtype, Shape shape) {
         if (dtype.bytes() > 1 && buffer.order() != ByteOrder.nativeOrder()) {
             throw new IllegalArgumentException("the buffer of a " + dtype + " tensor of shape " + shape + " is "

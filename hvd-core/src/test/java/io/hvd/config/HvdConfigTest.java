@@ -91,7 +91,7 @@ class HvdConfigTest {
         assertThat(config.memory()).isEqualTo(new MemorySettings(4 << 20, true, 0, false));
         assertThat(config.monitor())
                 .isEqualTo(new MonitorOptions(new StallSettings(true, 60, 600, 30), 128, Path.of("."), true, true));
-        assertThat(config.optimizer()).isEqualTo(new OptimizerSettings(0, 500, false));
+        assertThat(config.optimizer()).isEqualTo(new TrainingSettings(0, 500, false));
         assertThat(config.process().uncaughtHandler()).isTrue();
         assertThat(config.process().showRanks()).isFalse();
         assertThat(config.process().log()).isEqualTo(new LogSettings(java.util.Optional.empty(), false, false));
@@ -139,7 +139,7 @@ class HvdConfigTest {
         assertThat(config.monitor())
                 .isEqualTo(
                         new MonitorOptions(new StallSettings(false, 5, 9, 30), 3, Path.of("/reports"), false, false));
-        assertThat(config.optimizer()).isEqualTo(new OptimizerSettings(0, 4, true));
+        assertThat(config.optimizer()).isEqualTo(new TrainingSettings(0, 4, true));
         assertThat(config.process().uncaughtHandler()).isFalse();
         assertThat(config.process().showRanks()).isTrue();
         assertThat(config.process().log())

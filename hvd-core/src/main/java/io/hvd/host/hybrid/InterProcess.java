@@ -19,7 +19,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * What leads from the threads of this JVM to those of the others: the connection between the processes, which the back
+ * The way from the threads of this JVM to those of the others: the connection between the processes, which the back
  * end's thread alone uses, but for the control channels, which the routers have.
  */
 final class InterProcess {
@@ -96,7 +96,7 @@ final class InterProcess {
         return router;
     }
 
-    /** What all ranks have to say, by rank. One thread of each process comes here. @param mine what this process's threads have to say, by thread */
+    /** The words of all ranks, by rank. One thread of each process comes here. @param mine the words of this process's threads, by thread */
     List<byte[]> exchange(List<byte[]> mine) {
         byte[] said = joined(mine);
         List<byte[]> all = new ArrayList<>();

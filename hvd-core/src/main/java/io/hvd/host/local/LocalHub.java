@@ -84,7 +84,7 @@ public final class LocalHub {
         return rendezvous;
     }
 
-    /** What the ranks tell each other at the start, by rank. */
+    /** The words of the ranks to each other at the start, by rank. */
     public List<byte[]> exchanged() {
         return exchanged;
     }

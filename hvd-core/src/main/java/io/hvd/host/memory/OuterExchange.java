@@ -15,7 +15,7 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * What this rank carries between its group and the others. A rank that is no carrier has nothing under way. Only the
+ * The exchange that this rank carries between its group and the others. A rank that is no carrier has nothing under way. Only the
  * communication thread uses it.
  */
 final class OuterExchange {

@@ -8,7 +8,7 @@ import io.hvd.spi.Reduction;
 import io.hvd.tensor.Tensor;
 
 /**
- * What goes between groups of ranks that have a memory each: the collectives of one rank of each group, numbered by
+ * The level between groups of ranks that have a memory each: the collectives of one rank of each group, numbered by
  * group. All tensors are direct buffers.
  */
 public interface OuterLevel extends BegunCollectives, AutoCloseable {

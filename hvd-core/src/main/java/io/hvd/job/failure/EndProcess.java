@@ -14,7 +14,7 @@ import io.hvd.spi.Topology;
  * <p>A rank that is alone in its job, and was started by no launcher, has nobody to tell: its process is the program's
  * own, which may be a server or a notebook, and is never ended here.
  */
-public final class EndProcess implements FailurePolicy {
+public final class EndProcess implements FailureHandler {
     private static final HvdLogger LOG = HvdLogger.of(EndProcess.class);
 
     /** Time in which the last ranks end their init; a failure that comes sooner is reported without rehearsal. */
@@ -65,7 +65,7 @@ public final class EndProcess implements FailurePolicy {
         }
     }
 
-    /** What takes longest the first time is done once while nothing is wrong. */
+    /** Does once, while nothing is wrong, the work that takes longest the first time. */
     private void rehearse() {
         report.rehearse();
         ExitCause.find();

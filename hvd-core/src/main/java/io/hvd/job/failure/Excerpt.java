@@ -11,8 +11,8 @@ import java.util.TreeSet;
 import java.util.regex.Pattern;
 
 /**
- * What fits on a screen of an exception, and says most: of the exception and of its deepest cause the message without the stack
- * of native code that LibTorch puts there, and the frames of the program itself. The rank prints all of it on its standard error.
+ * The part of an exception that says most and fits on a screen: for the exception and its deepest cause the message without the
+ * stack of native code that LibTorch puts there, and the frames of the program itself. The rank prints all of it on its standard error.
  */
 public final class Excerpt {
     private static final int MOST_MESSAGE_LINES = 3;

@@ -5,7 +5,7 @@ import java.util.Collection;
 import java.util.function.BooleanSupplier;
 
 /**
- * What a process that ends does last for its job: it ends MPI if it has left in order, and says why if it has not.
+ * The last work of a process for its job: it ends MPI if the rank has left in order, and says why if it has not.
  * MPI_Finalize is never called here while the context is open: it would hang.
  */
 final class ExitHook {

@@ -24,7 +24,7 @@ final class FailureExit {
         static final Limits STANDARD = new Limits(60, 3_000, 500);
     }
 
-    /** What a rank sees of its job while it leaves. */
+    /** The view of a rank on its job while it leaves. */
     interface JobView {
         int rank();
 

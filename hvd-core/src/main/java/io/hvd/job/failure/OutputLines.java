@@ -28,7 +28,7 @@ public final class OutputLines extends OutputStream {
     /** Far longer than the pieces of a line are apart, and too short for somebody who watches. */
     private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
-    /** What the daemons of Open MPI 4.1 and 5.0 read in one go. */
+    /** The bytes that the daemons of Open MPI 4.1 and 5.0 read in one go. */
     private static final int AT_ONCE = 4096;
 
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
@@ -54,7 +54,7 @@ public final class OutputLines extends OutputStream {
 
     private long lastNanos = System.nanoTime();
 
-    /** What a rank has written since its last end of line. */
+    /** The output of a rank since its last end of line. */
     private static final class Line {
         private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         private final byte[] prefix;
@@ -124,7 +124,7 @@ public final class OutputLines extends OutputStream {
         return new Lines(new OutputLines(to, prefixed, rankOfProcess), charset(to));
     }
 
-    /** What the calling thread, and those that it starts, print from now on belongs to a rank. */
+    /** From now on the output of the calling thread, and of those that it starts, belongs to a rank. */
     public static void bind(int rank) {
         for (PrintStream stream : new PrintStream[] {System.out, System.err}) {
             bind(stream, rank);
@@ -137,7 +137,7 @@ public final class OutputLines extends OutputStream {
         }
     }
 
-    /** What the calling thread, a rank's own, has begun goes out; from now on it writes through. */
+    /** Writes out the line that the calling thread, a rank's own, has begun; from now on it writes through. */
     public static void release() {
         for (PrintStream stream : new PrintStream[] {System.out, System.err}) {
             if (stream instanceof Lines known && known.lines.ofProcess == null) {

@@ -10,7 +10,7 @@ import java.util.function.Consumer;
  * Leaves a failure to the program: every call that waits for another rank throws it, and so does every later one. The
  * process goes on, with no handler and no hook of hvd's.
  */
-public final class ThrowToProgram implements FailurePolicy {
+public final class ThrowToProgram implements FailureHandler {
     private static final HvdLogger LOG = HvdLogger.of(ThrowToProgram.class);
     /** Longer than a rank's engine needs to tell the others, unless it is held up in the data plane. */
     private static final long TELL_MILLIS = 300;

@@ -16,7 +16,7 @@ final class UncaughtExceptions {
     private volatile byte[] reserve = new byte[RESERVE_BYTES];
     /** True if a thread has ended by an exception, which may show in the process's exit code. */
     private volatile boolean hasThrown;
-    /** What init threw; null if it did not. */
+    /** The exception that init threw; null if it did not. */
     private volatile Throwable notJoined;
 
     UncaughtExceptions(FailureReport report, JobAbort abort) {

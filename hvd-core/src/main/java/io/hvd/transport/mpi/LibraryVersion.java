@@ -52,7 +52,7 @@ final class LibraryVersion {
 
     /** A part of a file. */
     private record Section(long begin, long bytes) {
-        /** What this class knows of ELF: 64 bits, little-endian. */
+        /** The only kind of ELF that this class knows: 64 bits, little-endian. */
         private static final int MAGIC = 0x464c457f;
 
         private static final int KIND = 0x0102;

@@ -30,7 +30,7 @@ final class Mlp implements AutoCloseable {
                 .toList();
     }
 
-    void forward(Batch batch) {
+    void forward(MlpBatch batch) {
         DeviceArray from = batch.pixels();
         for (Layer layer : layers) {
             layer.forward(kernels, from, batch.rows());
@@ -43,7 +43,7 @@ final class Mlp implements AutoCloseable {
      *
      * @param scale factor of the gradient; 0 to compute no gradient
      */
-    void loss(Batch batch, float scale) {
+    void loss(MlpBatch batch, float scale) {
         kernels.softmaxLoss(
                 last().result(),
                 batch.labels(),
@@ -60,7 +60,7 @@ final class Mlp implements AutoCloseable {
      *
      * @param ready told of each gradient as soon as its work is queued
      */
-    void backward(Batch batch, Consumer<DeviceParameter> ready) {
+    void backward(MlpBatch batch, Consumer<DeviceParameter> ready) {
         for (int i = layers.size() - 1; i >= 0; i--) {
             Layer layer = layers.get(i);
             layer.biasBackward(kernels, batch.rows());

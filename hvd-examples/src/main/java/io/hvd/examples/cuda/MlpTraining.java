@@ -43,7 +43,7 @@ final class MlpTraining implements AutoCloseable {
     private final UserStream exchange;
     private final MlpKernels kernels;
     private final Mlp model;
-    private final Batch batch;
+    private final MlpBatch batch;
     private final DeviceOptimizer inner;
     private final DistributedOptimizer optimizer;
     private final RunTotals totals = new RunTotals();
@@ -59,7 +59,7 @@ final class MlpTraining implements AutoCloseable {
         this.kernels = new MlpKernels(compute);
         // The ranks have different weights until those of rank 0 are broadcast.
         this.model = new Mlp(kernels, widths(), mostRows, new Random(options.seed() + hvd.rank()));
-        this.batch = new Batch(compute, mostRows);
+        this.batch = new MlpBatch(compute, mostRows);
         this.inner = optimizer(new Streams(hvd.device(), compute, exchange));
         this.optimizer = DistributedOptimizer.wrap(inner)
                 .compression(options.compression())
@@ -157,7 +157,7 @@ final class MlpTraining implements AutoCloseable {
             batch.use(samples);
             model.forward(batch);
             model.loss(batch, 0);
-            Batch.Outcome outcome = batch.outcome();
+            MlpBatch.Outcome outcome = batch.outcome();
             losses.add(outcome.lossSum(), samples.size());
             hits.add(outcome.right(), samples.size());
         }

@@ -205,7 +205,7 @@ public final class MlpOnHost {
     /** Finite differences of the whole net's loss by every parameter. */
     private void gradients() {
         int rows = 6;
-        try (Batch batch = new Batch(stream, rows);
+        try (MlpBatch batch = new MlpBatch(stream, rows);
                 DeviceArray pixels = new DeviceArray(4L * rows * 5);
                 DeviceArray labels = new DeviceArray(4L * rows);
                 Mlp model = new Mlp(kernels, List.of(5, 9, 8, 3), rows, new Random(7))) {
@@ -229,7 +229,7 @@ public final class MlpOnHost {
     }
 
     /** Where ReLU bends between the two moved points, the slope of one side is the gradient. */
-    private double worstSlope(Mlp model, Batch batch, DeviceParameter parameter) {
+    private double worstSlope(Mlp model, MlpBatch batch, DeviceParameter parameter) {
         float[] values = parameter.read();
         float[] gradient = read(parameter.gradient());
         double worst = 0;
@@ -245,7 +245,7 @@ public final class MlpOnHost {
     }
 
     private static double loss(
-            Mlp model, Batch batch, DeviceParameter parameter, float[] values, int index, float moved) {
+            Mlp model, MlpBatch batch, DeviceParameter parameter, float[] values, int index, float moved) {
         float[] other = values.clone();
         other[index] += moved;
         parameter.value().write(Pointer.to(other), parameter.value().bytes());

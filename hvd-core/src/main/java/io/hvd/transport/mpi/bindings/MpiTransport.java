@@ -76,7 +76,7 @@ final class MpiTransport implements Transport {
 
     @Override
     public ReduceKernel kernel() {
-        return new LocalReduction(operators);
+        return new MpiReduceKernel(operators);
     }
 
     @Override

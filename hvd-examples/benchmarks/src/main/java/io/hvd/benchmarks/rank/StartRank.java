@@ -20,7 +20,7 @@ public final class StartRank {
             Hvd.init();
             samples.add("init", 0, now());
         }
-        try (Trainer trainer = Trainer.of(args[1], Net.MNIST, Path.of(args[0]));
+        try (BenchTrainer trainer = BenchTrainer.of(args[1], Net.MNIST, Path.of(args[0]));
                 PointerScope scope = new PointerScope()) {
             trainer.step();
             samples.add("step", 0, now());

@@ -35,14 +35,14 @@ public final class TrainingRank {
         StartBarrier start = new StartBarrier(folder, job);
         Samples samples = new Samples();
         samples.about("torch", Gloo.torchVersion());
-        Map<String, Trainer> trainers = new LinkedHashMap<>();
+        Map<String, BenchTrainer> trainers = new LinkedHashMap<>();
         for (String way : args[1].split(",")) {
-            trainers.put(way, Trainer.of(way, net, folder));
+            trainers.put(way, BenchTrainer.of(way, net, folder));
         }
         trainers.values().forEach(trainer -> train(trainer, warmSteps(trainer) * steps));
         int stepsOfTurn = Math.max(1, steps / TURNS);
         for (int turn = 0; turn < TURNS; turn++) {
-            for (Map.Entry<String, Trainer> way : trainers.entrySet()) {
+            for (Map.Entry<String, BenchTrainer> way : trainers.entrySet()) {
                 train(way.getValue(), way.getValue().negotiates() ? SETTLING_STEPS : 1);
                 start.await(way.getKey() + turn);
                 long begun = System.nanoTime();
@@ -50,15 +50,15 @@ public final class TrainingRank {
                 samples.add(way.getKey(), net.bytes(), (System.nanoTime() - begun) / 1e3 / stepsOfTurn);
             }
         }
-        trainers.values().forEach(Trainer::close);
+        trainers.values().forEach(BenchTrainer::close);
         samples.write(folder, job.rank());
     }
 
-    private static int warmSteps(Trainer trainer) {
+    private static int warmSteps(BenchTrainer trainer) {
         return trainer.communicates() ? WARM_STEPS_PER_STEP : WARM_STEPS_PER_STEP_ALONE;
     }
 
-    private static void train(Trainer trainer, int steps) {
+    private static void train(BenchTrainer trainer, int steps) {
         for (int i = 0; i < steps; i++) {
             try (PointerScope scope = new PointerScope()) {
                 trainer.step();

@@ -5,12 +5,12 @@ import io.hvd.monitor.view.HangReport;
 import io.hvd.spi.Topology;
 
 /**
- * What becomes of a rank when its job cannot go on. The failure itself is a value by then: the engine completes every
- * pending operation with it, and so every later one. The policy decides what happens to the process: {@link EndProcess} ends
+ * Handles the failure of a rank's job. The failure itself is a value by then: the engine completes every
+ * pending operation with it, and so every later one. What happens to the process is the choice of one of these: {@link EndProcess} ends
  * it, as a launcher expects, {@link ThrowToProgram} leaves it to the program. A policy that goes on with the ranks that are
  * left would be a third.
  */
-public interface FailurePolicy {
+public interface FailureHandler {
     /** Init is about to throw. */
     void notJoined(HvdConfig config, Throwable cause);
 

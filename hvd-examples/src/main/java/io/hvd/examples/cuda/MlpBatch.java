@@ -8,7 +8,7 @@ import jcuda.Pointer;
 /**
  * The samples of a batch in GPU memory, with room for each sample's result. It is used for one batch after the other.
  */
-final class Batch implements AutoCloseable {
+final class MlpBatch implements AutoCloseable {
     private final UserStream stream;
     private final DeviceArray losses;
     private final DeviceArray hits;
@@ -17,7 +17,7 @@ final class Batch implements AutoCloseable {
     private int rows;
 
     /** @param stream the stream on which all work with the batch is queued */
-    Batch(UserStream stream, int mostRows) {
+    MlpBatch(UserStream stream, int mostRows) {
         this.stream = stream;
         this.losses = new DeviceArray(4L * mostRows);
         this.hits = new DeviceArray(4L * mostRows);

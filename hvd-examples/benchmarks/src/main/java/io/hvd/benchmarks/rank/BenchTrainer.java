@@ -20,7 +20,7 @@ import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch;
 
 /** One of the ways to train the same net; all ways use one thread per rank. */
-interface Trainer extends AutoCloseable {
+interface BenchTrainer extends AutoCloseable {
     /** Trains on one batch. */
     void step();
 
@@ -66,7 +66,7 @@ interface Trainer extends AutoCloseable {
     }
 
     /** @param way {@code hvd}, {@code fp16}, {@code fp16-range}, {@code finite}, {@code ddp}, {@code plain} or {@code meeting} */
-    static Trainer of(String way, Net kind, Path folder) {
+    static BenchTrainer of(String way, Net kind, Path folder) {
         return switch (way) {
             case "hvd" -> new WithHvd(kind, way, wrapped -> wrapped);
             case "fp16" -> new WithHvd(kind, way, wrapped -> wrapped.compression(Compression.FP16));
@@ -84,7 +84,7 @@ interface Trainer extends AutoCloseable {
     }
 
     /** Trains with LibTorch alone, without communication. */
-    final class Plain implements Trainer {
+    final class Plain implements BenchTrainer {
         private final Model model;
 
         Plain(Net kind) {
@@ -113,7 +113,7 @@ interface Trainer extends AutoCloseable {
      * Trains in the same way, but no rank begins a step before all ranks have ended the step before. Averaging cannot
      * do without that either.
      */
-    final class InStep implements Trainer {
+    final class InStep implements BenchTrainer {
         private final Plain alone;
         private final SharedMemoryBarrier barrier;
 
@@ -140,7 +140,7 @@ interface Trainer extends AutoCloseable {
     }
 
     /** Trains with hvd, as a user's program does. */
-    final class WithHvd implements Trainer {
+    final class WithHvd implements BenchTrainer {
         private final HvdContext hvd = Hvd.init();
         private final Model model;
         private final DistributedOptimizer optimizer;
@@ -171,7 +171,7 @@ interface Trainer extends AutoCloseable {
     }
 
     /** Trains with LibTorch's reducer of DistributedDataParallel over Gloo, with torch's default bucket sizes. */
-    final class WithDdp implements Trainer {
+    final class WithDdp implements BenchTrainer {
         private final Model model;
         private final Gloo gloo;
         private final DdpReducer reducer;

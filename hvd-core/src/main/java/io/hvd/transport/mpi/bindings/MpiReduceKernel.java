@@ -15,7 +15,7 @@ import java.nio.ByteBuffer;
  * operation may call it, one at a time. Where MPI runs with MPI_THREAD_FUNNELED, the standard allows calls from one
  * thread only; in Open MPI 4.1 this call looks up a loop and runs it, and touches nothing that other calls use.
  */
-final class LocalReduction implements ReduceKernel {
+final class MpiReduceKernel implements ReduceKernel {
     /** The number of factors that are kept ready. */
     private static final int RUN = 2048;
 
@@ -25,7 +25,7 @@ final class LocalReduction implements ReduceKernel {
     private DType ofType;
     private double factor;
 
-    LocalReduction(Operators operators) {
+    MpiReduceKernel(Operators operators) {
         this.operators = operators;
     }
 
