@@ -1,6 +1,6 @@
 package io.hvd.train.schedule;
 
-/** RatePlaces of a training: in its steps, and in periods that grow. */
+/** Places of a training: in its steps, and in periods that grow. */
 public final class RatePlaces {
     /** A part of a step, larger than rounding makes it in a million steps. */
     private static final double HAIR = 1e-6;

@@ -11,7 +11,7 @@ import java.util.function.DoubleUnaryOperator;
 
 /** Refuses schedules that differ between the ranks. */
 public final class SameRates {
-    /** RatePlaces of a training at which the rates are compared. */
+    /** Places of a training at which the rates are compared. */
     public static final int PLACES = 1024;
 
     private SameRates() {}

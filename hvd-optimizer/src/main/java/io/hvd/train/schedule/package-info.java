@@ -1,3 +1,2 @@
 /** The parts of learning rates' schedules; users have {@code io.hvd.train.Schedule}. */
 package io.hvd.train.schedule;
-
