@@ -1,7 +1,7 @@
 package io.hvd.train;
 
 import io.hvd.ProcessSet;
-import io.hvd.train.schedule.Places;
+import io.hvd.train.schedule.RatePlaces;
 import io.hvd.train.schedule.SameRates;
 import io.hvd.train.schedule.ScheduleArguments;
 import java.util.Arrays;
@@ -86,7 +86,7 @@ public interface Schedule {
         return named(
                 "cosineRestarts(" + first + ", " + last + ", " + epochs + ", " + longer + ")",
                 epoch -> last
-                        + (first - last) * (1 + Math.cos(Math.PI * Places.partOfPeriod(epoch, epochs, longer))) / 2);
+                        + (first - last) * (1 + Math.cos(Math.PI * RatePlaces.partOfPeriod(epoch, epochs, longer))) / 2);
     }
 
     /**
@@ -222,7 +222,7 @@ public interface Schedule {
      */
     default Schedule inEpochsOf(int steps) {
         ScheduleArguments.length("inEpochsOf", "steps", steps);
-        return named(this + ".inEpochsOf(" + steps + ")", epoch -> rate(Places.step(epoch * steps)));
+        return named(this + ".inEpochsOf(" + steps + ")", epoch -> rate(RatePlaces.step(epoch * steps)));
     }
 
     /** Goes on with another schedule, for which this epoch is its beginning, 0: torch's SequentialLR. */

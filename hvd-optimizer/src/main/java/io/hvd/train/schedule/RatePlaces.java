@@ -1,11 +1,11 @@
 package io.hvd.train.schedule;
 
 /** Places of a training: in its steps, and in periods that grow. */
-public final class Places {
+public final class RatePlaces {
     /** A part of a step, larger than rounding makes it in a million steps. */
     private static final double HAIR = 1e-6;
 
-    private Places() {}
+    private RatePlaces() {}
 
     /** The part of its period that is over at this place, if each period is {@code longer} times the one before. */
     public static double partOfPeriod(double place, double first, double longer) {
