@@ -86,7 +86,9 @@ public interface Schedule {
         return named(
                 "cosineRestarts(" + first + ", " + last + ", " + epochs + ", " + longer + ")",
                 epoch -> last
-                        + (first - last) * (1 + Math.cos(Math.PI * RatePlaces.partOfPeriod(epoch, epochs, longer))) / 2);
+                        + (first - last)
+                                * (1 + Math.cos(Math.PI * RatePlaces.partOfPeriod(epoch, epochs, longer)))
+                                / 2);
     }
 
     /**
