@@ -95,6 +95,7 @@ public final class ArrayParameters {
         return OptimizerCheck.named(List.copyOf(parameters));
     }
 
+    /** Number of the parameters. */
     public int count() {
         return parameters.size();
     }
