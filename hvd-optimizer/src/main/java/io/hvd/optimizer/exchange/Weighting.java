@@ -107,8 +107,7 @@ sealed interface Weighting permits Weighting.OfRanks, Weighting.OfSamples {
      *
      * @param scalesLocal whether a gradient that stays on this rank is multiplied by this rank's part of the average
      */
-    record OfSamples(
-            BatchWeights weights, List<Parameter> parameters, GradientMeeting meeting, boolean scalesLocal)
+    record OfSamples(BatchWeights weights, List<Parameter> parameters, GradientMeeting meeting, boolean scalesLocal)
             implements Weighting {
         @Override
         public void requireBatches(long samples) {}
