@@ -9,7 +9,6 @@ import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.gradients.GradientScan;
-import io.hvd.optimizer.precision.WireRange;
 import io.hvd.tensor.JoinDivisor;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
@@ -480,23 +479,6 @@ class RangeControlTest {
             assertThat(optimizer.rangeStats().observedElements()).isEqualTo(6);
             return null;
         });
-    }
-
-    @ParameterizedTest(name = "{0} on {1} ranks: 2^{2}")
-    @CsvSource({
-        "1, 1, 12",
-        "1, 2, 11",
-        "1, 3, 10",
-        "1, 4, 10",
-        "1.99, 4, 10",
-        "2, 4, 9",
-        "1e30, 2, -88",
-        "1e-40, 2, 100"
-    })
-    void theSumOfTheGreatestStaysBelowTwoToTheThirteenth(double magnitude, int ranks, int expected) {
-        int exponent = WireRange.exponentFor(magnitude, ranks);
-        assertThat(exponent).isEqualTo(expected);
-        assertThat(ranks * magnitude * Math.scalb(1.0, exponent)).isLessThan(0x1p13);
     }
 
     @Test
