@@ -40,7 +40,6 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.DoubleConsumer;
-import java.util.function.IntConsumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 
@@ -63,14 +62,6 @@ public final class OptimizerParts {
         return scope;
     }
 
-    public LocalParameters local() {
-        return asked.local;
-    }
-
-    public GradientClip clip() {
-        return asked.clip;
-    }
-
     /** How gradients are combined, in words. */
     public String combination() {
         return asked.op
@@ -78,10 +69,6 @@ public final class OptimizerParts {
                 + (asked.reducer == null
                         ? ""
                         : " by " + asked.reducer.getClass().getSimpleName());
-    }
-
-    public Optimizer inner() {
-        return asked.inner;
     }
 
     /** A context says which job, a process set which of its ranks: the narrower one decides, in whatever order. */
@@ -101,13 +88,11 @@ public final class OptimizerParts {
         return asked.set;
     }
 
-    /** The parameters that all ranks have in common. */
-    List<Parameter> shared(List<Parameter> parameters) {
+    private void requireShareable(List<Parameter> parameters) {
         asked.local.requireKnown(parameters);
         if (asked.inner instanceof ShardedOptimizer) {
             OptimizerCheck.requireShared(asked.local, "a ShardedOptimizer steps each parameter on one rank for all");
         }
-        return asked.local.shared(parameters);
     }
 
     /** Null without ADASUM, and on a rank that steps alone. */
@@ -333,44 +318,63 @@ public final class OptimizerParts {
         return new OverflowVote(ranks, scope, asked.op == ReduceOp.ADASUM && ranks.included());
     }
 
+    private Replicas replicas(LastingParts lasting, GradientExchange exchange, StepRules rules) {
+        List<Parameter> parameters = lasting.parameters();
+        ModelBuffers buffers = modelBuffers(ranks());
+        DivergenceGuard guard = guard(ranks(), parameters, buffers);
+        StateBroadcast broadcast = new StateBroadcast(
+                asked.inner,
+                lasting.consolidate(),
+                ranks(),
+                asked.local.shared(parameters),
+                asked.local,
+                buffers,
+                exchange,
+                rules);
+        return new Replicas(broadcast, buffers, guard);
+    }
+
+    private StepGradients gradients(
+            ProcessSet set, LastingParts lasting, GradientExchange exchange, StepRules rules, FiniteSteps finite) {
+        GradientSource source = asked.inner instanceof GradientSource announced ? announced : null;
+        if (!exchangesNothing(set)) {
+            return new TravellingGradients(source, exchange, rules, finite, lasting.progress(), set);
+        }
+        boolean needBackward = set.included() && asked.op != ReduceOp.ADASUM;
+        int count = lasting.parameters().size();
+        return new StayingGradients(source, exchange, rules, finite, lasting.progress(), count, needBackward);
+    }
+
     /**
      * Binds the optimizer to these ranks.
      *
-     * @param arithmetic of the gradients of all parameters
-     * @param consolidate brings a state that is shared out to the ranks to one of them, a global rank
      * @param stepsBefore the number of steps in earlier generations, for messages
      */
-    public Binding bind(
-            List<Parameter> parameters, GradientArithmetic arithmetic, IntConsumer consolidate, long stepsBefore) {
+    public Binding bind(LastingParts lasting, long stepsBefore) {
         ProcessSet set = ranks();
-        List<Parameter> shared = shared(parameters);
+        List<Parameter> parameters = lasting.parameters();
+        requireShareable(parameters);
         AdasumSteps adasum = adasum(set, parameters);
-        boolean alone = exchangesNothing(set);
         SettingsCheck check = settingsCheck(set);
         WireRange range = range(set, parameters);
         GradientExchange exchange = exchange(set, parameters, check, range);
         StepRules rules = new StepRules(asked.inner, set, parameters, exchange);
-        ModelBuffers buffers = modelBuffers(set);
-        DivergenceGuard guard = guard(set, parameters, buffers);
-        StateBroadcast broadcast =
-                new StateBroadcast(asked.inner, consolidate, set, shared, asked.local, buffers, exchange, rules);
-        check.compareParameters(() -> broadcast.isDone() ? 0 : guard.startHash(), guard::requireEqualAtStart);
+        Replicas replicas = replicas(lasting, exchange, rules);
+        check.compareParameters(replicas::startHash, replicas.guard()::requireEqualAtStart);
         OverflowVote vote = vote(set);
-        FiniteSteps finite = new FiniteSteps(finiteCheck(set, parameters, arithmetic, vote, stepsBefore), check);
-        return new Binding(
-                set,
-                alone,
-                check,
-                range,
-                exchange,
-                rules,
-                adasum,
-                buffers,
-                guard,
-                broadcast,
-                vote,
-                asked.local.norms(parameters, arithmetic),
-                finite,
-                asked.inner instanceof GradientSource source && !alone ? source : null);
+        FiniteSteps finite =
+                new FiniteSteps(finiteCheck(set, parameters, lasting.arithmetic(), vote, stepsBefore), check);
+        GradientVote asks = new GradientVote(vote, asked.local.norms(parameters, lasting.arithmetic()));
+        StepGradients gradients = gradients(set, lasting, exchange, rules, finite);
+        boolean alone = exchangesNothing(set);
+        return new Binding(set, alone, adasum, check, range, exchange, rules, replicas, asks, finite, gradients);
+    }
+
+    /** What the steps of this generation do, one after the other. */
+    public StepStage[] stages(Binding bound, LastingParts lasting) {
+        return new StepStages(bound, lasting.progress())
+                .prepare(asked.clip, lasting.arithmetic(), lasting.zerosAreSeen())
+                .change(asked.inner, lasting.parameters())
+                .end();
     }
 }
