@@ -7,8 +7,8 @@ import io.hvd.error.HvdException;
 import io.hvd.optimizer.gradients.HostGradients;
 import io.hvd.optimizer.precision.OverflowVote;
 import io.hvd.optimizer.step.Binding;
-import io.hvd.optimizer.step.OptimizerCheck;
 import io.hvd.optimizer.step.LastingParts;
+import io.hvd.optimizer.step.OptimizerCheck;
 import io.hvd.optimizer.step.OptimizerChoices;
 import io.hvd.optimizer.step.OptimizerParts;
 import io.hvd.optimizer.step.StepProgress;
@@ -226,7 +226,8 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      * @throws HvdException if {@link #synchronize()} has not been called since the last step, or with ADASUM
      */
     public SkipSynchronize skipSynchronize() {
-        bound.rules().requireSynchronized(progress.isSynchronized() || !bound.set().included(), bound.combinesMoves());
+        bound.rules()
+                .requireSynchronized(progress.isSynchronized() || !bound.set().included(), bound.combinesMoves());
         progress.setSkipping(true);
         return () -> progress.setSkipping(false);
     }
@@ -555,7 +556,8 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     @Override
     public String toString() {
         return "DistributedOptimizer(" + inWords() + ", " + combination + " "
-                + bound.rules().onThisRank() + ", learning rate " + learningRate() + ", " + progress.made() + " step(s) made"
+                + bound.rules().onThisRank() + ", learning rate " + learningRate() + ", " + progress.made()
+                + " step(s) made"
                 + (closed ? ", closed" : "") + ")";
     }
 }

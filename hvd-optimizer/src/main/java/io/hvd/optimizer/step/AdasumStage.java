@@ -9,11 +9,7 @@ import java.util.List;
 
 /** The inner step with ADASUM, after which the ranks combine how far the parameters have moved. */
 record AdasumStage(
-        ProcessSet set,
-        AdasumSteps adasum,
-        StateBroadcast broadcast,
-        List<Parameter> parameters,
-        StepProgress progress)
+        ProcessSet set, AdasumSteps adasum, StateBroadcast broadcast, List<Parameter> parameters, StepProgress progress)
         implements StepStage {
     @Override
     public void run() {
