@@ -4,16 +4,15 @@ import io.hvd.HvdContext;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
-import io.hvd.log.HvdLogger;
-import io.hvd.optimizer.exchange.GradientsEvent;
-import io.hvd.optimizer.exchange.GradientsRecording;
-import io.hvd.optimizer.gradients.GradientClip;
 import io.hvd.optimizer.gradients.HostGradients;
 import io.hvd.optimizer.precision.OverflowVote;
 import io.hvd.optimizer.step.Binding;
+import io.hvd.optimizer.step.LastingParts;
 import io.hvd.optimizer.step.OptimizerCheck;
 import io.hvd.optimizer.step.OptimizerChoices;
 import io.hvd.optimizer.step.OptimizerParts;
+import io.hvd.optimizer.step.StepProgress;
+import io.hvd.optimizer.step.StepStage;
 import io.hvd.tensor.JoinDivisor;
 import java.util.HashMap;
 import java.util.List;
@@ -51,9 +50,8 @@ import java.util.function.Supplier;
  * }</pre>
  */
 public final class DistributedOptimizer implements Optimizer, AutoCloseable {
-    private static final HvdLogger LOG = HvdLogger.of(DistributedOptimizer.class);
-
     private final OptimizerChoices choices;
+    private final WrappedOptimizer wrapped;
     private final Optimizer inner;
     private final List<Parameter> parameters;
     /** The index of each parameter in {@link #parameters}, by its name. */
@@ -62,67 +60,42 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     /** How gradients are combined, in words. */
     private final String combination;
 
-    private final GradientArithmetic gradients;
-    private final GradientClip clip;
+    private final LastingParts lasting;
+    private final StepProgress progress = new StepProgress();
+    private final OuterOptimizer outer = new OuterOptimizer();
     /** The ranks of this generation, and what belongs to them. */
     private Binding bound;
-
-    /** What scales the losses; null if nothing does, as far as is known. */
-    private GradScaler scaler;
-    /** Whether gradients of this step had left before the scaler was known. */
-    private boolean learntLate;
-
-    /** The class through which a program steps this optimizer; null for this one. */
-    private String owner;
-    /** The settings of that class. */
-    private Supplier<Map<String, String>> ownersSettings = Map::of;
-
-    private boolean synchronizedAlready;
-    private boolean skipping;
-    private boolean stepped;
-    /** Whether the gradients of a rank that exchanges none have been put together since they were last cleared. */
-    private boolean gathered;
-    /** Whether the last step has thrown, so that the other ranks may be anywhere. */
-    private boolean failed;
+    /** What a step does in this generation. */
+    private StepStage[] stages;
 
     private boolean closed;
-    private long stepsMade;
-    private double lastNorm = Double.NaN;
-    /** Whether the next step is to know its norm although nothing limits it. */
-    private boolean measuresNorm;
-
-    private StepStats lastStep = new StepStats(0, 0, 0, 0);
 
     DistributedOptimizer(OptimizerChoices choices) {
         this.choices = choices;
         this.inner = choices.inner;
+        this.wrapped = WrappedOptimizer.of(inner);
         this.parameters = OptimizerCheck.requireUsable(inner.parameters());
         for (int i = 0; i < parameters.size(); i++) {
             places.put(parameters.get(i).name(), i);
         }
-        Object stepping = inner instanceof ShardedOptimizer sharded ? sharded.state() : inner;
-        this.gradients = stepping instanceof GradientArithmetic own ? own : new HostGradients(parameters);
-        this.clip = choices.clip;
+        this.lasting = lasting();
         OptimizerParts parts = new OptimizerParts(choices);
         this.combination = parts.combination();
-        this.bound = parts.bind(parameters, gradients, this::consolidate, 0);
-        if (inner instanceof ArrayOptimizer arrays) {
-            arrays.arrays().wrappedBy(this);
-        }
-        begin(parts.prefix());
+        this.bound = parts.bind(lasting, 0);
+        wrapped.wrappedBy(this);
+        begin(parts);
     }
 
-    private void begin(String prefix) {
-        if (inner instanceof ShardedOptimizer sharded) {
-            sharded.scope(prefix);
-        }
-        bound.begin(inner instanceof GradientSource);
+    private LastingParts lasting() {
+        GradientArithmetic arithmetic =
+                wrapped.stepping() instanceof GradientArithmetic own ? own : new HostGradients(parameters);
+        return new LastingParts(parameters, arithmetic, wrapped::consolidate, wrapped.isOnArrays(), progress);
     }
 
-    private void consolidate(int root) {
-        if (inner instanceof ShardedOptimizer sharded) {
-            sharded.consolidateIfNeeded(root);
-        }
+    private void begin(OptimizerParts parts) {
+        stages = parts.stages(bound, lasting);
+        wrapped.scope(parts.prefix());
+        bound.begin();
     }
 
     /**
@@ -141,24 +114,18 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      */
     public void rebind(HvdContext next) {
         bound.rules().requireOpen(closed);
-        bound.rules().requireMayRebind(next, synchronizedAlready);
+        bound.rules().requireMayRebind(next, progress.isSynchronized());
         ProcessSet ranks = OptimizerCheck.sameRanks(choices.set, next);
         OptimizerParts parts = new OptimizerParts(choices.over(ranks));
         Binding before = bound;
-        Binding after = parts.bind(
-                parameters, gradients, this::consolidate, before.finite().steps());
-        if (inner instanceof ShardedOptimizer sharded) {
-            sharded.rebind(ranks);
-        }
+        Binding after = parts.bind(lasting, before.finite().steps());
+        wrapped.rebind(ranks);
         bound = after;
         before.giveBack();
         bound.exchange().passesPerStep(before.exchange().passesPerStep());
-        bound.settingsCheck().compareToo(ownersSettings);
-        if (scaler != null) {
-            bound.exchange().lossScale(scaler::scale);
-        }
+        outer.rebind(bound);
         startOver();
-        begin(parts.prefix());
+        begin(parts);
     }
 
     /**
@@ -194,40 +161,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     private void synchronize(boolean look) {
         bound.rules().requireOpen(closed);
         bound.rules().requireOutsideOfNoSync();
-        if (bound.alone()) {
-            gatherOwn();
-            bound.finite().lookAlone(look);
-            bound.exchange().startOver();
-            synchronizedAlready = true;
-            return;
-        }
-        boolean again = synchronizedAlready;
-        synchronizedAlready = false;
-        GradientsEvent wait = GradientsRecording.begun();
-        long backwardEnded = System.nanoTime();
-        bound.exchange().submitRest(bound.source());
-        lastStep = bound.exchange().awaitAll(backwardEnded);
-        GradientsRecording.ended(wait, bound.set(), lastStep);
-        bound.finite().look(look, bound.source());
-        if (bound.source() != null) {
-            bound.rules().warnIfNotCleared(stepped && !again && bound.source().addsToLastStep());
-            bound.source().adopt();
-        }
-        bound.exchange().endStep();
-        synchronizedAlready = true;
-    }
-
-    /**
-     * Puts the gradients where {@link #parameters()} promises them, so that a single rank can clip as several ranks do.
-     */
-    private void gatherOwn() {
-        if (inner instanceof GradientSource own) {
-            gathered = true;
-            for (int i = 0; i < parameters.size(); i++) {
-                own.stage(i);
-            }
-            own.adopt();
-        }
+        bound.gradients().synchronize(look);
     }
 
     /**
@@ -240,92 +174,25 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      */
     @Override
     public void step() {
-        bound.rules().requireNoOwner(owner);
-        if (scaler != null) {
-            scaler = null;
-            bound.exchange().lossScale(() -> 1);
-        }
+        bound.rules().requireNoOwner(outer.owner());
+        outer.notScaled(bound.exchange());
         stepNow();
     }
 
     /** How often this object has made a step; backward passes without one are not counted. */
     public long stepsMade() {
-        return stepsMade;
+        return progress.made();
     }
 
     private void stepNow() {
         bound.rules().requireOpen(closed);
-        bound.rules()
-                .requireOneWrapper(
-                        !(inner instanceof ArrayOptimizer own) || own.arrays().areWrappedBy(this));
-        stepsMade++;
-        failed = true; // unless it comes to its end
+        bound.rules().requireOneWrapper(wrapped.isWrappedBy(this));
+        progress.begin();
         bound.rules().requireOutsideOfNoSync();
-        if (!skipping && bound.alone() && !synchronizedAlready) {
-            requireBackwardAlone();
+        for (StepStage stage : stages) {
+            stage.run();
         }
-        if (!skipping && !bound.alone()) {
-            if (synchronizedAlready) {
-                LOG.warn("step() after synchronize() reduces the gradients a second time; wrap the step in"
-                        + " try (var skip = optimizer.skipSynchronize()) { optimizer.step(); }");
-            } else {
-                bound.rules().requireBackward(bound.source());
-            }
-            synchronize();
-        }
-        if (!stepped && inner instanceof ArrayOptimizer) {
-            bound.rules().warnIfAllZero();
-        }
-        if (bound.adasum() != null) {
-            bound.settingsCheck().begin(); // which the first gradients do otherwise
-        }
-        bound.settingsCheck().end();
-        warnIfNothingIsKnown();
-        requireFinite();
-        clip();
-        stepInner();
-        if (bound.alone()) {
-            bound.exchange().startOver();
-        }
-        synchronizedAlready = false;
-        bound.set().markStep();
-        bound.buffers().stepped();
-        bound.guard().stepped();
-        failed = false;
-    }
-
-    /** LibTorch's gradients say so only until they have been gathered: then backward adds to them where they are. */
-    private void requireBackwardAlone() {
-        if (inner instanceof GradientSource own && bound.set().included() && bound.adasum() == null && !gathered) {
-            bound.rules().requireBackward(own);
-        }
-    }
-
-    /** With one rank nobody has looked, unless the program has called {@link #synchronize()}. */
-    private void requireFinite() {
-        if (bound.alone() && !skipping && bound.finite().areRequired()) {
-            gatherOwn();
-            bound.finite().lookAlone(true);
-        }
-        try {
-            bound.finite().require();
-        } catch (HvdException e) {
-            synchronizedAlready = false;
-            throw e;
-        }
-    }
-
-    private void clip() {
-        boolean measures = measuresNorm;
-        measuresNorm = false;
-        if (clip.isNone() && !measures) {
-            lastNorm = Double.NaN;
-            return;
-        }
-        if (bound.alone() && !skipping) {
-            gatherOwn();
-        }
-        lastNorm = clip.apply(gradients, this::agreedNorm, measures);
+        progress.ended();
     }
 
     /**
@@ -334,7 +201,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      * known anyway. Every rank calls it before the same step.
      */
     public void measureGradientNorm() {
-        measuresNorm = true;
+        progress.measureNorm();
     }
 
     /**
@@ -342,38 +209,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      * ADASUM of this rank's own. NaN if nothing limits it and {@link #measureGradientNorm} was not called for that step.
      */
     public double lastGradientNorm() {
-        return lastNorm;
-    }
-
-    private void stepInner() {
-        if (bound.adasum() == null) {
-            inner.step();
-            return;
-        }
-        GradientsEvent wait = GradientsRecording.begun();
-        long start = System.nanoTime();
-        bound.adasum().step();
-        bound.broadcast().parametersOverwritten();
-        long bytes = parameters.stream()
-                .mapToLong(parameter -> parameter.value().bytes())
-                .sum();
-        lastStep = new StepStats(bytes, 0, bytes, System.nanoTime() - start);
-        GradientsRecording.ended(wait, bound.set(), lastStep);
-    }
-
-    /** Where nothing says that the ranks start with the same parameters, they have compared them beside their settings. */
-    private void warnIfNothingIsKnown() {
-        if (!stepped
-                && (!bound.alone() || bound.adasum() != null)
-                && !bound.broadcast().isDone()) {
-            boolean known = bound.guard().comparesAtStart()
-                    || bound.set().forOptimizers().parametersBroadcast();
-            if (!known && bound.set().rank() == 0) {
-                LOG.warn("the first step comes without broadcastParameters(): if the ranks did not start with the same"
-                        + " parameters, they will train different models");
-            }
-        }
-        stepped = true;
+        return progress.lastNorm();
     }
 
     /**
@@ -390,9 +226,10 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      * @throws HvdException if {@link #synchronize()} has not been called since the last step, or with ADASUM
      */
     public SkipSynchronize skipSynchronize() {
-        bound.rules().requireSynchronized(synchronizedAlready || !bound.set().included(), bound.adasum() != null);
-        skipping = true;
-        return () -> skipping = false;
+        bound.rules()
+                .requireSynchronized(progress.isSynchronized() || !bound.set().included(), bound.combinesMoves());
+        progress.setSkipping(true);
+        return () -> progress.setSkipping(false);
     }
 
     /**
@@ -431,19 +268,13 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      * @throws HvdException if a wrapper has called it before
      */
     void onlyThrough(String wrapper, Supplier<Map<String, String>> settings) {
-        bound.rules().requireFree(owner, wrapper);
-        owner = wrapper;
-        ownersSettings = settings;
-        bound.settingsCheck().compareToo(settings);
+        bound.rules().requireFree(outer.owner(), wrapper);
+        outer.owns(wrapper, settings, bound.settingsCheck());
     }
 
     /** Losses are multiplied by this scale, until a {@link #step()} comes without one. */
     void scaledBy(GradScaler other) {
-        if (scaler != other) {
-            scaler = other;
-            bound.exchange().lossScale(other::scale);
-            learntLate = !bound.exchange().isBetweenSteps() || synchronizedAlready;
-        }
+        outer.scaledBy(other, bound.exchange(), progress.isSynchronized());
     }
 
     /**
@@ -452,32 +283,25 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      * @param look whether gradients that are not finite are to be found, which a loss scale makes on purpose
      */
     void synchronizeOnce(boolean look) {
-        if (!synchronizedAlready) {
-            if (!bound.alone()) {
-                bound.rules().requireBackward(bound.source());
-            } else {
-                requireBackwardAlone();
-            }
+        if (!progress.isSynchronized()) {
+            bound.gradients().requireBackward();
             synchronize(look);
-            if (bound.adasum() != null) {
+            if (bound.combinesMoves()) {
                 bound.settingsCheck().begin(); // before the ranks vote
                 bound.settingsCheck().requireThatGradientsMeet();
             }
         }
-        if (learntLate) {
-            learntLate = false;
-            bound.exchange().stateLoaded(); // what a reducer has left out of this step's gradients contains the scale
-        }
+        outer.averaged(bound.exchange());
     }
 
     /** Steps after {@link #synchronizeOnce}. */
     void stepAsTheyAre() {
-        boolean before = skipping;
-        skipping = true;
+        boolean before = progress.isSkipping();
+        progress.setSkipping(true);
         try {
             stepNow();
         } finally {
-            skipping = before;
+            progress.setSkipping(before);
         }
     }
 
@@ -491,12 +315,12 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     void skipStep(boolean isNormal) {
         bound.settingsCheck().end();
         bound.finite().skip(isNormal);
-        synchronizedAlready = false;
+        progress.setSynchronized(false);
         bound.set().markStep();
     }
 
     GradientArithmetic gradients() {
-        return gradients;
+        return lasting.arithmetic();
     }
 
     /**
@@ -507,14 +331,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      * @param withNorm whether the norm is to be known, too
      */
     OverflowVote.Verdict agree(boolean overflow, double scale, boolean withNorm) {
-        return withNorm
-                ? bound.vote()
-                        .agree(
-                                overflow,
-                                scale,
-                                bound.norms().shared(),
-                                bound.norms().localSquares())
-                : bound.vote().agree(overflow, scale, 0, 0);
+        return bound.vote().agree(overflow, scale, withNorm);
     }
 
     /**
@@ -522,7 +339,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      * this rank's own. Every rank asks for it.
      */
     double agreedNorm() {
-        return agree(false, 1, true).norm();
+        return bound.vote().norm();
     }
 
     /** The optimizer in words, for messages. */
@@ -549,8 +366,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     }
 
     private void startOver() {
-        synchronizedAlready = false;
-        gathered = false;
+        progress.startOver();
         bound.finite().forget();
         bound.exchange().startOver();
     }
@@ -577,7 +393,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      */
     public void gradientReady(int parameter) {
         Objects.checkIndex(parameter, parameters.size());
-        if (bound.set().included() && bound.adasum() == null) {
+        if (bound.set().included() && !bound.combinesMoves()) {
             bound.exchange().passedHere(parameter);
         }
     }
@@ -600,7 +416,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      * @throws HvdException if it is called between backward and step, or with ADASUM, which counts no passes, unless the number is 1
      */
     public void backwardPassesPerStep(int count) {
-        bound.rules().requirePassesMayChange(count, bound.adasum() != null);
+        bound.rules().requirePassesMayChange(count, bound.combinesMoves());
         bound.exchange().passesPerStep(count);
     }
 
@@ -611,7 +427,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      * @throws HvdException if the ranks differ in the number, names, types or shapes of their parameters
      */
     public void broadcastParameters(int root) {
-        bound.broadcast().parameters(root);
+        bound.replicas().broadcast().parameters(root);
     }
 
     /**
@@ -625,13 +441,13 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      *     {@link DistributedOptimizerBuilder#localParameters}, whose state is this rank's own. Nothing has been sent then
      */
     public int join(JoinDivisor divisor) {
-        bound.rules().requireNoOwnerToJoin(owner);
+        bound.rules().requireNoOwnerToJoin(outer.owner());
         return join(divisor, this);
     }
 
     /** @param whole this optimizer, or one around it with more state */
     int join(JoinDivisor divisor, Optimizer whole) {
-        return bound.broadcast().join(divisor, whole);
+        return bound.replicas().broadcast().join(divisor, whole);
     }
 
     /**
@@ -642,7 +458,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      *     types or shapes of their buffers
      */
     public void synchronizeBuffers() {
-        bound.buffers().synchronize();
+        bound.replicas().buffers().synchronize();
     }
 
     /** The names of {@link DistributedOptimizerBuilder#localParameters}; usually none. */
@@ -662,7 +478,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
 
     /** @param whole this optimizer, or one around it with more state */
     void broadcastOptimizerState(int root, Optimizer whole) {
-        bound.broadcast().optimizerState(root, whole);
+        bound.replicas().broadcast().optimizerState(root, whole);
     }
 
     /** What {@link DistributedOptimizerBuilder#rangeControl} has seen; all zeros without it. To be read between steps. */
@@ -676,7 +492,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
 
     /** Figures about the communication of the last step. */
     public StepStats lastStep() {
-        return lastStep;
+        return progress.last();
     }
 
     @Override
@@ -702,7 +518,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     /** Takes over the state. Gradients that are still being averaged, and what compression has left of earlier ones, are dropped. */
     @Override
     public void loadState(byte[] state) {
-        bound.exchange().drop(bound.source());
+        bound.gradients().drop();
         startOver();
         inner.loadState(state);
         bound.exchange().stateLoaded();
@@ -721,8 +537,8 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         if (!closed) {
             closed = true;
             try {
-                if (!failed) {
-                    bound.guard().ended();
+                if (!progress.hasFailed()) {
+                    bound.replicas().guard().ended();
                 }
             } finally {
                 giveBack();
@@ -731,9 +547,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     }
 
     private void giveBack() {
-        if (inner instanceof ArrayOptimizer arrays) {
-            arrays.arrays().releasedBy(this);
-        }
+        wrapped.releasedBy(this);
         bound.giveBack();
         startOver();
     }
@@ -742,7 +556,8 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     @Override
     public String toString() {
         return "DistributedOptimizer(" + inWords() + ", " + combination + " "
-                + bound.rules().onThisRank() + ", learning rate " + learningRate() + ", " + stepsMade + " step(s) made"
+                + bound.rules().onThisRank() + ", learning rate " + learningRate() + ", " + progress.made()
+                + " step(s) made"
                 + (closed ? ", closed" : "") + ")";
     }
 }

@@ -48,6 +48,11 @@ public final class ModelBuffers {
         return alone;
     }
 
+    /** Whether the ranks take over one another's buffers. */
+    boolean areKeptTheSame() {
+        return how != null;
+    }
+
     /** Every rank comes here after every step. */
     public void stepped() {
         if (steps.stepped()) {

@@ -1,6 +1,5 @@
 package io.hvd.optimizer.step;
 
-import io.hvd.AllreduceOptions;
 import io.hvd.Compression;
 import io.hvd.Hvd;
 import io.hvd.ProcessSet;
@@ -9,23 +8,13 @@ import io.hvd.error.HvdException;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.GradientArithmetic;
 import io.hvd.optimizer.GradientSource;
-import io.hvd.optimizer.LocalReduction;
-import io.hvd.optimizer.Optimizer;
 import io.hvd.optimizer.Parameter;
 import io.hvd.optimizer.ShardedOptimizer;
 import io.hvd.optimizer.agreement.OptimizerScope;
 import io.hvd.optimizer.agreement.SettingsCheck;
-import io.hvd.optimizer.exchange.BatchWeights;
-import io.hvd.optimizer.exchange.Buckets;
-import io.hvd.optimizer.exchange.GradientAllreduce;
 import io.hvd.optimizer.exchange.GradientExchange;
-import io.hvd.optimizer.exchange.GradientReduction;
 import io.hvd.optimizer.exchange.LocalParameters;
 import io.hvd.optimizer.exchange.ParameterGroups;
-import io.hvd.optimizer.exchange.ReducedGradients;
-import io.hvd.optimizer.exchange.TunedBuckets;
-import io.hvd.optimizer.exchange.UnusedParameters;
-import io.hvd.optimizer.gradients.GradientClip;
 import io.hvd.optimizer.gradients.HostGradients;
 import io.hvd.optimizer.guard.DivergenceGuard;
 import io.hvd.optimizer.guard.FiniteSteps;
@@ -33,22 +22,17 @@ import io.hvd.optimizer.guard.NonFiniteCheck;
 import io.hvd.optimizer.precision.OverflowVote;
 import io.hvd.optimizer.precision.WireRange;
 import io.hvd.tensor.ReduceOp;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.function.DoubleConsumer;
-import java.util.function.IntConsumer;
-import java.util.function.Predicate;
-import java.util.function.Supplier;
 
 /** What a {@link DistributedOptimizer} is put together from, as the settings of its builder say. */
 public final class OptimizerParts {
     private final OptimizerChoices asked;
     private final OptimizerScope numbered;
     private final String scope;
+    private final ExchangeParts exchanges;
 
     /** @throws HvdException if the context and the process set contradict each other */
     public OptimizerParts(OptimizerChoices asked) {
@@ -56,19 +40,12 @@ public final class OptimizerParts {
         this.numbered =
                 asked.scopeName == null ? OptimizerScope.numbered(ranks()) : OptimizerScope.named(asked.scopeName);
         this.scope = numbered.prefix();
+        this.exchanges = new ExchangeParts(asked, ranks(), scope);
     }
 
     /** What the names of the optimizer's collectives begin with. */
     public String prefix() {
         return scope;
-    }
-
-    public LocalParameters local() {
-        return asked.local;
-    }
-
-    public GradientClip clip() {
-        return asked.clip;
     }
 
     /** How gradients are combined, in words. */
@@ -78,10 +55,6 @@ public final class OptimizerParts {
                 + (asked.reducer == null
                         ? ""
                         : " by " + asked.reducer.getClass().getSimpleName());
-    }
-
-    public Optimizer inner() {
-        return asked.inner;
     }
 
     /** A context says which job, a process set which of its ranks: the narrower one decides, in whatever order. */
@@ -101,13 +74,11 @@ public final class OptimizerParts {
         return asked.set;
     }
 
-    /** The parameters that all ranks have in common. */
-    List<Parameter> shared(List<Parameter> parameters) {
+    private void requireShareable(List<Parameter> parameters) {
         asked.local.requireKnown(parameters);
         if (asked.inner instanceof ShardedOptimizer) {
             OptimizerCheck.requireShared(asked.local, "a ShardedOptimizer steps each parameter on one rank for all");
         }
-        return asked.local.shared(parameters);
     }
 
     /** Null without ADASUM, and on a rank that steps alone. */
@@ -128,17 +99,10 @@ public final class OptimizerParts {
         return ranks.included() ? new AdasumSteps(ranks, asked.inner, parameters, scope) : null;
     }
 
-    /** Whether gradients stay on this rank. */
-    boolean exchangesNothing(ProcessSet ranks) {
-        return !ranks.included()
-                || asked.op == ReduceOp.ADASUM
-                || (ranks.size() == 1 && asked.localReduction == LocalReduction.SUM && !asked.weighted);
-    }
-
     SettingsCheck settingsCheck(ProcessSet ranks) {
         List<String> shared = sharedNames();
         SettingsCheck check = new SettingsCheck(ranks, asked.inner, numbered, shared, settings(shared));
-        boolean stepsAlone = exchangesNothing(ranks) && (asked.op != ReduceOp.ADASUM || !ranks.included());
+        boolean stepsAlone = exchanges.exchangesNothing() && (asked.op != ReduceOp.ADASUM || !ranks.included());
         if (stepsAlone) {
             check.skip();
         } else if (asked.settingsMayDiffer) {
@@ -156,7 +120,7 @@ public final class OptimizerParts {
         all.put(
                 "local gradients",
                 asked.local == LocalParameters.NONE || asked.local.scaled() ? "scaled" : "not scaled");
-        all.put("sparse gradients", sparse().toString());
+        all.put("sparse gradients", exchanges.sparse().toString());
         all.put("average over", asked.weighted ? "samples" : "ranks");
         all.putAll(asked.clip.settings());
         all.put("gradients that are not finite", refusesNonFinite(ranks()) ? "refused" : "allowed");
@@ -166,7 +130,7 @@ public final class OptimizerParts {
         if (asked.numGroups > 0 || !asked.groups.isEmpty() || asked.reducer != null) {
             all.put(
                     "groups of gradients",
-                    ParameterGroups.inWords(buckets(OptimizerCheck.named(asked.inner.parameters()))));
+                    ParameterGroups.inWords(exchanges.buckets(OptimizerCheck.named(asked.inner.parameters()))));
         }
         if (asked.reducer != null) {
             all.put("reducer", asked.reducer.settings());
@@ -178,123 +142,6 @@ public final class OptimizerParts {
         return asked.local.shared(OptimizerCheck.named(asked.inner.parameters())).stream()
                 .map(Parameter::name)
                 .toList();
-    }
-
-    private Set<String> sparse() {
-        return new TreeSet<>(asked.inner instanceof GradientSource source ? source.sparse() : Set.of());
-    }
-
-    /** Null where nothing is compressed. */
-    WireRange range(ProcessSet ranks, List<Parameter> parameters) {
-        if (asked.rangeControl == null) {
-            return null;
-        }
-        OptimizerCheck.requireFloat16(asked.op, asked.compression);
-        return exchangesNothing(ranks) || ranks.size() == 1
-                ? null
-                : new WireRange(ranks, parameters, untouchedByRange(), asked.rangeControl, 1 / asked.predivide, scope);
-    }
-
-    private Predicate<Parameter> untouchedByRange() {
-        Set<String> outside = outsideOfBuckets();
-        return alwaysFp32().or(parameter -> outside.contains(parameter.name()));
-    }
-
-    GradientExchange exchange(ProcessSet ranks, List<Parameter> parameters, SettingsCheck check, WireRange range) {
-        return new GradientExchange(
-                reduction(ranks, parameters, range),
-                parameters,
-                grouping(ranks, parameters),
-                range,
-                asked.passesPerStep,
-                check,
-                weights(ranks, parameters),
-                asked.local,
-                new UnusedParameters(ranks, scope, asked.local.shared(parameters)),
-                exchangesNothing(ranks));
-    }
-
-    /** What a reducer keeps of earlier steps belongs to its buckets, which therefore stay as they are. */
-    private Supplier<Buckets> grouping(ProcessSet ranks, List<Parameter> parameters) {
-        Buckets first = buckets(parameters);
-        boolean said = asked.bucketBytes > 0 || asked.numGroups > 0 || !asked.groups.isEmpty();
-        return said || asked.reducer != null || exchangesNothing(ranks) || ranks.size() == 1
-                ? () -> first
-                : new TunedBuckets(ranks, parameters, outsideOfBuckets());
-    }
-
-    private Buckets buckets(List<Parameter> parameters) {
-        OptimizerCheck.requireOneGrouping(asked.numGroups, asked.groups, asked.bucketBytes);
-        Set<String> outside = outsideOfBuckets();
-        if (!asked.groups.isEmpty()) {
-            return new Buckets(ParameterGroups.named(parameters, asked.groups), parameters, outside);
-        }
-        return asked.numGroups > 0
-                ? new Buckets(ParameterGroups.consecutive(parameters.size(), asked.numGroups), parameters, outside)
-                : new Buckets(
-                        parameters,
-                        asked.bucketBytes > 0
-                                ? asked.bucketBytes
-                                : ranks().forOptimizers().bucketBytes(false),
-                        outside);
-    }
-
-    private Set<String> outsideOfBuckets() {
-        Set<String> outside = new HashSet<>(sparse());
-        OptimizerCheck.requireDistinct(asked.local.names(), outside);
-        outside.addAll(asked.local.names());
-        return outside;
-    }
-
-    /** Null if all ranks count alike. */
-    private BatchWeights weights(ProcessSet ranks, List<Parameter> parameters) {
-        if (!asked.weighted) {
-            return null;
-        }
-        OptimizerCheck.requireWeighable(asked.op, asked.predivide, parameters);
-        return exchangesNothing(ranks) ? null : new BatchWeights(ranks, scope, accumulated(parameters));
-    }
-
-    private DoubleConsumer accumulated(List<Parameter> parameters) {
-        DoubleConsumer multiply = asked.inner instanceof GradientSource source
-                ? source::multiplyAccumulated
-                : new HostGradients(parameters)::multiplyGradients;
-        return factor -> {
-            if (factor == 0) {
-                asked.inner.zeroGradients();
-            } else {
-                multiply.accept(factor);
-            }
-        };
-    }
-
-    private GradientReduction reduction(ProcessSet ranks, List<Parameter> parameters, WireRange range) {
-        Predicate<Parameter> ownType =
-                range == null ? alwaysFp32() : alwaysFp32().or(range::isWide);
-        if (asked.op == ReduceOp.ADASUM) {
-            return new GradientAllreduce(ranks, AllreduceOptions.average(), asked.localReduction, ownType, scope);
-        }
-        if (asked.weighted && asked.reducer != null) {
-            throw OptimizerCheck.weightsBesideReducer(asked.reducer);
-        }
-        if (asked.weighted) { // each rank's gradients are its part of the average
-            Compression onWire = ranks.size() == 1 ? Compression.NONE : asked.compression;
-            AllreduceOptions sum = AllreduceOptions.sum().withCompression(onWire);
-            return new GradientAllreduce(ranks, sum, LocalReduction.SUM, ownType, scope);
-        }
-        AllreduceOptions wanted = OptimizerCheck.options(asked.op, asked.predivide, asked.compression);
-        if (asked.reducer != null) {
-            OptimizerCheck.requireReducible(asked.reducer, parameters, wanted, asked.alwaysFp32 != null);
-        }
-        if (asked.reducer != null && ranks.size() > 1) {
-            return new ReducedGradients(ranks, asked.reducer, asked.localReduction, scope);
-        }
-        AllreduceOptions options = ranks.size() == 1 ? AllreduceOptions.of(asked.op) : wanted;
-        return new GradientAllreduce(ranks, options, asked.localReduction, ownType, scope);
-    }
-
-    private Predicate<Parameter> alwaysFp32() {
-        return asked.alwaysFp32 != null ? asked.alwaysFp32 : parameter -> false;
     }
 
     ModelBuffers modelBuffers(ProcessSet ranks) {
@@ -323,7 +170,7 @@ public final class OptimizerParts {
         boolean differ = asked.op == ReduceOp.ADASUM
                 || asked.reducer != null
                 || !asked.local.names().isEmpty();
-        boolean onHost = sparse().isEmpty()
+        boolean onHost = exchanges.sparse().isEmpty()
                 && parameters.stream().allMatch(each -> each.gradient().device().isCpu());
         GradientArithmetic looking = onHost ? new HostGradients(parameters) : arithmetic;
         return new NonFiniteCheck(ranks, parameters, looking, differ ? vote : null, scope, stepsBefore);
@@ -333,44 +180,63 @@ public final class OptimizerParts {
         return new OverflowVote(ranks, scope, asked.op == ReduceOp.ADASUM && ranks.included());
     }
 
+    private Replicas replicas(LastingParts lasting, GradientExchange exchange, StepRules rules) {
+        List<Parameter> parameters = lasting.parameters();
+        ModelBuffers buffers = modelBuffers(ranks());
+        DivergenceGuard guard = guard(ranks(), parameters, buffers);
+        StateBroadcast broadcast = new StateBroadcast(
+                asked.inner,
+                lasting.consolidate(),
+                ranks(),
+                asked.local.shared(parameters),
+                asked.local,
+                buffers,
+                exchange,
+                rules);
+        return new Replicas(broadcast, buffers, guard);
+    }
+
+    private StepGradients gradients(
+            ProcessSet set, LastingParts lasting, GradientExchange exchange, StepRules rules, FiniteSteps finite) {
+        GradientSource source = asked.inner instanceof GradientSource announced ? announced : null;
+        if (!exchanges.exchangesNothing()) {
+            return new TravellingGradients(source, exchange, rules, finite, lasting.progress(), set);
+        }
+        boolean needBackward = set.included() && asked.op != ReduceOp.ADASUM;
+        int count = lasting.parameters().size();
+        return new StayingGradients(source, exchange, rules, finite, lasting.progress(), count, needBackward);
+    }
+
     /**
      * Binds the optimizer to these ranks.
      *
-     * @param arithmetic of the gradients of all parameters
-     * @param consolidate brings a state that is shared out to the ranks to one of them, a global rank
      * @param stepsBefore the number of steps in earlier generations, for messages
      */
-    public Binding bind(
-            List<Parameter> parameters, GradientArithmetic arithmetic, IntConsumer consolidate, long stepsBefore) {
+    public Binding bind(LastingParts lasting, long stepsBefore) {
         ProcessSet set = ranks();
-        List<Parameter> shared = shared(parameters);
+        List<Parameter> parameters = lasting.parameters();
+        requireShareable(parameters);
         AdasumSteps adasum = adasum(set, parameters);
-        boolean alone = exchangesNothing(set);
         SettingsCheck check = settingsCheck(set);
-        WireRange range = range(set, parameters);
-        GradientExchange exchange = exchange(set, parameters, check, range);
+        WireRange range = exchanges.range(parameters);
+        GradientExchange exchange = exchanges.exchange(parameters, check, range);
         StepRules rules = new StepRules(asked.inner, set, parameters, exchange);
-        ModelBuffers buffers = modelBuffers(set);
-        DivergenceGuard guard = guard(set, parameters, buffers);
-        StateBroadcast broadcast =
-                new StateBroadcast(asked.inner, consolidate, set, shared, asked.local, buffers, exchange, rules);
-        check.compareParameters(() -> broadcast.isDone() ? 0 : guard.startHash(), guard::requireEqualAtStart);
+        Replicas replicas = replicas(lasting, exchange, rules);
+        check.compareParameters(replicas::startHash, replicas.guard()::requireEqualAtStart);
         OverflowVote vote = vote(set);
-        FiniteSteps finite = new FiniteSteps(finiteCheck(set, parameters, arithmetic, vote, stepsBefore), check);
-        return new Binding(
-                set,
-                alone,
-                check,
-                range,
-                exchange,
-                rules,
-                adasum,
-                buffers,
-                guard,
-                broadcast,
-                vote,
-                asked.local.norms(parameters, arithmetic),
-                finite,
-                asked.inner instanceof GradientSource source && !alone ? source : null);
+        FiniteSteps finite =
+                new FiniteSteps(finiteCheck(set, parameters, lasting.arithmetic(), vote, stepsBefore), check);
+        GradientVote asks = new GradientVote(vote, asked.local.norms(parameters, lasting.arithmetic()));
+        StepGradients gradients = gradients(set, lasting, exchange, rules, finite);
+        boolean alone = exchanges.exchangesNothing();
+        return new Binding(set, alone, adasum, check, range, exchange, rules, replicas, asks, finite, gradients);
+    }
+
+    /** What the steps of this generation do, one after the other. */
+    public StepStage[] stages(Binding bound, LastingParts lasting) {
+        return new StepStages(bound, lasting.progress())
+                .prepare(asked.clip, lasting.arithmetic(), lasting.zerosAreSeen())
+                .change(asked.inner, lasting.parameters())
+                .end();
     }
 }

@@ -1,0 +1,103 @@
+package io.hvd.optimizer;
+
+import io.hvd.ProcessSet;
+
+/** The wrapped optimizer, and what its kind needs to know of the {@link DistributedOptimizer} around it. */
+class WrappedOptimizer {
+    final Optimizer inner;
+
+    private WrappedOptimizer(Optimizer inner) {
+        this.inner = inner;
+    }
+
+    static WrappedOptimizer of(Optimizer inner) {
+        if (inner instanceof ShardedOptimizer sharded) {
+            return new Sharded(sharded);
+        }
+        return inner instanceof ArrayOptimizer arrays ? new OnArrays(arrays) : new WrappedOptimizer(inner);
+    }
+
+    /** What holds the gradients that this rank steps by. */
+    Object stepping() {
+        return inner;
+    }
+
+    /** Whether gradients are arrays, which do not say whether backward has written into them. */
+    boolean isOnArrays() {
+        return false;
+    }
+
+    void wrappedBy(DistributedOptimizer latest) {}
+
+    boolean isWrappedBy(DistributedOptimizer one) {
+        return true;
+    }
+
+    void releasedBy(DistributedOptimizer closed) {}
+
+    /** @param prefix what the names of the optimizer's collectives begin with */
+    void scope(String prefix) {}
+
+    /** Brings a state that is shared out to the ranks to one of them. @param root a global rank */
+    void consolidate(int root) {}
+
+    void rebind(ProcessSet ranks) {}
+
+    private static final class Sharded extends WrappedOptimizer {
+        private final ShardedOptimizer sharded;
+
+        Sharded(ShardedOptimizer sharded) {
+            super(sharded);
+            this.sharded = sharded;
+        }
+
+        @Override
+        Object stepping() {
+            return sharded.state();
+        }
+
+        @Override
+        void scope(String prefix) {
+            sharded.scope(prefix);
+        }
+
+        @Override
+        void consolidate(int root) {
+            sharded.consolidateIfNeeded(root);
+        }
+
+        @Override
+        void rebind(ProcessSet ranks) {
+            sharded.rebind(ranks);
+        }
+    }
+
+    private static final class OnArrays extends WrappedOptimizer {
+        private final ArrayParameters arrays;
+
+        OnArrays(ArrayOptimizer optimizer) {
+            super(optimizer);
+            this.arrays = optimizer.arrays();
+        }
+
+        @Override
+        boolean isOnArrays() {
+            return true;
+        }
+
+        @Override
+        void wrappedBy(DistributedOptimizer latest) {
+            arrays.wrappedBy(latest);
+        }
+
+        @Override
+        boolean isWrappedBy(DistributedOptimizer one) {
+            return arrays.areWrappedBy(one);
+        }
+
+        @Override
+        void releasedBy(DistributedOptimizer closed) {
+            arrays.releasedBy(closed);
+        }
+    }
+}
