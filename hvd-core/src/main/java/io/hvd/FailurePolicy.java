@@ -10,8 +10,10 @@ public enum FailurePolicy {
     END_PROCESS,
     /**
      * The failure is left to the program, which a server, a notebook or a task of a cluster is. hvd installs no handler and
-     * no hook and never ends the process. The program has to close its context; calls that wait inside MPI itself are not
-     * freed.
+     * no hook and never ends the process. The program has to leave its last job by {@link HvdContext#close()}: after {@link
+     * Hvd#shutdown()} nothing ends MPI. While hvd's thread is inside a call of MPI, no waiting call throws until that call
+     * returns. Ranks that are threads of a job that a launcher has started always end their processes; {@link Hvd#spawn}
+     * refuses this policy there.
      */
     THROW
 }

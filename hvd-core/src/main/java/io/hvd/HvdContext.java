@@ -58,8 +58,8 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
     }
 
     /**
-     * How many jobs these ranks were in before this one. {@link #shutdown()} and {@link Hvd#init()} make the next
-     * generation.
+     * The number of this job's generation, on which all ranks agree. {@link #shutdown()} and {@link Hvd#init()} make the
+     * next one, which has a higher number; a job of {@link Hvd#spawn} alone has number 0.
      */
     public int generation() {
         return membership().generation();

@@ -27,6 +27,16 @@ class FailurePolicyTest {
         }
     }
 
+    /** A launcher has one job per process, and its ranks that are threads end with their process. */
+    @Test
+    void aSpawnInALaunchedJobRefusesIt() {
+        InitOptions options = InitOptions.standard()
+                .withSettings(Map.of("PMI_RANK", "0", "PMI_SIZE", "2"))
+                .withFailurePolicy(FailurePolicy.THROW);
+
+        assertThatThrownBy(() -> Hvd.spawn(2, options, hvd -> null)).hasMessageContainingAll("THROW", "END_PROCESS");
+    }
+
     /** The ranks are connected as processes are. */
     @Test
     void theCallsThatWaitThrowTheCauseAndTheProgramGoesOn() {

@@ -72,4 +72,12 @@ class JobSettingsTest {
                 .isInstanceOf(HvdException.class)
                 .hasMessageContainingAll("HVD_BACKEND", "transport:ecco", "[echo]");
     }
+
+    @Test
+    void ranksThatAreThreadsRefuseATransport() {
+        assertThatThrownBy(() -> Hvd.spawn(
+                        2, InitOptions.standard().withSettings(Map.of("HVD_BACKEND", "transport:echo")), hvd -> null))
+                .isInstanceOf(HvdException.class)
+                .hasMessageContainingAll("transport:echo", "Hvd.init()");
+    }
 }

@@ -8,7 +8,7 @@ import io.hvd.spi.Topology;
 /**
  * One job of a rank, from joining to leaving. The same ranks, or some of them, may form the next one.
  *
- * @param number how many jobs these ranks were in before, from 0
+ * @param number higher than those of the jobs that any of these ranks was in before
  * @param backend connects the ranks
  * @param engine carries out their operations
  * @param monitor watches their processes

@@ -201,7 +201,7 @@ public final class Membership implements JobMember {
         return generation.engine();
     }
 
-    /** How many jobs these ranks were in before this one. */
+    /** The number of this job, higher than those of the jobs that any of its ranks was in before. */
     public int generation() {
         return generation.number();
     }

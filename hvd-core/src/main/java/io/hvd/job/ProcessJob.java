@@ -5,6 +5,7 @@ import io.hvd.config.HvdConfig;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.job.failure.EndProcess;
+import io.hvd.job.failure.Excerpt;
 import io.hvd.job.failure.FailureHandler;
 import io.hvd.job.failure.FailureReport;
 import io.hvd.job.failure.OutputLines;
@@ -19,6 +20,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 public final class ProcessJob {
     /** Null before the first job. */
     private EndProcess guard;
+    /** The last job that this process has joined as one rank; null before. */
+    private Membership current;
+
     /** Jobs that this process has joined as one rank. */
     private int joined;
 
@@ -29,11 +33,11 @@ public final class ProcessJob {
     public synchronized Membership join(JobOptions options) {
         JobSettings settings = settings(options);
         apply(settings.config());
-        if (settings.config().started().byLauncher()) {
+        if (settings.config().started().byLauncher() && !options.throwsFailures()) {
             OutputLines.ofRank(settings.config());
         }
         requireDistinct(options.ranks());
-        FailureHandler policy = options.throwsFailures() ? ThrowToProgram.ofProcess() : guard(settings.config());
+        FailureHandler policy = handler(options, settings.config());
         Membership membership;
         try {
             membership = join(options, settings, policy);
@@ -64,6 +68,17 @@ public final class ProcessJob {
         }
     }
 
+    /** The guard of an earlier job, if there was one, has nothing to watch in a job that throws. */
+    private FailureHandler handler(JobOptions options, HvdConfig config) {
+        if (!options.throwsFailures()) {
+            return guard(config);
+        }
+        if (guard != null) {
+            guard.standDown();
+        }
+        return ThrowToProgram.ofProcess();
+    }
+
     private synchronized EndProcess guard(HvdConfig config) {
         if (guard == null) {
             guard = new EndProcess(new FailureReport(config));
@@ -92,8 +107,17 @@ public final class ProcessJob {
         Membership membership = request.join(options.ranks(), options.processSets(), hooks);
         joined++;
         policy.joined(membership);
-        requireLaunchersJob(options.ranks(), config, membership.topology());
-        membership.assign(GpuAssignment.assign(membership.topology(), config));
+        current = membership;
+        try {
+            requireLaunchersJob(options.ranks(), config, membership.topology());
+            membership.assign(GpuAssignment.assign(membership.topology(), config));
+        } catch (RuntimeException e) {
+            if (options.throwsFailures()) {
+                policy.failed(membership, "init failed: " + Excerpt.summary(e));
+                membership.stopWatching();
+            }
+            throw e;
+        }
         return membership;
     }
 
@@ -111,18 +135,31 @@ public final class ProcessJob {
         }
         spawns.incrementAndGet();
         try {
-            return threads(size, options.processSets(), settings).run(program);
+            return threads(size, options, settings).run(program);
         } finally {
             spawns.decrementAndGet();
         }
     }
 
-    private RankThreads threads(int size, List<List<Integer>> processSets, JobSettings settings) {
+    private RankThreads threads(int size, JobOptions options, JobSettings settings) {
+        List<List<Integer>> processSets = options.processSets();
         HvdConfig config = settings.config();
+        config.transport().ifPresent(name -> {
+            throw new HvdException(
+                    ErrorId.BAD_SETTING,
+                    "HVD_BACKEND is \"transport:" + name + "\", which connects ranks that are processes by Hvd.init();"
+                            + " Hvd.spawn expects auto, local, mpi or nccl");
+        });
         if (size > 1) {
             OutputLines.ofThreads(config);
         }
         if (BackendSelection.isOneOfSeveral(config)) {
+            if (options.throwsFailures()) {
+                throw new HvdException(
+                        ErrorId.BAD_ARGUMENT,
+                        "spawn of " + size + " ranks with FailurePolicy.THROW in a job that a launcher has started,"
+                                + " expected END_PROCESS: a failure of one of these ranks ends its process");
+            }
             return RankThreads.launched(size, processSets, settings, guardOfThreads(config, size));
         }
         StartLog.notes(config);
@@ -137,7 +174,7 @@ public final class ProcessJob {
     /** The guard of this process, which must not be in a job already: MPI serves one at a time. */
     private synchronized EndProcess guardOfThreads(HvdConfig config, int size) {
         EndProcess process = guard(config);
-        if (process.isInJob()) {
+        if (process.isInJob() || current != null && current.isOpen()) {
             throw new HvdException(
                     ErrorId.BAD_ARGUMENT,
                     "spawn of " + size + " ranks in a process that is part of a job already, by Hvd.init() or by"

@@ -13,7 +13,7 @@ public interface Bootstrap {
      */
     Topology topology();
 
-    /** How many jobs of the same ranks there were before: 0 for the first one. All ranks have the same number. */
+    /** The number of this job, higher than those of the jobs that any of its ranks was in before. All ranks have the same. */
     int generation();
 
     /** Gives every rank the bytes of all ranks, by rank. All ranks call it together. */

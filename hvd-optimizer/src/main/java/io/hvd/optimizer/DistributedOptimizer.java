@@ -116,10 +116,10 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         bound.rules().requireOpen(closed);
         bound.rules().requireMayRebind(next, progress.isSynchronized());
         ProcessSet ranks = OptimizerCheck.sameRanks(choices.set, next);
+        wrapped.rebind(ranks); // refuses before anything has changed
         OptimizerParts parts = new OptimizerParts(choices.over(ranks));
         Binding before = bound;
         Binding after = parts.bind(lasting, before.finite().steps());
-        wrapped.rebind(ranks);
         bound = after;
         before.giveBack();
         bound.exchange().passesPerStep(before.exchange().passesPerStep());

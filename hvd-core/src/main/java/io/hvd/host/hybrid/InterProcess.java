@@ -29,7 +29,7 @@ final class InterProcess {
     private final String description;
     private final Grid grid;
     private final BackendThread backendThread;
-    private final Transfers transfers;
+    private final Transport.Group threads;
     private final List<Router> routers = new ArrayList<>();
 
     /** On the back end's thread, in all processes together. */
@@ -42,9 +42,7 @@ final class InterProcess {
         this.planes = new TransportPlanes(transport, processes(), config);
         this.description = transport.description();
         this.grid = Grid.agreed(processes(), bootstrap.exchange(Grid.tell(threads)));
-        this.transfers = transport
-                .group(IntStream.range(0, processes().size()).boxed().toList())
-                .transfers();
+        this.threads = transport.group(IntStream.range(0, processes().size()).boxed().toList());
     }
 
     /** All processes come here together, one thread of each; if it throws, the back end's thread is free again. */
@@ -86,7 +84,7 @@ final class InterProcess {
     }
 
     Transfers transfers() {
-        return transfers;
+        return threads.transfers();
     }
 
     /** Opens a control channel. One thread of each process comes here. */
@@ -120,6 +118,7 @@ final class InterProcess {
             backendThread.beforeRest(() -> Long.MAX_VALUE);
             planes.leave();
             control.close();
+            threads.close();
             planes.close();
             return null;
         });

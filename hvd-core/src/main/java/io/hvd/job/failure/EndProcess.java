@@ -156,6 +156,12 @@ public final class EndProcess implements FailureHandler {
         abort.noteHang(member, hang);
     }
 
+    /** This process goes on to a job that is not watched: an exit or an exception is the program's own from now on. */
+    public void standDown() {
+        membership = null;
+        handle(false);
+    }
+
     /** Ends this process at once, without any hook. */
     static void halt() {
         OutputLines.lastWords();

@@ -7,14 +7,14 @@ import io.hvd.net.MessageWriter;
  * The place of a rank, which it tells the other ranks at the start.
  *
  * @param leader the lowest rank of its node
- * @param opened jobs that its process has been in before
+ * @param next the least number of this job, as its process sees it
  */
-public record Place(int leader, String host, int opened) {
+public record Place(int leader, String host, int next) {
     public byte[] encode() {
         return MessageWriter.encode(out -> {
             out.writeInt(leader);
             out.writeText(host);
-            out.writeInt(opened);
+            out.writeInt(next);
         });
     }
 

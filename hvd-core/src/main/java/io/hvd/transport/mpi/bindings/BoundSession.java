@@ -27,8 +27,8 @@ public final class BoundSession implements MpiSession {
     private static final int PROGRESS_TAG = 4713;
 
     private final ThreadLevel provided;
-    /** Jobs that this process has been in. */
-    private int opened;
+    /** The least number of the next job. */
+    private int next;
 
     public BoundSession(HvdConfig config) throws MPIException {
         ThreadLevel wanted = ThreadLevel.wantedBy(config);
@@ -41,7 +41,8 @@ public final class BoundSession implements MpiSession {
         try {
             Intracomm comm = communicator(ranks);
             MpiProgress progress = new MpiProgress(() -> callMpi(comm), System::nanoTime);
-            MpiBootstrap bootstrap = new MpiBootstrap(comm, progress, opened++);
+            MpiBootstrap bootstrap = new MpiBootstrap(comm, progress, next);
+            next = bootstrap.generation() + 1;
             return new MpiConnection(bootstrap, new MpiTransport(comm, provided, bootstrap, progress));
         } catch (MPIException e) {
             throw new HvdException(ErrorId.INIT_FAILED, "MPI could not make a communicator: " + e, e);

@@ -21,8 +21,8 @@ final class MpiBootstrap implements Bootstrap {
     private final Topology topology;
     private final int generation;
 
-    /** All ranks come here together. @param opened jobs that this process has been in before */
-    MpiBootstrap(Intracomm comm, MpiProgress progress, int opened) throws MPIException {
+    /** All ranks come here together. @param next the least number of this job, as this process sees it */
+    MpiBootstrap(Intracomm comm, MpiProgress progress, int next) throws MPIException {
         this.comm = comm;
         this.progress = progress;
         int rank = comm.getRank();
@@ -30,14 +30,14 @@ final class MpiBootstrap implements Bootstrap {
         int[] leader = {rank};
         node.bcast(leader, 1, MPI.INT, 0);
         node.free();
-        List<Place> places = exchange(new Place(leader[0], MPI.getProcessorName(), opened).encode()).stream()
+        List<Place> places = exchange(new Place(leader[0], MPI.getProcessorName(), next).encode()).stream()
                 .map(Place::decode)
                 .toList();
         this.topology = Topology.of(
                 rank,
                 places.stream().map(place -> Integer.toString(place.leader())).toList(),
                 places.stream().map(Place::host).toList());
-        this.generation = places.stream().mapToInt(Place::opened).max().orElse(opened);
+        this.generation = places.stream().mapToInt(Place::next).max().orElse(next);
     }
 
     @Override
