@@ -9,7 +9,7 @@ import java.util.List;
 /** Multiplies the gradients of a step by their powers of two, and back, and measures them on the way. */
 final class RangeMeasure {
     private final List<Parameter> parameters;
-    private final WireTypes types;
+    private final TravelTypes types;
     private final GradientScan scan = new GradientScan();
 
     private final BitSet scaled = new BitSet();
@@ -21,7 +21,7 @@ final class RangeMeasure {
     private long observedElements;
     private long underflows;
 
-    RangeMeasure(List<Parameter> parameters, WireTypes types) {
+    RangeMeasure(List<Parameter> parameters, TravelTypes types) {
         this.parameters = parameters;
         this.types = types;
         this.maxima = new float[parameters.size()];

@@ -33,7 +33,7 @@ public final class WireRange implements GradientRange {
     private final Map<String, Integer> places = new HashMap<>();
 
     private final RangeRules rules;
-    private final WireTypes types;
+    private final TravelTypes types;
     private final RangeMeasure measure;
     private final RangeQuestions questions;
     /** Whether other gradients than were prepared travel in their own type. */
@@ -70,7 +70,7 @@ public final class WireRange implements GradientRange {
             places.put(parameters.get(i).name(), i);
         }
         this.rules = new RangeRules(control.everySteps(), control.fallbackAfter(), prescale, set.size());
-        this.types = new WireTypes(rules, watched(parameters, untouched), parameters.size());
+        this.types = new TravelTypes(rules, watched(parameters, untouched), parameters.size());
         this.measure = new RangeMeasure(parameters, types);
         this.questions = new RangeQuestions(set, scope);
     }

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.BitSet;
 import org.junit.jupiter.api.Test;
 
-class WireTypesTest {
-    private final WireTypes types = new WireTypes(new RangeRules(10, 2, 1, 2), of(0, 2), 3);
+class TravelTypesTest {
+    private final TravelTypes types = new TravelTypes(new RangeRules(10, 2, 1, 2), of(0, 2), 3);
 
     private static BitSet of(int... members) {
         BitSet set = new BitSet();

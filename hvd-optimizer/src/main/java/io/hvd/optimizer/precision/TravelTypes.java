@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.BitSet;
 
 /** Records over the steps how each gradient travels: in its own type, or as float16 after it was multiplied by a power of two. */
-final class WireTypes {
+final class TravelTypes {
     private final RangeRules rules;
     /** By parameter; of those that are no wider than float16 nothing is touched. */
     private final BitSet watched;
@@ -21,7 +21,7 @@ final class WireTypes {
     /** Of all gradients. */
     private long overflowCount;
 
-    WireTypes(RangeRules rules, BitSet watched, int parameters) {
+    TravelTypes(RangeRules rules, BitSet watched, int parameters) {
         this.rules = rules;
         this.watched = watched;
         this.exponents = new int[parameters];
