@@ -42,7 +42,8 @@ final class InterProcess {
         this.planes = new TransportPlanes(transport, processes(), config);
         this.description = transport.description();
         this.grid = Grid.agreed(processes(), bootstrap.exchange(Grid.tell(threads)));
-        this.threads = transport.group(IntStream.range(0, processes().size()).boxed().toList());
+        this.threads =
+                transport.group(IntStream.range(0, processes().size()).boxed().toList());
     }
 
     /** All processes come here together, one thread of each; if it throws, the back end's thread is free again. */
