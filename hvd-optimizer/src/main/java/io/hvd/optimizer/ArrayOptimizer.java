@@ -113,10 +113,10 @@ abstract sealed class ArrayOptimizer implements Optimizer
     /** Moves one parameter; {@code step} counts from 1. */
     abstract void update(int index, float[] value, float[] gradient, long step);
 
-    /** What the constructor has set, by name. */
+    /** The values that the constructor has set, by name. */
     abstract Map<String, Double> constants();
 
-    /** What it keeps for each parameter, in the order of {@link #buffers}. */
+    /** The buffers that it keeps for each parameter, in the order of {@link #buffers}. */
     abstract List<ArrayBuffer> kinds();
 
     /** The optimizer's own arrays, always in the same order: the first kind for all parameters, then the next kind. */

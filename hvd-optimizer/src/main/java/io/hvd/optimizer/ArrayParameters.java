@@ -27,9 +27,9 @@ public final class ArrayParameters {
     private final List<Parameter> parameters = new ArrayList<>();
     private final List<float[]> values = new ArrayList<>();
     private final List<float[]> gradients = new ArrayList<>();
-    /** What each array is. */
+    /** The kind of each array. */
     private final Map<float[], String> arrays = new IdentityHashMap<>();
-    /** What has been built around them last; null if nothing has. */
+    /** The optimizer that was built around them last; null if none was. */
     private Object wrapper;
 
     /**
@@ -55,7 +55,7 @@ public final class ArrayParameters {
         return this;
     }
 
-    /** What two layers share travels and is stepped once: as two parameters it would be averaged while it is averaged. */
+    /** An array that two layers share travels and is stepped once: as two parameters it would be averaged while it is averaged. */
     private void requireNew(String name, String what, float[] array) {
         String before = array.length == 0 ? null : arrays.putIfAbsent(array, what + " of " + words(name));
         if (before != null) {

@@ -65,7 +65,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     private final OuterOptimizer outer = new OuterOptimizer();
     /** The ranks of this generation, and what belongs to them. */
     private Binding bound;
-    /** What a step does in this generation. */
+    /** The work of a step in this generation. */
     private StepStage[] stages;
 
     private boolean closed;
@@ -481,7 +481,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         bound.replicas().broadcast().optimizerState(root, whole);
     }
 
-    /** What {@link DistributedOptimizerBuilder#rangeControl} has seen; all zeros without it. To be read between steps. */
+    /** The observations of {@link DistributedOptimizerBuilder#rangeControl}; all zeros without it. To be read between steps. */
     public RangeStats rangeStats() {
         if (bound.range() == null) {
             return RangeStats.NONE;
@@ -552,7 +552,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         startOver();
     }
 
-    /** What it wraps, how it combines gradients, on which rank, and how far it is. It asks no other rank, and may be called at any time. */
+    /** Says what it wraps, how it combines gradients, on which rank, and how far it is. It asks no other rank, and may be called at any time. */
     @Override
     public String toString() {
         return "DistributedOptimizer(" + inWords() + ", " + combination + " "

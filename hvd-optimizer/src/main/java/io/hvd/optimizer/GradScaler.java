@@ -41,7 +41,7 @@ public final class GradScaler {
 
     /** Whether a loss has been scaled since the last {@link #update()}. */
     private boolean scaled;
-    /** What has been done since the last {@link #update()}. */
+    /** The calls since the last {@link #update()}. */
     private final Map<DistributedOptimizer, Progress> progress = new IdentityHashMap<>();
 
     private int overflowsInARow;
@@ -242,7 +242,7 @@ public final class GradScaler {
         }
     }
 
-    /** What the ranks compare in the first step, in words. */
+    /** The settings that the ranks compare in the first step, in words. */
     Map<String, String> comparedSettings() {
         Map<String, String> settings = new TreeMap<>();
         settings.put("loss scaler", enabled ? "enabled" : "disabled");

@@ -4,7 +4,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 
 /**
- * What mixed precision does with the gradients of an optimizer, in {@link Parameter#gradient()}, between the allreduce
+ * The arithmetic of mixed precision on the gradients of an optimizer, in {@link Parameter#gradient()}, between the allreduce
  * and the step. An optimizer that implements it does so with means of its own, as {@code TorchOptimizer} with
  * LibTorch's, on GPUs too; for any other one hvd reads and writes the tensors itself, which must be in host memory. The {@link ShardedState} of a
  * {@link ShardedOptimizer} may implement it likewise.

@@ -5,7 +5,7 @@ import io.hvd.optimizer.arrays.Moments;
 import java.util.List;
 import java.util.Map;
 
-/** What Adam and its relatives have in common: the two running means of each parameter, which are their state. */
+/** The common part of Adam and its relatives: the two running means of each parameter, which are their state. */
 abstract sealed class MomentsOptimizer extends ArrayOptimizer permits Adam, AdamW, Lamb {
     final Moments moments;
 

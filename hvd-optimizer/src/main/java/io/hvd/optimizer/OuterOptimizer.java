@@ -6,13 +6,13 @@ import io.hvd.optimizer.step.Binding;
 import java.util.Map;
 import java.util.function.Supplier;
 
-/** What a program has put around a {@link DistributedOptimizer}: a class through which it steps, and a scale of the losses. */
+/** The layers that a program has put around a {@link DistributedOptimizer}: a class through which it steps, and a scale of the losses. */
 final class OuterOptimizer {
     /** The class through which a program steps; null if it does so itself. */
     private String owner;
     /** The settings of that class. */
     private Supplier<Map<String, String>> settings = Map::of;
-    /** What scales the losses; null if nothing does, as far as is known. */
+    /** The scaler of the losses; null if none is known. */
     private GradScaler scaler;
     /** Whether gradients of this step had left before the scaler was known. */
     private boolean learntLate;

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What {@link RangeControl} has seen since the optimizer was built.
+ * The observations of {@link RangeControl} since the optimizer was built.
  *
  * @param steps number of exchanges
  * @param observedElements elements that this rank looked at before they travelled as float16, in the steps in which it looked

@@ -35,7 +35,7 @@ public class ShardedOptimizer implements Optimizer {
     private byte[] whole;
 
     private boolean fresh = true;
-    /** What the names of its collectives begin with. */
+    /** The beginning of the names of its collectives. */
     private String scope = "";
 
     private ShardedOptimizer(ProcessSet set, ShardedState state) {
@@ -107,7 +107,7 @@ public class ShardedOptimizer implements Optimizer {
         set = next;
     }
 
-    /** What steps this rank's share, and may have an arithmetic of its own for all gradients. */
+    /** The optimizer that steps this rank's share, which may have an arithmetic of its own for all gradients. */
     final ShardedState state() {
         return state;
     }

@@ -14,7 +14,7 @@ import java.util.stream.Stream;
  * @param words kind of the optimizer, then name, type and shape of each parameter, one per line
  */
 public record StateOwner(String words) {
-    /** What a state begins with. Numbers that are negative begin no state of an hvd that knew no marks. */
+    /** The mark with which a state begins. Numbers that are negative begin no state of an hvd that knew no marks. */
     public enum Mark {
         /** An optimizer on plain arrays. */
         ARRAYS(0x8d4d4172, "an optimizer on plain arrays"),
@@ -67,7 +67,7 @@ public record StateOwner(String words) {
                 String.join("\n", Stream.concat(Stream.of(kind), lines.stream()).toList()));
     }
 
-    /** What the words say of a parameter. */
+    /** The facts of a parameter in the words. */
     public static String line(Parameter parameter) {
         return parameter.name() + " " + parameter.value().dtype()
                 + parameter.value().shape();

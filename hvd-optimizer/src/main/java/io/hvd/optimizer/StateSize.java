@@ -5,7 +5,7 @@ import io.hvd.error.HvdException;
 
 /** An optimizer gives its state as one Java array, which has a limit. */
 public final class StateSize {
-    /** What every virtual machine can allocate. */
+    /** The bytes that every virtual machine can allocate. */
     public static final int LARGEST = Integer.MAX_VALUE - 8;
 
     private StateSize() {}

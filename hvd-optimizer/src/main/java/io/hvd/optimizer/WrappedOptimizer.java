@@ -17,7 +17,7 @@ class WrappedOptimizer {
         return inner instanceof ArrayOptimizer arrays ? new OnArrays(arrays) : new WrappedOptimizer(inner);
     }
 
-    /** What holds the gradients that this rank steps by. */
+    /** The holder of the gradients that this rank steps by. */
     Object stepping() {
         return inner;
     }

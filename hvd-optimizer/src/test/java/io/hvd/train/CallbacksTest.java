@@ -33,7 +33,7 @@ class CallbacksTest {
         return Hvd.spawn(3, hvd -> {
             CallbacksTest mine = new CallbacksTest();
             DistributedOptimizer optimizer = mine.optimizer();
-            TrainingLoop loop = TrainingLoop.of(hvd, optimizer).with(new DivergenceCheck(everyBatches));
+            TrainingLoop loop = TrainingLoop.of(hvd, optimizer).with(new TerminateOnNaN(everyBatches));
             HvdException[] thrown = new HvdException[1];
             assertThatThrownBy(() -> loop.run(3, BATCHES, BATCHES.size(), (batch, training) -> {
                         boolean isBad = training.epoch() == 1 && batch >= badBatch && hvd.rank() == 1;
@@ -59,7 +59,7 @@ class CallbacksTest {
             assertThat(end)
                     .hasMessageContaining("in epoch 1, after 9 steps of the whole training")
                     .hasMessageContaining("on rank 1 \"loss\" in batch 2.")
-                    .hasMessageContaining("DivergenceCheck");
+                    .hasMessageContaining("TerminateOnNaN");
         });
     }
 
@@ -81,7 +81,7 @@ class CallbacksTest {
             };
             TrainingLoop loop = TrainingLoop.of(hvd, mine.optimizer())
                     .with(saving)
-                    .with(new DivergenceCheck(10))
+                    .with(new TerminateOnNaN(10))
                     .evaluation(training -> training.metrics()
                             .add("test loss", hvd.rank() + training.epoch() == 2 ? Double.POSITIVE_INFINITY : 1, 1));
             assertThatThrownBy(() -> loop.run(3, BATCHES, BATCHES.size(), (batch, training) -> {}))
@@ -172,7 +172,6 @@ class CallbacksTest {
 
     @Test
     void aNumberOfBatchesBelowOneIsRefused() {
-        assertThatThrownBy(() -> new DivergenceCheck(0))
-                .hasMessageContaining("DivergenceCheck(0): expected at least 1");
+        assertThatThrownBy(() -> new TerminateOnNaN(0)).hasMessageContaining("TerminateOnNaN(0): expected at least 1");
     }
 }

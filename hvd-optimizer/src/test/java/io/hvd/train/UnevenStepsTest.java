@@ -301,9 +301,9 @@ class UnevenStepsTest {
         Hvd.spawn(2, hvd -> {
             TrainingLoop loop = TrainingLoop.of(hvd, ofOneWeight(new float[1], new float[1]))
                     .join(JoinDivisor.ACTIVE)
-                    .with(new DivergenceCheck(3));
+                    .with(new TerminateOnNaN(3));
             assertThatThrownBy(() -> loop.run(1, List.of(1), 1, (batch, training) -> {}))
-                    .hasMessageContainingAll("HVD-309", "join(ACTIVE)", "[DivergenceCheck]", "PAD or DROP");
+                    .hasMessageContainingAll("HVD-309", "join(ACTIVE)", "[TerminateOnNaN]", "PAD or DROP");
             return null;
         });
     }

@@ -19,13 +19,13 @@ import io.hvd.tensor.Device;
 import io.hvd.tensor.Tensor;
 import io.hvd.train.BroadcastState;
 import io.hvd.train.Checkpoint;
-import io.hvd.train.DivergenceCheck;
 import io.hvd.train.Goal;
 import io.hvd.train.LearningRate;
 import io.hvd.train.Logging;
 import io.hvd.train.Memory;
 import io.hvd.train.Plateau;
 import io.hvd.train.SaveCheckpoint;
+import io.hvd.train.TerminateOnNaN;
 import io.hvd.train.TimeMeasure;
 import io.hvd.train.Training;
 import io.hvd.train.TrainingLoop;
@@ -116,7 +116,7 @@ final class CallbacksTraining {
         TrainingLoop loop = TrainingLoop.of(hvd, optimizer)
                 .with(new BroadcastState(0))
                 .with(rate)
-                .with(new DivergenceCheck(BATCHES_BETWEEN_CHECKS))
+                .with(new TerminateOnNaN(BATCHES_BETWEEN_CHECKS))
                 .with(new TimeMeasure())
                 .with(logging().withWarmUp(options.warmUpEpochs()))
                 .with(new Memory(out))

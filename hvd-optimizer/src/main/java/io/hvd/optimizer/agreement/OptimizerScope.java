@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.zip.CRC32C;
 
 /**
- * What the names of one optimizer's tensors begin with. Unless the program names it, it is the number of the optimizer among
+ * The beginning of the names of one optimizer's tensors. Unless the program names it, it is the number of the optimizer among
  * those that this rank has built for the process set.
  *
  * <p>Ranks that build optimizers in different orders would number them differently, and then wait for each other's gradients

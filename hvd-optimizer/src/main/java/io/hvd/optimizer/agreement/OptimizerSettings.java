@@ -25,7 +25,7 @@ final class OptimizerSettings {
                     + " none on some ranks only, or give each a name of its own by scope(...). These gradients cannot be"
                     + " sent again";
 
-    /** What the name of a setting of the exchange begins with; that of the optimizer itself has none. */
+    /** The beginning of the name of a setting of the exchange; that of the optimizer itself has none. */
     private static final String OF_EXCHANGE = " ";
 
     private OptimizerSettings() {}

@@ -33,11 +33,11 @@ public final class SettingsCheck {
     private final ProcessSet set;
     private final Optimizer optimizer;
     private final OptimizerScope scope;
-    /** What is compared besides the optimizer's own settings. */
+    /** The settings that are compared besides the optimizer's own. */
     private final Map<String, String> more;
     /** The parameters that all ranks have in common. */
     private final List<String> shared;
-    /** What a wrapper adds. */
+    /** The settings that a wrapper adds. */
     private Supplier<Map<String, String>> wrapper = Map::of;
     /** The number of joins when this rank last began to compare. */
     private int joins;
@@ -48,7 +48,7 @@ public final class SettingsCheck {
     /** Whether a step has ended with the ranks in agreement. */
     private boolean settled;
 
-    /** What the parameters are before the first step; 0 if they are not compared. */
+    /** The fingerprint of the parameters before the first step; 0 if they are not compared. */
     private LongSupplier parametersNow = () -> 0;
     /** A collective that throws and says which of them differ. */
     private Runnable parametersDiffer;

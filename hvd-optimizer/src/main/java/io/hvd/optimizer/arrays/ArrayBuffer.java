@@ -1,6 +1,6 @@
 package io.hvd.optimizer.arrays;
 
-/** What an optimizer on plain arrays keeps for each element. The words stand in saved states, so they stay as they are. */
+/** The numbers that an optimizer on plain arrays keeps for each element. The words stand in saved states, so they stay as they are. */
 public enum ArrayBuffer {
     VELOCITY("velocity", false),
     NESTEROV_VELOCITY("Nesterov's velocity", false),

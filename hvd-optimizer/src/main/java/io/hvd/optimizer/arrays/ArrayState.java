@@ -47,7 +47,7 @@ public record ArrayState(String kind, List<ArrayBuffer> buffers, List<Parameter>
         return new ArrayState(kind, buffers, parameters, elements);
     }
 
-    /** What is compared before the numbers are read. */
+    /** The facts that are compared before the numbers are read. */
     private StateOwner owner() {
         String with = buffers.isEmpty()
                 ? "without buffers"

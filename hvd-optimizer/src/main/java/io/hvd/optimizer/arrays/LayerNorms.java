@@ -4,7 +4,7 @@ import io.hvd.optimizer.Parameter;
 import java.util.List;
 import java.util.function.Predicate;
 
-/** What LARS and LAMB ask of each layer. */
+/** The norms that LARS and LAMB ask of each layer. */
 public final class LayerNorms {
     private LayerNorms() {}
 

@@ -29,7 +29,7 @@ public sealed interface BucketReduction permits PreparedBucket, ReducedBucket {
     /** Size of the gradients that have been reduced since the start. */
     long bytesDone();
 
-    /** What this rank has given to collectives since the start. */
+    /** The bytes that this rank has given to collectives since the start. */
     long bytesSent();
 
     /** Gives back what the bucket keeps; nothing of it is in flight. */

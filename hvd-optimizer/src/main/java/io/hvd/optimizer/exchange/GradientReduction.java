@@ -19,7 +19,7 @@ public sealed interface GradientReduction permits GradientAllreduce, ReducedGrad
     /** The ranks that take part. */
     ProcessSet set();
 
-    /** What the names of the gradients begin with. */
+    /** The beginning of the names of the gradients. */
     String scope();
 
     /** How the gradients of several backward passes of this rank are combined. */

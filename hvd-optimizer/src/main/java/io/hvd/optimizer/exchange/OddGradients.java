@@ -15,7 +15,7 @@ final class OddGradients {
     private final UnusedParameters unused;
     /** By parameter, whether any backward pass of this step has reached it, also one that stays on this rank. */
     private final BitSet reached = new BitSet();
-    /** What this rank has sent of sparse gradients in this step, before the wait. */
+    /** The sparse gradients that this rank has sent in this step, before the wait. */
     private long sparseBytes;
 
     OddGradients(

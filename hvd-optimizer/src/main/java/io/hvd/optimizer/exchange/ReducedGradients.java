@@ -32,7 +32,7 @@ public final class ReducedGradients implements GradientReduction {
     private final Duration warning;
     private final Duration limit;
 
-    /** What this rank has to add to its number of steps, which is smaller than other ranks' after it has joined. */
+    /** The difference that this rank has to add to its number of steps, which is smaller than other ranks' after it has joined. */
     private long missedSteps;
 
     private int joins;

@@ -8,7 +8,7 @@ import io.hvd.optimizer.reduce.GradientReducer;
 import io.hvd.tensor.Tensor;
 import java.util.List;
 
-/** What a {@link GradientReducer} owes for a bucket, and the words of an error where it does something else. */
+/** The duties of a {@link GradientReducer} for a bucket, and the words of an error where it does something else. */
 record ReducerContract(
         GradientReducer reducer, ProcessSet set, String bucket, List<String> names, List<Tensor> tensors) {
     private static final int NAMES_SHOWN = 3;

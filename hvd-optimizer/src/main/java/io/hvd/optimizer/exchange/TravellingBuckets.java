@@ -73,7 +73,7 @@ final class TravellingBuckets {
         started.add(prepared.get(bucket));
     }
 
-    /** What hooks have sent before is another part of the buckets on each rank. */
+    /** The buckets that hooks have sent before differ from rank to rank. */
     void startTogether(List<Integer> buckets) {
         List<BucketReduction> all = new ArrayList<>(buckets.size());
         for (int i = 0; i < buckets.size(); i++) {
@@ -103,7 +103,7 @@ final class TravellingBuckets {
         return bytes;
     }
 
-    /** What this rank has given to collectives. */
+    /** The bytes that this rank has given to collectives. */
     long bytesSent() {
         return started.stream().mapToLong(BucketReduction::bytesSent).sum();
     }

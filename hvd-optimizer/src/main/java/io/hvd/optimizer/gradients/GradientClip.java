@@ -36,7 +36,7 @@ public record GradientClip(double norm, double value) {
         return equals(NONE);
     }
 
-    /** What the ranks compare. */
+    /** The words that the ranks compare. */
     public Map<String, String> settings() {
         Map<String, String> settings = new TreeMap<>();
         if (limitsNorm()) {

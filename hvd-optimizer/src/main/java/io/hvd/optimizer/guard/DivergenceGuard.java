@@ -102,7 +102,7 @@ public final class DivergenceGuard {
         this.onGpus = new DeviceFingerprints(opener);
     }
 
-    /** What the parameters are before the first step, as a number; 0 if they are not to be compared. */
+    /** The fingerprint of the parameters before the first step; 0 if they are not to be compared. */
     public long startHash() {
         return comparesAtStart() ? combined(startHashes()) : 0;
     }

@@ -96,7 +96,7 @@ public final class FiniteSteps {
         return check == null ? 0 : check.steps();
     }
 
-    /** What was found no longer counts. */
+    /** Forgets the finding. */
     public void forget() {
         if (check != null) {
             check.forget();

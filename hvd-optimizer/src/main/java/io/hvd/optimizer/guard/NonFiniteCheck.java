@@ -135,7 +135,7 @@ public final class NonFiniteCheck {
                         + scan.element(gradient, first);
     }
 
-    /** What was found no longer counts, because the program begins anew. */
+    /** Forgets the finding, because the program begins anew. */
     void forget() {
         found = null;
         Arrays.fill(own, null);

@@ -25,7 +25,7 @@ public record LoadedTorch(Optional<String> ofDjl, Optional<String> ofJavaCpp) {
     /** In ai.djl.pytorch:pytorch-jni, without which DJL's engine loads no natives. */
     private static final String DJLS_NATIVES = "jnilib/pytorch.properties";
 
-    /** What is loaded now; nothing where the system does not tell. */
+    /** The libraries that are loaded now; none where the system does not tell. */
     public static LoadedTorch now() {
         try {
             return Files.isReadable(MAPS) ? in(Files.readAllLines(MAPS)) : in(List.of());

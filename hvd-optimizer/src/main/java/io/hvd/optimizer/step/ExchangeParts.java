@@ -85,7 +85,7 @@ final class ExchangeParts {
                 exchangesNothing());
     }
 
-    /** What a reducer keeps of earlier steps belongs to its buckets, which therefore stay as they are. */
+    /** A reducer keeps the rest of earlier steps by its buckets, which therefore stay as they are. */
     private Supplier<Buckets> grouping(List<Parameter> parameters) {
         Buckets first = buckets(parameters);
         boolean said = asked.bucketBytes > 0 || asked.numGroups > 0 || !asked.groups.isEmpty();

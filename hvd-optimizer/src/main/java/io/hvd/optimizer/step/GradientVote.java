@@ -3,7 +3,7 @@ package io.hvd.optimizer.step;
 import io.hvd.optimizer.exchange.LocalParameters;
 import io.hvd.optimizer.precision.OverflowVote;
 
-/** What the ranks agree on about the gradients of a step, in one small allreduce. */
+/** The vote of the ranks on the gradients of a step, in one small allreduce. */
 public record GradientVote(OverflowVote vote, LocalParameters.Norms norms) {
     /**
      * Every rank comes here in the same step.

@@ -27,7 +27,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
-/** What a {@link DistributedOptimizer} is put together from, as the settings of its builder say. */
+/** The parts of a {@link DistributedOptimizer}, as the settings of its builder say. */
 public final class OptimizerParts {
     private final OptimizerChoices asked;
     private final OptimizerScope numbered;
@@ -43,7 +43,7 @@ public final class OptimizerParts {
         this.exchanges = new ExchangeParts(asked, ranks(), scope);
     }
 
-    /** What the names of the optimizer's collectives begin with. */
+    /** The beginning of the names of the optimizer's collectives. */
     public String prefix() {
         return scope;
     }
@@ -111,7 +111,7 @@ public final class OptimizerParts {
         return check;
     }
 
-    /** What must not differ between the ranks, besides the optimizer's own settings. */
+    /** The settings that must not differ between the ranks, besides the optimizer's own. */
     private Map<String, String> settings(List<String> shared) {
         Map<String, String> all = new TreeMap<>();
         all.put(
@@ -232,7 +232,7 @@ public final class OptimizerParts {
         return new Binding(set, alone, adasum, check, range, exchange, rules, replicas, asks, finite, gradients);
     }
 
-    /** What the steps of this generation do, one after the other. */
+    /** The stages of the steps of this generation, in their order. */
     public StepStage[] stages(Binding bound, LastingParts lasting) {
         return new StepStages(bound, lasting.progress())
                 .prepare(asked.clip, lasting.arithmetic(), lasting.zerosAreSeen())

@@ -8,13 +8,13 @@ import io.hvd.Hvd;
 import io.hvd.data.ShardRandom;
 import io.hvd.data.Stateful;
 import io.hvd.train.Checkpoint;
-import io.hvd.train.DivergenceCheck;
 import io.hvd.train.EarlyStop;
 import io.hvd.train.Goal;
 import io.hvd.train.LearningRate;
 import io.hvd.train.Plateau;
 import io.hvd.train.SaveCheckpoint;
 import io.hvd.train.Schedule;
+import io.hvd.train.TerminateOnNaN;
 import io.hvd.train.Training;
 import java.io.IOException;
 import java.lang.reflect.Proxy;
@@ -289,7 +289,7 @@ class AutoResumeTest {
                                         now.leave("the time is over");
                                     }
                                 },
-                                new DivergenceCheck(1_000)))
+                                new TerminateOnNaN(1_000)))
                         .hasMessageContainingAll("HVD-404", "on rank 1 \"loss\" in batch 6", "epoch 0, after 8 steps");
             }
             return null;
@@ -308,7 +308,7 @@ class AutoResumeTest {
                                 checkpoints,
                                 now -> now.metrics()
                                         .add("loss", hvd.rank() == 1 && now.steps() >= 6 ? Double.NaN : 1, 1),
-                                new DivergenceCheck(1_000)))
+                                new TerminateOnNaN(1_000)))
                         .hasMessageContainingAll("HVD-404", "on rank 1 \"loss\" in batch 6");
             }
             return null;

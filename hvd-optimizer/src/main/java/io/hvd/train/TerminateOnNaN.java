@@ -17,16 +17,16 @@ import java.util.Optional;
  * They also do before a checkpoint is saved, so that none is of a model that was trained after such a metric.
  * {@code refuseNonFinite} of the optimizer finds gradients before the step of their own batch; this one needs no pass over them.
  */
-public final class DivergenceCheck implements Callback {
+public final class TerminateOnNaN implements Callback {
     private final int everyBatches;
     /** The first metric of this epoch that is not finite on this rank, in words; null if all are. */
     private String found;
 
     /** @param everyBatches batches of an epoch between two questions; at least 1 */
-    public DivergenceCheck(int everyBatches) {
+    public TerminateOnNaN(int everyBatches) {
         if (everyBatches < 1) {
             throw new HvdException(
-                    ErrorId.BAD_ARGUMENT, "DivergenceCheck(" + everyBatches + "): expected at least 1 batch");
+                    ErrorId.BAD_ARGUMENT, "TerminateOnNaN(" + everyBatches + "): expected at least 1 batch");
         }
         this.everyBatches = everyBatches;
     }
