@@ -176,11 +176,11 @@ class FloorsTest {
             // kernels and copies on the GPU, for the back ends that have tensors there
             floor(CUDA, KERNEL, SPI, TENSOR, BUFFER, ERROR, FILE, "jcuda.*", "org.bytedeco.javacpp.*"),
             // NCCL as it is installed
-            floor(NCCL + ".library", CUDA, SPI, TENSOR, ERROR, "org.bytedeco.cuda.*", "org.bytedeco.javacpp.*"),
+            floor(NCCL + ".natives", CUDA, SPI, TENSOR, ERROR, "org.bytedeco.cuda.*", "org.bytedeco.javacpp.*"),
             // what is there for tensors on GPUs, and what is missing
             floor(
                     NCCL_REPORT,
-                    NCCL + ".library",
+                    NCCL + ".natives",
                     CUDA,
                     SPI,
                     ERROR,
@@ -189,7 +189,7 @@ class FloorsTest {
                     "org.bytedeco.cuda.*",
                     "org.bytedeco.javacpp.*"),
             // NCCL takes its control plane from another back end, through the SPI; no binding is imported here
-            floor(NCCL, NCCL + ".library", CUDA, KERNEL, BUFFER, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
+            floor(NCCL, NCCL + ".natives", CUDA, KERNEL, BUFFER, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
             // a back end of processes is composed of a transport, control sockets and shared memory
             floor(BACKEND, COLLECTIVE, CONTROL, SHM, SPI, CONFIG),
             // floor 3

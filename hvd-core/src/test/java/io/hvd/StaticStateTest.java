@@ -22,7 +22,7 @@ class StaticStateTest {
                     "memory outside the heap belongs to the process, also where Tensor makes it",
             "io.hvd.transport.mpi.MpiProcess.THIS", "MPI starts and ends once in a process",
             "io.hvd.cuda.CudaPresence.process", "a library that has failed to load fails again",
-            "io.hvd.transport.nccl.library.NcclPresence.presence", "a library that has failed to load fails again",
+            "io.hvd.transport.nccl.natives.NcclPresence.presence", "a library that has failed to load fails again",
             "io.hvd.transport.nccl.ResultMemory.CLEANER", "one thread gives back the memory of all tensors",
             "io.hvd.kernel.HalfRuns.BITS", "each thread's memory for a conversion, worth nothing after it",
             "io.hvd.kernel.HalfRuns.kernels", "which library converts depends on what the process has loaded");

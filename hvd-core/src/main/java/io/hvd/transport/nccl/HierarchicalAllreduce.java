@@ -5,7 +5,7 @@ import io.hvd.spi.Activities;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Tensor;
-import io.hvd.transport.nccl.library.NcclCommunicator;
+import io.hvd.transport.nccl.natives.NcclCommunicator;
 import java.util.List;
 
 /**

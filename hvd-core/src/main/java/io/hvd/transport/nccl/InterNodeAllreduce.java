@@ -9,7 +9,7 @@ import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
-import io.hvd.transport.nccl.library.NcclCommunicator;
+import io.hvd.transport.nccl.natives.NcclCommunicator;
 import java.nio.ByteOrder;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;

@@ -3,7 +3,7 @@ package io.hvd.transport.nccl;
 import io.hvd.config.GpuSettings;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
-import io.hvd.transport.nccl.library.NcclVariables;
+import io.hvd.transport.nccl.natives.NcclVariables;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

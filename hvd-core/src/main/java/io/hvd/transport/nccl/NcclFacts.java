@@ -2,7 +2,7 @@ package io.hvd.transport.nccl;
 
 import io.hvd.net.MessageReader;
 import io.hvd.net.MessageWriter;
-import io.hvd.transport.nccl.library.NcclVariables;
+import io.hvd.transport.nccl.natives.NcclVariables;
 import java.util.List;
 
 /**

@@ -8,7 +8,7 @@ import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
-import io.hvd.transport.nccl.library.NcclCommunicator;
+import io.hvd.transport.nccl.natives.NcclCommunicator;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.Consumer;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
-import io.hvd.transport.nccl.library.NcclVariables;
+import io.hvd.transport.nccl.natives.NcclVariables;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;

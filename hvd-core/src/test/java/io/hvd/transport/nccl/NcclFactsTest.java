@@ -3,7 +3,7 @@ package io.hvd.transport.nccl;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.testing.DamagedMessages;
-import io.hvd.transport.nccl.library.NcclVariables;
+import io.hvd.transport.nccl.natives.NcclVariables;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

@@ -3,8 +3,8 @@ package io.hvd.transport.nccl;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
-import io.hvd.transport.nccl.library.NcclPresence;
-import io.hvd.transport.nccl.library.NcclVariables;
+import io.hvd.transport.nccl.natives.NcclPresence;
+import io.hvd.transport.nccl.natives.NcclVariables;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.testing.HostCuda;
 import io.hvd.testing.Job;
-import io.hvd.transport.nccl.library.AllWorkOnHost;
+import io.hvd.transport.nccl.natives.AllWorkOnHost;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;

@@ -26,7 +26,7 @@ class RealNcclIT {
     private static final String NCCL = "libnccl.so.2";
     private static final String RUNTIME = "libcudart.so.13";
     private static final Path BINDING =
-            Path.of("..", "hvd-core", "src/main/java/io/hvd/transport/nccl/library/InstalledNccl.java");
+            Path.of("..", "hvd-core", "src/main/java/io/hvd/transport/nccl/natives/InstalledNccl.java");
 
     private static String folders;
 

@@ -2,7 +2,7 @@ package io.hvd.transport.nccl.report;
 
 import io.hvd.cuda.CudaPresence;
 import io.hvd.spi.GpuDriver.Gpu;
-import io.hvd.transport.nccl.library.NcclPresence;
+import io.hvd.transport.nccl.natives.NcclPresence;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

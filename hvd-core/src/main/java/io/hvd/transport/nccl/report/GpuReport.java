@@ -4,7 +4,7 @@ import io.hvd.cuda.CudaVersions;
 import io.hvd.cuda.SegmentKernels;
 import io.hvd.file.JsonObject;
 import io.hvd.spi.GpuDriver.Gpu;
-import io.hvd.transport.nccl.library.NcclCodes;
+import io.hvd.transport.nccl.natives.NcclCodes;
 import io.hvd.transport.nccl.report.GpuFacts.Card;
 import io.hvd.transport.nccl.report.GpuFacts.Library;
 import java.util.ArrayList;

@@ -1,4 +1,4 @@
-package io.hvd.transport.nccl.library;
+package io.hvd.transport.nccl.natives;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;

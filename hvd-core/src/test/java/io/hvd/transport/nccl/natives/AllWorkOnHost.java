@@ -1,4 +1,4 @@
-package io.hvd.transport.nccl.library;
+package io.hvd.transport.nccl.natives;
 
 import io.hvd.cuda.CudaDevice;
 import io.hvd.cuda.CudaEvent;

@@ -1,4 +1,4 @@
-package io.hvd.transport.nccl.library;
+package io.hvd.transport.nccl.natives;
 
 import io.hvd.cuda.SimulatedGpu;
 import io.hvd.kernel.Converter;

@@ -1,4 +1,4 @@
-package io.hvd.transport.nccl.library;
+package io.hvd.transport.nccl.natives;
 
 import static org.bytedeco.cuda.global.cudart.cuCtxRecordEvent;
 import static org.bytedeco.cuda.global.cudart.cudaDriverGetVersion;
