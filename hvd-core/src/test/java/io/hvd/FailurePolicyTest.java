@@ -5,9 +5,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.error.ShutdownException;
 import io.hvd.tensor.Tensor;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -57,6 +61,45 @@ class FailurePolicyTest {
                 }))
                 .hasMessageContaining("out of data");
         assertThat(seen).hasSize(2).allMatch(message -> message.contains("out of data"));
+    }
+
+    /** Each of the failed jobs had two connections from every rank to rank 0, and their ends. */
+    @Test
+    void failedJobsGiveTheirConnectionsBack() throws Exception {
+        fail("first");
+        long before = sockets();
+        for (int i = 0; i < 5; i++) {
+            fail("again");
+        }
+
+        // the engines' threads end in their own time
+        while (sockets() > before) {
+            Thread.sleep(1);
+        }
+    }
+
+    private static void fail(String why) {
+        assertThatThrownBy(() -> LocalRanks.spawnOverEcho(2, InitOptions.standard(), hvd -> {
+                    if (hvd.rank() == 1) {
+                        throw new IllegalStateException(why);
+                    }
+                    return hvd.allreduce("loss", Tensor.of(1f));
+                }))
+                .hasMessageContaining(why);
+    }
+
+    private static long sockets() throws IOException {
+        try (Stream<Path> open = Files.list(Path.of("/proc/self/fd"))) {
+            return open.filter(FailurePolicyTest::isSocket).count();
+        }
+    }
+
+    private static boolean isSocket(Path descriptor) {
+        try {
+            return Files.readSymbolicLink(descriptor).toString().startsWith("socket:");
+        } catch (IOException e) {
+            return false; // closed meanwhile
+        }
     }
 
     @Test

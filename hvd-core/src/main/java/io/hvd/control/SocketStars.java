@@ -54,6 +54,12 @@ public final class SocketStars implements ControlPlane {
     }
 
     @Override
+    public void discard() {
+        stars.forEach(SocketControl::close);
+        barrier.close();
+    }
+
+    @Override
     public void close() {
         barrier.meet();
         heir.accept(barrier);

@@ -42,6 +42,9 @@ record JoinRequest(BackendProvider provider, JobSettings settings, MonitorPeers 
             }
             joined.complete(membership);
             membership.engine().run();
+            if (policy.goesOn() && !membership.failure().isEmpty()) {
+                membership.discard();
+            }
         });
         return await(joined);
     }
@@ -51,9 +54,14 @@ record JoinRequest(BackendProvider provider, JobSettings settings, MonitorPeers 
             List<Integer> ranks, List<List<Integer>> processSets, StartupHooks hooks, Thread initialiser)
             throws IOException {
         Backend backend = provider.open(settings.config(), ranks);
-        policy.placed(backend.topology());
-        ConsistencyCheck.require(backend, settings.variables(), hooks);
-        return new Membership(this, processSets, backend, peers.connect(backend), initialiser);
+        try {
+            policy.placed(backend.topology());
+            ConsistencyCheck.require(backend, settings.variables(), hooks);
+            return new Membership(this, processSets, backend, peers.connect(backend), initialiser);
+        } catch (RuntimeException | IOException e) {
+            backend.discard();
+            throw e;
+        }
     }
 
     private Membership await(CompletableFuture<Membership> joined) {

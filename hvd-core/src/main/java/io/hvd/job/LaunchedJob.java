@@ -118,6 +118,11 @@ final class LaunchedJob implements SpawnedJob {
         }
 
         @Override
+        public boolean goesOn() {
+            return false;
+        }
+
+        @Override
         public void failed(JobMember member, String why) {
             guards.get(thread).failed(member, why);
         }

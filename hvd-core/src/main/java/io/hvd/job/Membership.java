@@ -343,6 +343,11 @@ public final class Membership implements JobMember {
         engine().fail(why, limitMillis);
     }
 
+    /** Gives back the connections of a job that has failed. On the communication thread, after the engine's end. */
+    void discard() {
+        generation.backend().discard();
+    }
+
     @Override
     public void abandon(String why) {
         generation.backend().abandon(why);

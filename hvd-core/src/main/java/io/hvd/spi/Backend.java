@@ -113,6 +113,14 @@ public final class Backend implements AutoCloseable {
         planes.abandon(why);
     }
 
+    /**
+     * Gives back the connections of a job that has failed, or has not begun, in a process that goes on. What only all ranks
+     * together can give back, such as a communicator of MPI, stays until the process ends.
+     */
+    public void discard() {
+        control.discard();
+    }
+
     /** Leaves the job in an orderly way; every rank calls it. */
     @Override
     public void close() {

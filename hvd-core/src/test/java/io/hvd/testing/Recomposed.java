@@ -46,6 +46,11 @@ public final class Recomposed {
         }
 
         @Override
+        public void discard() {
+            inner.discard();
+        }
+
+        @Override
         public void close() {
             // The planes close all.
         }

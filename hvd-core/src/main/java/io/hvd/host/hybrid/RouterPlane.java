@@ -31,6 +31,12 @@ final class RouterPlane implements ControlPlane {
         hub.lose(thread, why);
     }
 
+    /** Does nothing: a failure of ranks that are threads of several processes ends their processes. */
+    @Override
+    public void discard() {
+        // Other threads of this process may be using the routers.
+    }
+
     /** One thread of each process ends what leads to the other processes, after all threads have come. */
     @Override
     public void close() {

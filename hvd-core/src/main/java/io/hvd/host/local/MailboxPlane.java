@@ -25,6 +25,11 @@ final class MailboxPlane implements ControlPlane {
     }
 
     @Override
+    public void discard() {
+        // There is nothing to release but memory.
+    }
+
+    @Override
     public void close() {
         // There is nothing to release but memory.
     }

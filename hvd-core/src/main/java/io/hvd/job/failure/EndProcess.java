@@ -120,6 +120,12 @@ public final class EndProcess implements FailureHandler {
         report.speakFor(topology);
     }
 
+    /** Never: connections that ended early would be taken for the cause. */
+    @Override
+    public boolean goesOn() {
+        return false;
+    }
+
     @Override
     public void failed(JobMember member, String why) {
         if (!member.isAlone()) {

@@ -20,6 +20,9 @@ public interface FailureHandler {
     /** This rank has joined. */
     void joined(JobMember member);
 
+    /** Whether the process goes on after a failure, and wants back what the failed job has held. */
+    boolean goesOn();
+
     /** The job cannot go on; told once. */
     void failed(JobMember member, String why);
 

@@ -52,6 +52,11 @@ public final class ThrowToProgram implements FailureHandler {
         // Nothing watches the process.
     }
 
+    @Override
+    public boolean goesOn() {
+        return true;
+    }
+
     /** The communication thread itself may call this, so that another one tells the other ranks. */
     @Override
     public void failed(JobMember member, String why) {
