@@ -1,6 +1,6 @@
 package io.hvd;
 
-/** What becomes of a rank's process when its job cannot go on. Either way every call that waits throws the cause. */
+/** The fate of a rank's process when its job cannot go on. Either way the calls that wait throw the cause. */
 public enum FailurePolicy {
     /**
      * The process says why and ends, as launchers expect: otherwise the job would wait for it. An exception that nobody

@@ -122,7 +122,7 @@ final class Cookbook {
         return adam;
     }
 
-    /** What is right of all ranks' samples, each of which counts once. */
+    /** The right answers of all ranks' samples, each of which counts once. */
     static double accuracy(HvdContext hvd, SequentialImpl model) {
         var mine = new EvalSampler(Circle.POINTS, hvd.size(), hvd.rank());
         var accuracy = new MeanMetric("accuracy");

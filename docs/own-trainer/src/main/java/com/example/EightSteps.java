@@ -56,7 +56,7 @@ public class EightSteps {
         return accuracy.reduce(hvd).mean();
     }
 
-    /** What reduce_tensor of such scripts means to do. */
+    /** The mean that reduce_tensor of such scripts is meant to give. */
     static float reduceTensor(HvdContext hvd, float loss) {
         Tensor value = Tensor.of(loss);
         hvd.barrier();                                                     // allowed, and not needed

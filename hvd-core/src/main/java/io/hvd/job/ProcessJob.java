@@ -107,7 +107,6 @@ public final class ProcessJob {
         Membership membership = request.join(options.ranks(), options.processSets(), hooks);
         joined++;
         policy.joined(membership);
-        current = membership;
         try {
             requireLaunchersJob(options.ranks(), config, membership.topology());
             membership.assign(GpuAssignment.assign(membership.topology(), config));
@@ -118,6 +117,7 @@ public final class ProcessJob {
             }
             throw e;
         }
+        current = membership;
         return membership;
     }
 

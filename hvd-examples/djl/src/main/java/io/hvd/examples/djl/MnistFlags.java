@@ -12,7 +12,7 @@ import org.apache.commons.cli.Options;
 import org.apache.commons.cli.ParseException;
 
 /**
- * What the command line says.
+ * The values of the command line.
  *
  * @param batchSize of all ranks together
  * @param alone whether DJL trains without hvd, for comparison
