@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * All settings of a job, read from the environment once and checked. Each component is for those who read it.
+ * All settings of a job, read from the environment once and checked, in records for those who read them.
  *
  * @param notes what the user should know of the settings, to be logged once, by rank 0
  */
@@ -83,7 +83,9 @@ public record HvdConfig(
     private static HvdConfig read(SettingReader reader, Map<String, String> environment, List<String> notes) {
         Optional<String> transport = reader.after(TRANSPORT, Setting.BACKEND);
         return new HvdConfig(
-                transport.isPresent() ? BackendChoice.AUTO : reader.choice(Setting.BACKEND, BackendChoice.class),
+                transport.isPresent()
+                        ? BackendChoice.AUTO
+                        : reader.choice(Setting.BACKEND, BackendChoice.class, ", " + TRANSPORT + "NAME"),
                 transport,
                 ControlSettings.from(reader),
                 MpiSettings.from(reader),

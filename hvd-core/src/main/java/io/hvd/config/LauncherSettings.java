@@ -7,7 +7,7 @@ import java.util.Optional;
  * The settings that horovodrun makes for its ranks, and its own.
  *
  * @param failureDirectory where ranks leave their failure records
- * @param address where ranks send these that do not see the folder
+ * @param address where a rank that does not see the folder sends its record
  * @param terminal whether horovodrun writes to a terminal
  * @param classArchive what horovodrun does about class-data archives
  */

@@ -4,7 +4,7 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * The MPI that is used, and the way in which it is.
+ * The MPI to use, and how hvd uses it.
  *
  * @param home the prefix of the Open MPI; empty for that of the mpirun on PATH
  * @param jar the mpi.jar; empty for the one that is found

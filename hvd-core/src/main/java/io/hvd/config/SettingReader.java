@@ -49,6 +49,11 @@ final class SettingReader {
 
     /** Words in any case. */
     <E extends Enum<E>> E choice(Setting setting, Class<E> choices) {
+        return choice(setting, choices, "");
+    }
+
+    /** @param others what else the setting may be, as an error says it; empty if nothing */
+    <E extends Enum<E>> E choice(Setting setting, Class<E> choices, String others) {
         String value = value(setting);
         E[] all = choices.getEnumConstants();
         return Arrays.stream(all)
@@ -60,7 +65,7 @@ final class SettingReader {
                         value,
                         Arrays.stream(all)
                                 .map(choice -> choice.name().toLowerCase(Locale.ROOT))
-                                .collect(Collectors.joining(", "))));
+                                .collect(Collectors.joining(", ", "", others))));
     }
 
     /** The value without a prefix, in lower case; empty if it has another one. */

@@ -45,7 +45,7 @@ final class BackendSelection {
                 .map(ServiceLoader.Provider::get)
                 .toList();
         return found.stream()
-                .filter(provider -> provider.name().equals(name))
+                .filter(provider -> provider.name().equalsIgnoreCase(name))
                 .findFirst()
                 .orElseThrow(() -> new HvdException(
                         ErrorId.BAD_SETTING,

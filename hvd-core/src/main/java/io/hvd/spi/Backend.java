@@ -115,7 +115,8 @@ public final class Backend implements AutoCloseable {
 
     /**
      * Gives back the connections of a job that has failed, or has not begun, in a process that goes on. What only all ranks
-     * together can give back, such as a communicator of MPI, stays until the process ends.
+     * together can give back, such as a communicator of MPI, stays until the process ends, and so does memory of a GPU, which
+     * may still be in use there.
      */
     public void discard() {
         control.discard();

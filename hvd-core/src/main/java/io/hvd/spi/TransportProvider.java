@@ -9,7 +9,7 @@ import java.util.concurrent.Executor;
  * HVD_BACKEND=transport:NAME} may name; such a class has a public constructor without parameters.
  */
 public interface TransportProvider {
-    /** The name by which the setting chooses it, in lower case. */
+    /** The name by which the setting chooses it, in any case. */
     String name();
 
     /** The thread on which {@link #connect} and all later calls must run; it is a daemon. */

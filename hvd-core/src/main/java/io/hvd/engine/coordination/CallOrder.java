@@ -20,7 +20,7 @@ import java.util.TreeSet;
  * made the same call at the same place. Where they differ, an error names the first such place and the lines of the
  * program.
  */
-public final class CallOrder {
+final class CallOrder {
     private final List<Integer> members;
     private final List<Deque<Call>> calls = new ArrayList<>();
     private final Set<Integer> joined = new HashSet<>();

@@ -23,7 +23,7 @@ import java.util.function.Predicate;
  * channel and no clock, so the same announcements in the same order always give the same plans. Ranks are numbered
  * within the set here, except where a parameter says global.
  */
-public final class Negotiation {
+final class Negotiation {
     private final int set;
     private final List<Integer> members;
     private final Arrivals arrivals;

@@ -9,7 +9,7 @@ import java.util.List;
 
 /**
  * Records the data plane's activities for the batch that it works on. They are reported once for each batch, on behalf
- * of its first operation. Only the thread that has the data plane's lock in the data plane uses it.
+ * of its first operation. Only the thread that has the data plane's lock uses it.
  */
 public final class DataLog implements Activities {
     private final FlightRecorder recorder;

@@ -8,7 +8,7 @@ import io.hvd.tensor.Tensor;
 import java.util.Arrays;
 
 /** The contribution of a rank that has joined: elements that do not change the result. */
-public final class NeutralElement {
+final class NeutralElement {
     private static final short HALF_INFINITY = 0x7c00;
     private static final short BFLOAT_INFINITY = 0x7f80;
     private static final short SIGN = (short) 0x8000;

@@ -47,8 +47,8 @@ public final class PlannedBatch {
         inputs = new Tensor[slots.length];
         outputs = new Tensor[slots.length];
         device = requests[0].device();
-        elements = requests()
-                .mapToLong(request -> ((Reducing) request).shape().elements())
+        elements = Stream.of(requests)
+                .mapToLong(request -> request.shape().elements())
                 .sum();
         run = new Batch.Allreduce(
                 members.stream().map(slot -> Plan.Op.named(slot.name())).toList(), ranks);

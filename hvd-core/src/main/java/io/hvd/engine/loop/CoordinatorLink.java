@@ -10,7 +10,7 @@ import io.hvd.spi.ControlChannel;
  * This rank's connection to the coordinator, which is on rank 0: announcements go there and plans come back. Only the
  * communication thread uses it; the inbox receives messages while that thread sleeps.
  */
-public interface CoordinatorLink extends ControlChannel.Inbox {
+interface CoordinatorLink extends ControlChannel.Inbox {
 
     /** Sends this rank's requests to the coordinator. */
     void announce(Announcement announcement);

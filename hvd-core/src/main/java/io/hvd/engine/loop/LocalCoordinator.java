@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Queue;
 
 /**
- * Rank 0's line, with the coordinator itself: it receives the announcements of all ranks and sends every plan to its
+ * Rank 0's link, with the coordinator itself: it receives the announcements of all ranks and sends every plan to its
  * members.
  */
 final class LocalCoordinator implements CoordinatorLink {

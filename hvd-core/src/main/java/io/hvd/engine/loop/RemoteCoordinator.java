@@ -11,8 +11,8 @@ import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Queue;
 
-/** The line of every rank except rank 0. */
-public final class RemoteCoordinator implements CoordinatorLink {
+/** The link of every rank except rank 0. */
+final class RemoteCoordinator implements CoordinatorLink {
     private final ControlChannel control;
     private final List<String> hosts;
     private final Queue<Plan> plans = new ArrayDeque<>();

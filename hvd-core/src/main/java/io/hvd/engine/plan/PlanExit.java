@@ -51,7 +51,7 @@ public final class PlanExit {
     public static PlanExit open(Backend backend, boolean plans, Runnable onAsked) {
         int size = backend.topology().size();
         if (!plans || size == 1) {
-            return new PlanExit(null, 0, 1, onAsked);
+            return ofOneRank(onAsked);
         }
         PlanExit exit = new PlanExit(backend.openChannel(), backend.topology().rank(), size, onAsked);
         exit.thread.start();

@@ -18,7 +18,7 @@ import java.util.stream.Stream;
  * data plane. A rank that is asked for anything else must veto the next batch, which takes all ranks back to
  * negotiating. Each operation counts down what its batch lacks, so that nothing is looked up.
  */
-public final class StaticPlan {
+final class StaticPlan {
     private final List<List<String>> names;
     private final PlannedBatch[] batches;
     private final long bytes;

@@ -66,7 +66,7 @@ public final class StepStudy {
     }
 
     /** Other settings hold from now on. If steps run in another way under them than under any before, it looks at them anew. */
-    public void tune(Tunable others) {
+    void tune(Tunable others) {
         boolean runsLike = others.runsLike(settings);
         settings = others;
         if (!runsLike) {
@@ -90,7 +90,7 @@ public final class StepStudy {
     }
 
     /** The cut of the plan's step with other settings; no batches if it is to be found anew. */
-    public List<List<String>> cut(Tunable others) {
+    List<List<String>> cut(Tunable others) {
         return found(others)
                 .map(found -> cutter(found, others).best(found.ready()))
                 .orElse(List.of());
@@ -101,12 +101,12 @@ public final class StepStudy {
     }
 
     /** Whether it still needs to know when the program asks for results; any thread may call this. */
-    public boolean isLooking() {
+    boolean isLooking() {
         return looks < LOOKS.length;
     }
 
     /** The program asks for the result of one of the plan's operations; any thread may call this. */
-    public void observed(String name) {
+    void observed(String name) {
         observed.put(name, System.nanoTime());
     }
 
@@ -125,7 +125,7 @@ public final class StepStudy {
      * the same operations and begins at the same place of the program's step: a cut that was found for another beginning
      * keeps the end of a step apart from its beginning, and is not used here.
      */
-    public void begin(List<List<String>> batches) {
+    void begin(List<List<String>> batches) {
         Set<String> planned = batches.stream().flatMap(List::stream).collect(Collectors.toSet());
         boolean known = planned.equals(names) && batches.get(0).stream().anyMatch(beginning::contains);
         looks = known ? looks : 0;
@@ -139,7 +139,7 @@ public final class StepStudy {
     }
 
     /** Forgets all findings, which do not hold any more. */
-    public void startAnew() {
+    void startAnew() {
         findings.clear();
         names = Set.of();
         looks = 0;
@@ -167,7 +167,7 @@ public final class StepStudy {
      * @param plan the names of all operations, batch by batch
      * @return another cut of the same operations if it is worth the change, which is seldom
      */
-    public Optional<List<List<String>>> ran(List<PendingOp> ops, long begun, long ended, List<List<String>> plan) {
+    Optional<List<List<String>>> ran(List<PendingOp> ops, long begun, long ended, List<List<String>> plan) {
         if (!isLooking()) {
             return Optional.empty();
         }

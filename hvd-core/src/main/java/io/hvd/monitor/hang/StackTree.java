@@ -15,7 +15,7 @@ import java.util.function.Function;
  * The stacks of several ranks' threads as one tree: what they have in common is written once, and wherever ranks part it
  * is said which ranks are there and which are not.
  */
-public final class StackTree {
+final class StackTree {
     private static final String INDENT = "  ";
 
     private final TreeSet<Integer> all = new TreeSet<>();

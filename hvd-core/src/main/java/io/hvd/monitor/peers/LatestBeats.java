@@ -7,7 +7,7 @@ import java.util.Map;
  * Tells which signs of life are new. Datagrams may overtake each other, and another process may send a rank's datagram
  * once more. One thread uses it.
  */
-public final class LatestBeats {
+final class LatestBeats {
     private final Map<Integer, Long> numbers = new HashMap<>();
 
     /** Whether a sign of life is new, and remembers it if it is; each rank numbers its own signs of life. */

@@ -13,7 +13,7 @@ import java.util.Optional;
  * Signs messages, and verifies that a message comes from a rank of this job: by an HMAC at the message's end, under a
  * key to which every rank has contributed. Any thread may use it.
  */
-public final class MessageAuthentication {
+final class MessageAuthentication {
     static final int SHARE_BYTES = 16;
 
     private static final int MAC_BYTES = 32;

@@ -20,7 +20,7 @@ import java.util.Optional;
  * sends a greeting with the job's password and one question, and gets one answer. Connections, even those that stay
  * open, do not keep the rank from receiving signs of life.
  */
-public final class MonitorSockets implements AutoCloseable {
+final class MonitorSockets implements AutoCloseable {
     /** The most bytes of a datagram, fewer than UDP carries. */
     static final int DATAGRAM_BYTES = 60_000;
 

@@ -18,7 +18,7 @@ import java.util.concurrent.TimeUnit;
 /**
  * Asks several ranks one question, each on a thread and a connection of its own, and waits no longer than the limit.
  */
-public final class QuestionSender {
+final class QuestionSender {
     private static final int MOST_ASKERS = 32;
 
     private final String threadName;

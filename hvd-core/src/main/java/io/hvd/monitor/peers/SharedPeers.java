@@ -15,7 +15,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.IntStream;
 
 /** Peers that are threads of one JVM and exchange their data through a directory object that they share. */
-public final class SharedPeers implements Peers {
+final class SharedPeers implements Peers {
     private final Directory directory;
     private final int self;
     private volatile boolean closed;

@@ -28,7 +28,7 @@ import java.util.function.Function;
  * Peers that are processes. Signs of life are datagrams; for each question a connection is made and closed after the
  * answer, so that a stuck rank holds up no other one.
  */
-public final class SocketPeers implements Peers {
+final class SocketPeers implements Peers {
     /**
      * The number of ranks up to which every rank hears every other one; in larger jobs only the lowest ranks, among
      * which the reporter is, hear all.

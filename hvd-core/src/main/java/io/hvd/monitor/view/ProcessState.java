@@ -17,7 +17,7 @@ public enum ProcessState {
         this.words = words;
     }
 
-    /** Phrases that continue a sentence which begins with a rank. */
+    /** Words that continue a sentence which begins with a rank. */
     public String words() {
         return words;
     }
