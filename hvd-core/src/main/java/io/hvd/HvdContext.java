@@ -116,7 +116,7 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
         return membership().description();
     }
 
-    /** Whether the context can still be used: it has not been closed, and its job has not failed. */
+    /** Whether the context has not been closed. One whose job has failed is open until then, and its collectives throw. */
     public boolean isOpen() {
         return membership().isOpen();
     }

@@ -666,9 +666,9 @@ public class ProcessSet {
             return ProcessSet.this.parametersBroadcast;
         }
 
-        /** Whether this rank is still in the job of the set. */
+        /** Whether this rank is still in the job of the set, and the job has not failed. */
         public boolean isInOpenJob() {
-            return membership.isOpen();
+            return membership.isOpen() && membership.failure().isEmpty();
         }
 
         /** The number of steps after which optimizers compare the ranks' parameters; 0 means never. */

@@ -109,8 +109,9 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      * optimizer.rebind(Hvd.init());
      * }</pre>
      *
-     * @throws HvdException if the context is closed or the one that the optimizer has, between backward and {@link #step()}, after
-     *     {@link #close}, or if the shares of a {@link ShardedOptimizer} do not fit its ranks; nothing is changed then
+     * @throws HvdException if the context is closed, its job has failed or it is the one that the optimizer has; between backward and
+     *     {@link #step()}, inside {@link #noSync()} or after {@link #close}; or if the shares of a {@link ShardedOptimizer} do not
+     *     fit its ranks. Nothing is changed then
      */
     public void rebind(HvdContext next) {
         bound.rules().requireOpen(closed);
@@ -119,12 +120,11 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         wrapped.rebind(ranks); // refuses before anything has changed
         OptimizerParts parts = new OptimizerParts(choices.over(ranks));
         Binding before = bound;
-        Binding after = parts.bind(lasting, before.finite().steps());
-        bound = after;
+        bound = parts.bind(lasting, before.finite().steps());
         before.giveBack();
         bound.exchange().passesPerStep(before.exchange().passesPerStep());
         outer.rebind(bound);
-        startOver();
+        progress.rebound();
         begin(parts);
     }
 

@@ -13,13 +13,13 @@ import java.util.Set;
  * before backward ends. Parameters are named by their index in {@link Optimizer#parameters()}.
  */
 public interface GradientSource {
-    /** Has every further gradient announced to the listener, on the thread that runs backward. */
+    /** Has every further gradient announced to this listener and to no earlier one, on the thread that runs backward. */
     void listen(Listener listener);
 
     /**
      * Copies the gradient accumulated so far into {@link Parameter#gradient()}; zeros if there is none.
-     * Called for parameters that took no part in backward. What it copies it multiplies by {@link Listener#weight}, if there
-     * is a listener.
+     * Called for parameters that took no part in backward. The copy is multiplied by the listener's {@link Listener#weight},
+     * if there is a listener.
      */
     void stage(int parameter);
 

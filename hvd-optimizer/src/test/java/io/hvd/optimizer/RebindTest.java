@@ -17,6 +17,8 @@ import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.UnaryOperator;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -107,6 +109,11 @@ class RebindTest {
                         .clipGradientNorm(0.5)
                         .scope("net"));
         goesOn(2, builder -> builder.numGroups(2).bucketBytes(0));
+    }
+
+    @Test
+    void localParametersStayLocal() {
+        goesOn(2, builder -> builder.localParameters(List.of("b")));
     }
 
     @Test
@@ -210,6 +217,83 @@ class RebindTest {
             trainer.steps(hvd.rank(), STEPS);
             return null;
         });
+    }
+
+    @Test
+    void aScopeOfNoSyncIsClosedFirst() {
+        Trainer trainer;
+        DistributedOptimizer.NoSync local;
+        try (HvdContext hvd = Hvd.init()) {
+            trainer = new Trainer(builder -> builder);
+            local = trainer.optimizer.noSync();
+            trainer.backward(hvd.rank());
+        }
+        try (HvdContext hvd = Hvd.init()) {
+            refused(() -> trainer.optimizer.rebind(hvd), "inside noSync()", "close its scope first");
+            local.close();
+            trainer.optimizer.zeroGradients();
+            trainer.optimizer.rebind(hvd);
+            trainer.steps(0, 1);
+        }
+    }
+
+    /** When rank 1 fails, it owes rank 0 an answer about the range of their gradients. */
+    @Test
+    void afterAJobThatHasFailedTheOptimizerGoesOnInTheNextOne() {
+        List<Trainer> trainers = new ArrayList<>(Arrays.asList(null, null));
+        CountDownLatch stepped = new CountDownLatch(1);
+        assertThatThrownBy(() -> Hvd.spawn(2, hvd -> {
+                    Trainer trainer = new Trainer(
+                            builder -> builder.compression(Compression.FP16).rangeControl(RangeControl.every(1)));
+                    trainers.set(hvd.rank(), trainer);
+                    trainer.steps(hvd.rank(), 1);
+                    trainer.optimizer.zeroGradients();
+                    trainer.backward(hvd.rank());
+                    if (hvd.rank() == 1) {
+                        trainer.optimizer.gradientReady("w");
+                        stepped.await();
+                        throw new IllegalStateException("rank 1 fails");
+                    }
+                    trainer.optimizer.step();
+                    stepped.countDown();
+                    return null;
+                }))
+                .hasStackTraceContaining("rank 1 fails");
+        Hvd.spawn(2, hvd -> {
+            Trainer trainer = trainers.get(hvd.rank());
+            trainer.optimizer.zeroGradients();
+            trainer.optimizer.rebind(hvd);
+            trainer.optimizer.broadcastParameters(0);
+            trainer.optimizer.broadcastOptimizerState(0);
+            trainer.step = 2;
+            trainer.steps(hvd.rank(), STEPS);
+            return null;
+        });
+        assertThat(trainers.get(1).weights()).isEqualTo(trainers.get(0).weights());
+    }
+
+    /** The context is still open where the program learns of the failure. */
+    @Test
+    void zeroGradientsGivesUpWhatAFailedJobHasUnderWay() {
+        AtomicBoolean given = new AtomicBoolean();
+        assertThatThrownBy(() -> Hvd.spawn(2, hvd -> {
+                    Trainer trainer = new Trainer(builder -> builder.bucketBytes(4));
+                    trainer.steps(hvd.rank(), 1);
+                    if (hvd.rank() == 1) {
+                        throw new IllegalStateException("rank 1 fails");
+                    }
+                    trainer.optimizer.zeroGradients();
+                    assertThatThrownBy(() -> {
+                                trainer.backward(0);
+                                hvd.barrier();
+                            })
+                            .isInstanceOf(HvdException.class);
+                    trainer.optimizer.zeroGradients();
+                    given.set(true);
+                    return null;
+                }))
+                .hasStackTraceContaining("rank 1 fails");
+        assertThat(given).isTrue();
     }
 
     @Test

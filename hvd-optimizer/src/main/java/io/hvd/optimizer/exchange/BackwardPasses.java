@@ -119,6 +119,10 @@ final class BackwardPasses {
         keepsLocal = true;
     }
 
+    boolean areClosed() {
+        return closed;
+    }
+
     boolean areLocal() {
         return keepsLocal;
     }

@@ -1,5 +1,7 @@
 package io.hvd.optimizer.exchange;
 
+import io.hvd.error.HvdException;
+import io.hvd.log.HvdLogger;
 import io.hvd.optimizer.GradientSource;
 import io.hvd.optimizer.Parameter;
 import io.hvd.optimizer.StepStats;
@@ -23,6 +25,8 @@ public final class GradientExchange implements GradientSource.Listener {
     public static final String USUAL_CAUSES =
             " Usual causes: the loss of another model ran through these parameters; step() was called"
                     + " on some ranks only; or the optimizer inside of this one was stepped directly";
+
+    private static final HvdLogger LOG = HvdLogger.of(GradientExchange.class);
 
     private final GradientReduction reduction;
     private final List<Parameter> parameters;
@@ -130,6 +134,9 @@ public final class GradientExchange implements GradientSource.Listener {
 
     @Override
     public synchronized double weight(int parameter) {
+        if (passes.areClosed()) {
+            return 1;
+        }
         return passes.buckets().contain(parameter) ? weighting.ofBucket() : weighting.ofLocal();
     }
 
@@ -171,14 +178,23 @@ public final class GradientExchange implements GradientSource.Listener {
         }
     }
 
-    /** Waits for what is in flight and gives back what is prepared. From now on backward passes exchange nothing. */
+    /** Waits for what is in flight and gives back what is prepared. Backward passes may still be announced here; their gradients stay as they are. */
     public synchronized void close() {
         passes.close();
-        if (!meeting.hasEnded()) {
-            range.settle();
-        }
+        settleRange();
         travelling.close();
         weighting.close();
+    }
+
+    /** Where the job has failed, the ranks' answers never come. */
+    private void settleRange() {
+        try {
+            if (!meeting.hasEnded()) {
+                range.settle();
+            }
+        } catch (HvdException e) {
+            LOG.debug("what the ranks had still to say about the range of their gradients has failed", e);
+        }
     }
 
     /** From now on losses are multiplied by this scale. */
@@ -207,6 +223,9 @@ public final class GradientExchange implements GradientSource.Listener {
 
     @Override
     public synchronized boolean passed(int parameter) {
+        if (passes.areClosed()) {
+            return false;
+        }
         meeting.requireNotEnded();
         weighting.requireSamples(parameter);
         odd.reached(parameter);

@@ -39,6 +39,15 @@ public final class StepProgress {
         gathered = false;
     }
 
+    /** The next step is the first one in another context. */
+    public void rebound() {
+        startOver();
+        failed = false;
+        skipping = false;
+        anyBegun = false;
+        measuresNorm = false;
+    }
+
     /** Whether the gradients are averages that no step has used. */
     public boolean isSynchronized() {
         return synchronizedAlready;

@@ -213,10 +213,17 @@ public final class StepRules {
         if (!next.isOpen()) {
             throw misuse(call + "which has been closed: expected an open context, that of the next Hvd.init()");
         }
+        if (!next.forOptimizers().isInOpenJob()) {
+            throw misuse(call + "whose job has failed: expected the context of the next Hvd.init()");
+        }
+        if (exchange.isLocal()) {
+            throw misuse(call + "inside noSync(): close its scope first");
+        }
         if (synchronizedAlready || !exchange.isUntouched()) {
             throw misuse(call
                     + "between backward and step(), when its gradients are under way or belong to the ranks of before: "
-                    + "call zeroGradients() first, which gives them up where the context is closed, or make the step");
+                    + "call zeroGradients() first, which gives them up where the context is closed or its job has failed,"
+                    + " or make the step");
         }
     }
 

@@ -26,7 +26,7 @@ import java.util.concurrent.TimeoutException;
  */
 final class HostCheck {
 
-    /** A host that refuses is asked so often: a service that knows the users may be late once. */
+    /** How often a host that refuses is asked: the service that knows its users may be late once. */
     private static final int ATTEMPTS_AT_A_REFUSAL = 5;
 
     private static final int MOST_SHOWN = 3;
