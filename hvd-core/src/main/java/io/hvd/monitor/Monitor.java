@@ -243,12 +243,25 @@ public final class Monitor implements AutoCloseable {
     }
 
     private void standsStill(List<CollectiveWait> waits, List<RankView> views, long stillMillis) {
-        Standstill found = Standstill.of(waits, views);
+        Standstill found = inTwoLooks(Standstill.of(waits, views), views);
         switch (standstillWatch.decide(now(), stillMillis, found)) {
             case SAY -> LOG.warn(found.warning(Verdict.of(waits, views), stillMillis, settings.standstillMillis()));
             case END -> end(waits, views, 0, found);
             case NOTHING -> {}
         }
+    }
+
+    /**
+     * One look sees each rank at another moment, so a job that has just gone on may look as if it stood still. Two looks
+     * that find the same calls prove that there was a moment, between them, at which all ranks stood.
+     */
+    private Standstill inTwoLooks(Standstill found, List<RankView> before) {
+        if (found.kind() == Standstill.Kind.NONE) {
+            return found;
+        }
+        List<RankView> views = gathering.views(self.report(phases.view()), answering(before));
+        Standstill again = Standstill.of(CollectiveWait.of(views), views);
+        return found.isSameAs(again) ? again : Standstill.NONE;
     }
 
     private void warn(List<CollectiveWait> waits, List<RankView> views) {
@@ -264,9 +277,6 @@ public final class Monitor implements AutoCloseable {
     private void end(List<CollectiveWait> first, List<RankView> before, long leastMillis, Standstill standstill) {
         List<RankView> views = gathering.views(self.report(phases.view()), answering(before));
         List<CollectiveWait> waits = CollectiveWait.of(views);
-        if (standstill != Standstill.NONE && !standstill.equals(Standstill.of(waits, views))) {
-            return;
-        }
         List<CollectiveWait> overdue = waits.stream()
                 .filter(wait -> wait.millis() >= leastMillis)
                 .filter(wait -> first.stream().anyMatch(earlier -> earlier.isSameAs(wait)))

@@ -45,7 +45,7 @@ final class StandstillWatch {
 
     /** @param stillMillis the same as in {@link #isTimeToLook} */
     Step decide(long now, long stillMillis, Standstill found) {
-        boolean same = found.kind() == seen.kind() && found.fingerprint() == seen.fingerprint();
+        boolean same = found.isSameAs(seen);
         if (!same) {
             seen = found;
             seenSince = now;

@@ -9,8 +9,10 @@ import io.hvd.monitor.peers.Peers;
 import io.hvd.monitor.peers.SocketPeersInOneJvm;
 import io.hvd.monitor.view.Activity;
 import io.hvd.monitor.view.HangReport;
+import io.hvd.monitor.view.LiveReport;
 import io.hvd.monitor.view.PhaseView;
 import io.hvd.monitor.view.RankProcess;
+import io.hvd.testing.StandardError;
 import io.hvd.trace.Call;
 import io.hvd.trace.FlightRecorder;
 import java.net.InetSocketAddress;
@@ -27,6 +29,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -210,9 +214,67 @@ final class MonitorTest {
         assertThat(next().reporter()).isZero();
     }
 
+    @Test
+    void aJobThatGoesOnWhileItIsLookedAtIsNotSaidToStandStill() throws Exception {
+        List<Peers> peers = Peers.ofThreads(SIZE, "here");
+        var first = List.of(submit(0, "a"), submit(2, "a"));
+        submit(1, "b");
+        var looks = new AtomicInteger();
+        Runnable goOn = () -> {
+            if (looks.getAndIncrement() == 0) { // rank 0 has given its view already
+                recorders.get(0).ended(first.get(0), "");
+                recorders.get(1).ended(submit(1, "a"), "");
+                recorders.get(2).ended(first.get(1), "");
+                submit(2, "b");
+            }
+        };
+        answer(peers.get(1), goOn);
+        answer(peers.get(2), () -> {});
+        String said = StandardError.during(() -> {
+            start(peers, patient(Duration.ofSeconds(1)), 0);
+            await(() -> looks.get() == 2);
+            long looked = System.nanoTime();
+            await(() -> peers.get(1).heard().get(0).atNanos() > looked);
+        });
+
+        assertThat(said).doesNotContain("deadlock");
+        assertThat(reports).isEmpty();
+    }
+
+    /** A rank without a monitor, which has given one sign of life and answers questions. */
+    private void answer(Peers peers, Runnable before) {
+        LiveReporter reporter =
+                new LiveReporter(recorders.get(peers.self()), Thread.currentThread(), Thread.currentThread());
+        peers.publish(Activity.of(recorders.get(peers.self()), PhaseView.NONE));
+        peers.serve(new Peers.Respondent() {
+            @Override
+            public LiveReport report() {
+                before.run();
+                return reporter.report(PhaseView.NONE);
+            }
+
+            @Override
+            public void end(HangReport report) {
+                reports.add(report);
+            }
+        });
+    }
+
+    private static void await(BooleanSupplier condition) throws InterruptedException {
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_SECONDS);
+        while (!condition.getAsBoolean()) {
+            assertThat(System.nanoTime()).as("within " + LIMIT_SECONDS + " s").isLessThan(end);
+            Thread.sleep(5);
+        }
+    }
+
     private Call submit(int rank) {
+        return submit(rank, "gradient");
+    }
+
+    private Call submit(int rank, String name) {
         List<Integer> members = IntStream.range(0, SIZE).boxed().toList();
-        return recorders.get(rank).submitted(new Call.Operation("allreduce", "gradient", "float32 [5]", 0, members));
+        return recorders.get(rank).submitted(new Call.Operation("allreduce", name, "float32 [5]", 0, members));
     }
 
     /** Nobody dies here: all ranks are in one process. */
@@ -240,8 +302,18 @@ final class MonitorTest {
     }
 
     private List<Monitor> start(List<Peers> peers, int... ranks) {
-        MonitorSettings settings =
-                new MonitorSettings(Duration.ofMillis(250), Duration.ofMillis(700), Duration.ZERO, folder, ras);
+        return start(
+                peers,
+                new MonitorSettings(Duration.ofMillis(250), Duration.ofMillis(700), Duration.ZERO, folder, ras),
+                ranks);
+    }
+
+    /** Settings that look for deadlocks alone. */
+    private MonitorSettings patient(Duration standstill) {
+        return new MonitorSettings(Duration.ofMinutes(1), Duration.ofMinutes(10), standstill, folder, ras);
+    }
+
+    private List<Monitor> start(List<Peers> peers, MonitorSettings settings, int... ranks) {
         List<Monitor> monitors = new ArrayList<>();
         for (int rank : ranks) {
             LiveReporter self = new LiveReporter(recorders.get(rank), Thread.currentThread(), Thread.currentThread());

@@ -59,6 +59,11 @@ public record Standstill(Kind kind, String reason, long fingerprint) {
                                         .toList())));
     }
 
+    /** Whether nothing has happened on any rank between this look and another one. */
+    public boolean isSameAs(Standstill other) {
+        return kind == other.kind && fingerprint == other.fingerprint;
+    }
+
     private static boolean standsInCalls(RankView view) {
         return view.answers()
                 && !view.activity().pending().isEmpty()
