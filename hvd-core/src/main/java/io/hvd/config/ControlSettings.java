@@ -7,14 +7,21 @@ import java.util.Optional;
  *
  * @param startTimeoutSeconds the time within which they must have
  * @param networkInterface the network interfaces of hvd's own sockets; empty for the address of the host's name
+ * @param secret recognises the ranks of the job where they meet without MPI; empty if none is given
+ * @param connections TCP connections between two ranks that send each other data
  */
-public record ControlSettings(int startTimeoutSeconds, Optional<String> networkInterface) {
+public record ControlSettings(
+        int startTimeoutSeconds, Optional<String> networkInterface, Optional<Secret> secret, int connections) {
     /** Eleven days; sockets count their timeouts in milliseconds, as an int. */
     private static final int LONGEST_START_TIMEOUT = 1_000_000;
+
+    private static final int MOST_CONNECTIONS = 16;
 
     static ControlSettings from(SettingReader reader) {
         return new ControlSettings(
                 reader.between(Setting.START_TIMEOUT, 1, LONGEST_START_TIMEOUT),
-                reader.text(Setting.CONTROL_INTERFACE));
+                reader.text(Setting.CONTROL_INTERFACE),
+                reader.text(Setting.SECRET).map(Secret::of),
+                reader.between(Setting.TCP_CONNECTIONS, 1, MOST_CONNECTIONS));
     }
 }

@@ -39,6 +39,7 @@ public record HvdConfig(
         AUTO,
         LOCAL,
         MPI,
+        TCP,
         NCCL
     }
 
@@ -83,9 +84,7 @@ public record HvdConfig(
     private static HvdConfig read(SettingReader reader, Map<String, String> environment, List<String> notes) {
         Optional<String> transport = reader.after(TRANSPORT, Setting.BACKEND);
         return new HvdConfig(
-                transport.isPresent()
-                        ? BackendChoice.AUTO
-                        : reader.choice(Setting.BACKEND, BackendChoice.class, ", " + TRANSPORT + "NAME"),
+                transport.isPresent() ? BackendChoice.AUTO : backend(reader),
                 transport,
                 ControlSettings.from(reader),
                 MpiSettings.from(reader),
@@ -100,6 +99,25 @@ public record HvdConfig(
                 AutotuneSettings.from(reader),
                 LauncherFacts.of(environment),
                 notes);
+    }
+
+    private static BackendChoice backend(SettingReader reader) {
+        BackendChoice choice = reader.choice(Setting.BACKEND, BackendChoice.class, ", " + TRANSPORT + "NAME");
+        Plane controller = plane(reader, Setting.CONTROLLER);
+        Plane operations = plane(reader, Setting.CPU_OPERATIONS);
+        return choice == BackendChoice.AUTO && (controller == Plane.GLOO || operations == Plane.GLOO)
+                ? BackendChoice.TCP
+                : choice;
+    }
+
+    private static Plane plane(SettingReader reader, Setting setting) {
+        return reader.text(setting).isPresent() ? reader.choice(setting, Plane.class) : Plane.MPI;
+    }
+
+    /** Horovod's names of what connects processes. */
+    private enum Plane {
+        MPI,
+        GLOO
     }
 
     public HvdConfig {

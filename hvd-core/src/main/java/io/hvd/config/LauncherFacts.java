@@ -4,13 +4,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.function.ToIntFunction;
 
 /**
  * The start of this process as the variables of launchers tell it.
  *
- * @param rank this process's number among those that a launcher of MPI's has started; empty without one, -1 if it
- *     cannot be read
+ * @param rank this process's number among those that a launcher has started; empty without one, -1 if it cannot be read
  * @param size the number of processes that it has started; empty without one, or if it does not say
+ * @param ofMpi whether MPI can connect them, as far as the variables tell
+ * @param place how they meet without MPI; empty if they cannot
  * @param slurm what Slurm says; empty outside its jobs
  * @param foreign a launcher that is none of MPI's
  * @param declared how large the job is to be
@@ -18,6 +20,8 @@ import java.util.OptionalInt;
 public record LauncherFacts(
         OptionalInt rank,
         OptionalInt size,
+        boolean ofMpi,
+        Optional<RankPlace> place,
         Optional<SlurmPlace> slurm,
         Optional<ForeignLauncher> foreign,
         List<DeclaredJob> declared) {
@@ -33,15 +37,25 @@ public record LauncherFacts(
 
     static LauncherFacts of(Map<String, String> environment) {
         Optional<SlurmPlace> slurm = SlurmPlace.of(environment);
+        OptionalInt rank = rank(environment);
+        Optional<RankPlace> place = RankPlace.of(environment, slurm);
+        Optional<RankPlace> withOthers =
+                place.filter(one -> one.size() > 1 && one.meeting().isPresent());
         return new LauncherFacts(
-                rank(environment),
-                size(environment, slurm),
+                rank.isPresent() ? rank : number(withOthers, RankPlace::rank),
+                rank.isPresent() ? size(environment, slurm) : number(withOthers, RankPlace::size),
+                rank.isPresent(),
+                place,
                 slurm,
                 ForeignLauncher.of(environment),
                 DeclaredJob.of(environment));
     }
 
-    /** The component of that name alone, whatever the other variables are. */
+    private static OptionalInt number(Optional<RankPlace> place, ToIntFunction<RankPlace> number) {
+        return place.stream().mapToInt(number).findFirst();
+    }
+
+    /** This process's number among those of a launcher of MPI's, whatever the other variables are. */
     public static OptionalInt rank(Map<String, String> environment) {
         return RANK_VARIABLES.stream()
                 .filter(environment::containsKey)
@@ -66,7 +80,7 @@ public record LauncherFacts(
         }
     }
 
-    /** Whether mpirun, srun or the like has started this process. */
+    /** Whether mpirun, srun, torchrun or the like has started this process as a rank. */
     public boolean byLauncher() {
         return rank.isPresent();
     }
@@ -76,12 +90,18 @@ public record LauncherFacts(
         return byLauncher() && size.orElse(Integer.MAX_VALUE) > 1;
     }
 
+    /** Whether the processes can meet without MPI. */
+    public boolean meets() {
+        return place.flatMap(RankPlace::meeting).isPresent();
+    }
+
     /**
-     * Why this process must not go on as a job of its own; empty if it may, or need not since a launcher of MPI's is
-     * there.
+     * Why this process must not go on as a job of its own; empty if it may, or need not since a launcher is there.
+     *
+     * @param overMpi whether the ranks are to find each other by MPI
      */
-    public Optional<String> whyNotAlone() {
-        return byLauncher()
+    public Optional<String> whyNotAlone(boolean overMpi) {
+        return (overMpi ? ofMpi : byLauncher())
                 ? Optional.empty()
                 : slurm.flatMap(SlurmPlace::whyNotAlone).or(() -> foreign.map(ForeignLauncher::whyNotAlone));
     }

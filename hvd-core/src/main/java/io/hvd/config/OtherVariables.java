@@ -42,8 +42,6 @@ final class OtherVariables {
             Map.entry("HOROVOD_ELASTIC_TIMEOUT", new NoEffect("600", "the ranks of a job stay the same")));
 
     private static final Map<String, Refused> REFUSED = Map.of(
-            "HOROVOD_CPU_OPERATIONS", new Refused("MPI", "tensors in host memory travel over MPI"),
-            "HOROVOD_CONTROLLER", new Refused("MPI", "jobs are started by mpirun"),
             "HOROVOD_ENABLE_XLA_OPS", new Refused("0", "there is no TensorFlow on the JVM that hvd could serve"),
             "HOROVOD_ELASTIC", new Refused("0", "MPI cannot change the number of ranks of a running job"));
 

@@ -11,8 +11,27 @@ public enum Setting {
             "HVD_BACKEND",
             "auto",
             JOB,
-            "auto, local, mpi, nccl or transport:NAME of a TransportProvider; auto takes mpi under mpirun or srun (nccl for tensors on GPUs if it can"
-                    + " be used), else local"),
+            "auto, local, mpi, tcp, nccl or transport:NAME of a TransportProvider; auto takes mpi under mpirun or srun,"
+                    + " tcp if there is no MPI with mpi.jar or another launcher has started the ranks (nccl for tensors"
+                    + " on GPUs if it can be used), else local"),
+    RENDEZVOUS(
+            "HVD_RENDEZVOUS",
+            "",
+            RANK,
+            "host:port at which rank 0 lets the ranks meet without MPI; horovodrun --gloo sets its own address"),
+    SECRET(
+            "HVD_SECRET",
+            "",
+            RANK,
+            "any text that only the processes of this job know, for ranks that meet without MPI"),
+    TCP_CONNECTIONS(
+            "HVD_TCP_CONNECTIONS",
+            "1",
+            JOB,
+            "connections between two ranks whose data travels over TCP, from 1 to 16; more help where a network limits each"
+                    + " of them"),
+    CONTROLLER("HOROVOD_CONTROLLER", "", JOB, "gloo is HVD_BACKEND=tcp; mpi leaves it as it is"),
+    CPU_OPERATIONS("HOROVOD_CPU_OPERATIONS", "", JOB, "gloo is HVD_BACKEND=tcp; mpi leaves it as it is"),
     OPENMPI_HOME("HVD_OPENMPI_HOME", "", RANK, "prefix of the Open MPI to use; otherwise that of the mpirun on PATH"),
     MPI_JAR("HVD_MPI_JAR", "", RANK, "mpi.jar to use instead of the one found; its version must be Open MPI's"),
     MPI_THREADS_DISABLE(
@@ -55,7 +74,7 @@ public enum Setting {
     DYNAMIC_PROCESS_SETS(
             "HOROVOD_DYNAMIC_PROCESS_SETS", "0", JOB, "1 allows process sets to be added and removed after init"),
     STAGE_BYTES("HVD_STAGE_BYTES", "4194304", JOB, "bytes of the staging buffer through which host tensors stream"),
-    SHARED_MEMORY("HVD_SHARED_MEMORY", "1", JOB, "0 makes the ranks of a host use MPI instead of shared memory"),
+    SHARED_MEMORY("HVD_SHARED_MEMORY", "1", JOB, "0 makes the ranks of a host use MPI or TCP instead of shared memory"),
     ALLREDUCE_ALGORITHM(
             "HVD_ALLREDUCE_ALGORITHM",
             "auto",

@@ -6,8 +6,7 @@ import io.hvd.log.HvdLogger;
 import io.hvd.net.FramedConnection;
 import io.hvd.net.HandshakeListener;
 import io.hvd.net.HostAddress;
-import io.hvd.net.MessageReader;
-import io.hvd.net.MessageWriter;
+import io.hvd.net.Invitation;
 import io.hvd.spi.Topology;
 import java.io.IOException;
 import java.net.ConnectException;
@@ -79,7 +78,7 @@ final class StarConnector implements AutoCloseable {
                 HostAddress.of(topology.nodes(), config.control().networkInterface()));
         address = (InetSocketAddress) socket.getLocalAddress();
         listener = new HandshakeListener(List.of(socket));
-        return new Meeting(address, secret).encode();
+        return new Invitation(address, secret).encode();
     }
 
     /**
@@ -89,7 +88,7 @@ final class StarConnector implements AutoCloseable {
      */
     void connect(byte[] invitation, Stars to) throws IOException {
         if (topology.rank() > 0) {
-            dial(Meeting.decode(invitation), to);
+            dial(Invitation.decode(invitation), to);
         } else if (topology.size() > 1) {
             acceptAll(to);
         }
@@ -125,19 +124,20 @@ final class StarConnector implements AutoCloseable {
                 + HvdProgram.HOROVODRUN.eitherWay());
     }
 
-    private void dial(Meeting meeting, Stars to) throws IOException {
+    private void dial(Invitation invitation, Stars to) throws IOException {
         for (int star = 0; star < stars; star++) {
-            to.add(star, 0, dial(meeting, star * topology.size() + topology.rank()));
+            to.add(star, 0, dial(invitation, star * topology.size() + topology.rank()));
             own.remove();
         }
     }
 
     /** A route or a rule of the network may come late, so a refusal counts only once the time is over. */
-    private FramedConnection dial(Meeting meeting, int number) throws IOException {
+    private FramedConnection dial(Invitation invitation, int number) throws IOException {
         boolean told = false;
         while (true) {
             try {
-                return FramedConnection.dial(own.peek(), meeting.address, meeting.secret, number, millisLeft());
+                return FramedConnection.dial(
+                        own.peek(), invitation.address(), invitation.secret(), number, millisLeft());
             } catch (ConnectException | NoRouteToHostException e) {
                 if (millisLeft() <= PAUSE_MILLIS) {
                     throw e;
@@ -146,7 +146,7 @@ final class StarConnector implements AutoCloseable {
                     LOG.warn(
                             "rank {} does not reach rank 0 at {} yet ({}); it tries for {} s, as HOROVOD_START_TIMEOUT says",
                             topology.rank(),
-                            meeting.address,
+                            invitation.address(),
                             e.getMessage(),
                             config.control().startTimeoutSeconds());
                     told = true;
@@ -174,21 +174,6 @@ final class StarConnector implements AutoCloseable {
             }
         } catch (IOException e) {
             // The connection is being closed anyway.
-        }
-    }
-
-    /** The address at which rank 0 listens, and the secret for the hello. */
-    record Meeting(InetSocketAddress address, byte[] secret) {
-        byte[] encode() {
-            return MessageWriter.encode(out -> {
-                out.writeSocketAddress(address);
-                out.writeBytes(secret);
-            });
-        }
-
-        static Meeting decode(byte[] bytes) {
-            return MessageReader.decode(
-                    "where rank 0 waits", bytes, in -> new Meeting(in.readSocketAddress(), in.readBytes()));
         }
     }
 }

@@ -3,6 +3,7 @@ package io.hvd.job;
 import io.hvd.backend.ProcessProvider;
 import io.hvd.config.HvdConfig;
 import io.hvd.config.HvdConfig.BackendChoice;
+import io.hvd.config.LauncherFacts;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.host.local.LocalProvider;
@@ -10,6 +11,7 @@ import io.hvd.spi.BackendProvider;
 import io.hvd.spi.TransportProvider;
 import io.hvd.transport.mpi.MpiProvider;
 import io.hvd.transport.nccl.NcclProvider;
+import io.hvd.transport.tcp.TcpProvider;
 import java.util.List;
 import java.util.ServiceLoader;
 
@@ -33,10 +35,35 @@ final class BackendSelection {
             choice = config.started().byLauncher() ? BackendChoice.NCCL : BackendChoice.LOCAL;
         }
         return switch (choice) {
-            case MPI -> new ProcessProvider(new MpiProvider());
-            // Without a GPU, or without NCCL, it is MPI alone, unless the setting asks for NCCL by name.
-            case NCCL -> new NcclProvider(new ProcessProvider(new MpiProvider()), GpuAssignment::assign);
-            default -> LocalProvider.alone(config.memory().stageBytes(), joined);
+            case MPI -> new ProcessProvider(betweenProcesses(config));
+            // Without a GPU, or without NCCL, it is the transport alone, unless the setting asks for NCCL by name.
+            case NCCL -> new NcclProvider(new ProcessProvider(betweenProcesses(config)), GpuAssignment::assign);
+            case TCP ->
+                config.started().place().isPresent()
+                        ? new ProcessProvider(betweenProcesses(config))
+                        : alone(config, joined);
+            default -> alone(config, joined);
+        };
+    }
+
+    private static BackendProvider alone(HvdConfig config, int joined) {
+        return LocalProvider.alone(config.memory().stageBytes(), joined);
+    }
+
+    /** The transport between processes that a launcher has started. */
+    static TransportProvider betweenProcesses(HvdConfig config) {
+        LauncherFacts started = config.started();
+        return switch (config.backend()) {
+            case MPI -> new MpiProvider();
+            case TCP -> new TcpProvider("");
+            default -> {
+                if (!started.ofMpi() && started.byLauncher()) {
+                    yield new TcpProvider("as no launcher of MPI's has started the ranks");
+                }
+                yield started.meets() && !MpiProvider.isInstalled(config)
+                        ? new TcpProvider("as there is no Open MPI with its mpi.jar")
+                        : new MpiProvider();
+            }
         };
     }
 
@@ -83,7 +110,7 @@ final class BackendSelection {
 
     /** Refuses processes of a launcher that does not make them ranks, since each would silently train alone. */
     private static void requireLauncher(HvdConfig config) {
-        config.started().whyNotAlone().ifPresent(why -> {
+        config.started().whyNotAlone(config.backend() == BackendChoice.MPI).ifPresent(why -> {
             throw new HvdException(ErrorId.INIT_FAILED, why);
         });
     }

@@ -13,7 +13,6 @@ import io.hvd.monitor.peers.Peers;
 import io.hvd.monitor.view.HangReport;
 import io.hvd.spi.BackendProvider;
 import io.hvd.spi.Topology;
-import io.hvd.transport.mpi.MpiProvider;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -36,7 +35,8 @@ final class LaunchedJob implements SpawnedJob {
         this.threads = threads;
         this.processSets = processSets;
         this.settings = settings;
-        this.hybrids = HybridProvider.ofProcess(threads, config.memory().stageBytes(), new MpiProvider());
+        this.hybrids = HybridProvider.ofProcess(
+                threads, config.memory().stageBytes(), BackendSelection.betweenProcesses(config));
         this.providers = BackendSelection.ofThreads(hybrids, config);
         guards.add(process);
         while (guards.size() < threads) {

@@ -89,9 +89,14 @@ public final class HandshakeListener implements AutoCloseable {
 
     /** Listens at one address, at a port that the system chooses. */
     public static ServerSocketChannel bind(InetAddress address) throws IOException {
+        return bind(new InetSocketAddress(address, 0));
+    }
+
+    /** Listens at an address and a port. */
+    public static ServerSocketChannel bind(InetSocketAddress address) throws IOException {
         ServerSocketChannel socket = ServerSocketChannel.open();
         try {
-            return socket.bind(new InetSocketAddress(address, 0), BACKLOG);
+            return socket.bind(address, BACKLOG);
         } catch (IOException e) {
             socket.close();
             throw e;

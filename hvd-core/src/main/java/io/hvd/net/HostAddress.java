@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
+import java.net.SocketException;
 import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.List;
@@ -64,6 +65,11 @@ public final class HostAddress {
      */
     private static boolean isName(String asked) {
         return !asked.isEmpty() && !asked.contains("/");
+    }
+
+    /** Whether an interface of this host has the address. */
+    public static boolean isOwn(InetAddress address) throws SocketException {
+        return NetworkInterface.getByInetAddress(address) != null;
     }
 
     /** The name that this host has for itself. */

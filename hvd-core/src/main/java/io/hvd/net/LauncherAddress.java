@@ -96,8 +96,26 @@ public record LauncherAddress(String token, List<InetSocketAddress> sockets) {
         }
     }
 
+    /** The secret for the hello. */
+    public byte[] secret() {
+        return HexFormat.of().parseHex(token);
+    }
+
+    /**
+     * The first of the addresses that answers from here.
+     *
+     * @throws IOException if none does within {@value #RESULT_MILLIS} ms
+     */
+    public InetSocketAddress reachable() throws IOException {
+        try (var calls = Calls.to(sockets)) {
+            long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(RESULT_MILLIS);
+            SocketChannel first = calls.next(deadline).orElseThrow(() -> new IOException(this + " does not answer"));
+            return (InetSocketAddress) first.getRemoteAddress();
+        }
+    }
+
     private void handIn(SocketChannel channel, int limitMillis, String name, byte[] content) throws IOException {
-        var connection = FramedConnection.greet(channel, HexFormat.of().parseHex(token), ANY_RANK);
+        var connection = FramedConnection.greet(channel, secret(), ANY_RANK);
         connection.limitReads(limitMillis);
         connection.send(new Upload(System.currentTimeMillis(), name, content.length).encode());
         for (int from = 0; from < content.length; from += Upload.PIECE_BYTES) {

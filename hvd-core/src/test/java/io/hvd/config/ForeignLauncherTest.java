@@ -7,21 +7,31 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class ForeignLauncherTest {
-    private static final Map<String, String> TORCHRUN =
-            Map.of("RANK", "1", "WORLD_SIZE", "4", "LOCAL_RANK", "1", "MASTER_ADDR", "n1", "MASTER_PORT", "29500");
+    private static final Map<String, String> RANK_ONE = Map.of("RANK", "1", "WORLD_SIZE", "4", "LOCAL_RANK", "1");
 
     @Test
-    void aProcessOfTorchrunIsToldHowToStartTheJob() {
-        assertThat(HvdConfig.from(TORCHRUN).started().whyNotAlone().orElseThrow())
+    void aProcessThatDoesNotKnowWhereToMeetIsToldHowToStartTheJob() {
+        assertThat(HvdConfig.from(RANK_ONE).started().whyNotAlone(false).orElseThrow())
                 .startsWith("RANK=1 of WORLD_SIZE=4 says that this process is one of 4")
                 .contains("mpirun -np 4 COMMAND", "horovodrun -np 4", "unset WORLD_SIZE", "HVD_BACKEND=local");
+    }
+
+    @Test
+    void torchrunSaysWhereToMeetWithoutMpi() {
+        Map<String, String> torchrun = new HashMap<>(RANK_ONE);
+        torchrun.putAll(Map.of("MASTER_ADDR", "n1", "MASTER_PORT", "29500"));
+
+        LauncherFacts started = HvdConfig.from(torchrun).started();
+
+        assertThat(started.whyNotAlone(false)).isEmpty();
+        assertThat(started.whyNotAlone(true).orElseThrow()).startsWith("RANK=1 of WORLD_SIZE=4");
     }
 
     @Test
     void soIsOneOfHorovodsOwnLauncher() {
         assertThat(HvdConfig.from(Map.of("HOROVOD_RANK", "0", "HOROVOD_SIZE", "2"))
                         .started()
-                        .whyNotAlone()
+                        .whyNotAlone(false)
                         .orElseThrow())
                 .startsWith("HOROVOD_RANK=0 of HOROVOD_SIZE=2");
     }
@@ -30,27 +40,27 @@ class ForeignLauncherTest {
     void theCountAloneSaysEnough() {
         assertThat(HvdConfig.from(Map.of("WORLD_SIZE", "2"))
                         .started()
-                        .whyNotAlone()
+                        .whyNotAlone(false)
                         .orElseThrow())
                 .startsWith("WORLD_SIZE=2 says");
     }
 
     @Test
     void underALauncherOfMpiTheVariablesMeanNothing() {
-        Map<String, String> both = new HashMap<>(TORCHRUN);
+        Map<String, String> both = new HashMap<>(RANK_ONE);
         both.put("OMPI_COMM_WORLD_RANK", "3");
 
-        assertThat(HvdConfig.from(both).started().whyNotAlone()).isEmpty();
+        assertThat(HvdConfig.from(both).started().whyNotAlone(false)).isEmpty();
     }
 
     @Test
     void oneProcessMayBeAJobOfOneRank() {
         assertThat(HvdConfig.from(Map.of("RANK", "0", "WORLD_SIZE", "1"))
                         .started()
-                        .whyNotAlone())
+                        .whyNotAlone(false))
                 .isEmpty();
-        assertThat(HvdConfig.from(Map.of("WORLD_SIZE", "of the map")).started().whyNotAlone())
+        assertThat(HvdConfig.from(Map.of("WORLD_SIZE", "of the map")).started().whyNotAlone(false))
                 .isEmpty();
-        assertThat(HvdConfig.from(Map.of()).started().whyNotAlone()).isEmpty();
+        assertThat(HvdConfig.from(Map.of()).started().whyNotAlone(false)).isEmpty();
     }
 }

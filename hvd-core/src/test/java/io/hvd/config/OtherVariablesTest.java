@@ -55,10 +55,8 @@ class OtherVariablesTest {
 
     @ParameterizedTest
     @CsvSource({
-        "HOROVOD_CPU_OPERATIONS, GLOO, MPI",
-        "HOROVOD_CPU_OPERATIONS, CCL, MPI",
-        "HOROVOD_CONTROLLER, GLOO, mpirun",
-        "HOROVOD_CONTROLLER, nonsense, MPI",
+        "HOROVOD_CPU_OPERATIONS, CCL, gloo",
+        "HOROVOD_CONTROLLER, nonsense, gloo",
         "HOROVOD_ENABLE_XLA_OPS, 1, TensorFlow",
         "HOROVOD_ELASTIC, true, ranks",
     })

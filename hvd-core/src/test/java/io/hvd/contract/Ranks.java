@@ -43,7 +43,7 @@ sealed interface Ranks {
                                                 mostThreads(
                                                         contract.getTestClass().orElseThrow()))
                                         .<Ranks>mapToObj(Threads::new),
-                                Stream.of(new Echo(3)))
+                                Stream.of(new Echo(3), new Tcp(3)))
                         .toList();
     }
 
@@ -87,6 +87,25 @@ sealed interface Ranks {
         @Override
         public String toString() {
             return size + " ranks over a transport of the tests";
+        }
+    }
+
+    /** Connected by TCP, with nothing that threads share. */
+    record Tcp(int size) implements Ranks {
+        @Override
+        public boolean onMpi() {
+            return false;
+        }
+
+        @Override
+        public void run(RankBody<?> body) {
+            LocalRanks.spawnOverTcp(
+                    size, InitOptions.standard().withDynamicProcessSets(), Map.of("HVD_SHARED_MEMORY", "0"), body);
+        }
+
+        @Override
+        public String toString() {
+            return size + " ranks over TCP";
         }
     }
 

@@ -2,8 +2,8 @@ package io.hvd.control;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.hvd.control.StarConnector.Meeting;
 import io.hvd.net.HandshakeListener;
+import io.hvd.net.Invitation;
 import io.hvd.testing.DamagedMessages;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -15,13 +15,13 @@ class ControlMessagesTest {
     @Test
     void rankZerosInvitation() throws Exception {
         for (String host : new String[] {"10.1.2.3", "fd00::1"}) {
-            var meeting = new Meeting(
+            var meeting = new Invitation(
                     new InetSocketAddress(InetAddress.getByName(host), 4711), HandshakeListener.newSecret());
 
-            assertThat(Meeting.decode(meeting.encode()))
+            assertThat(Invitation.decode(meeting.encode()))
                     .usingRecursiveComparison()
                     .isEqualTo(meeting);
-            DamagedMessages.of(meeting.encode(), Meeting::decode);
+            DamagedMessages.of(meeting.encode(), Invitation::decode);
         }
     }
 

@@ -7,6 +7,7 @@ import io.hvd.config.HvdConfig;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.net.HandshakeListener;
+import io.hvd.net.Invitation;
 import io.hvd.spi.ControlChannel;
 import io.hvd.spi.Topology;
 import io.hvd.testing.Exchange;
@@ -352,7 +353,7 @@ class SocketControlTest {
 
     /** Connects as somebody who has heard the address but not the secret. */
     private static Socket dial(byte[] meeting) {
-        var address = StarConnector.Meeting.decode(meeting).address();
+        var address = Invitation.decode(meeting).address();
         try {
             return new Socket(address.getAddress(), address.getPort());
         } catch (IOException e) {
@@ -364,7 +365,7 @@ class SocketControlTest {
     private static Socket dial(byte[] meeting, int rank) {
         Socket socket = dial(meeting);
         try {
-            byte[] secret = StarConnector.Meeting.decode(meeting).secret();
+            byte[] secret = Invitation.decode(meeting).secret();
             socket.getOutputStream()
                     .write(ByteBuffer.allocate(20).put(secret).putInt(rank).array());
             return socket;
@@ -465,7 +466,7 @@ class SocketControlTest {
                     new StarConnector(Star.topology(1, 2), HvdConfig.from(Map.of("HOROVOD_START_TIMEOUT", "60")), 1)) {
                 connector.invite();
                 connector.connect(
-                        new StarConnector.Meeting(address, secret).encode(),
+                        new Invitation(address, secret).encode(),
                         (star, number, connection) -> connected.complete(number));
             } catch (Throwable e) {
                 connected.completeExceptionally(e);

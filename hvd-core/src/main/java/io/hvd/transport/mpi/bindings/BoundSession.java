@@ -5,6 +5,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.spi.Bootstrap;
 import io.hvd.spi.LastBarrier;
+import io.hvd.spi.Subset;
 import io.hvd.spi.Transport;
 import io.hvd.spi.TransportProvider.Connection;
 import io.hvd.transport.mpi.MpiProcess;
@@ -96,20 +97,7 @@ public final class BoundSession implements MpiSession {
         if (ranks.isEmpty()) {
             return MPI.COMM_WORLD.dup();
         }
-        int world = MPI.COMM_WORLD.getSize();
-        int self = MPI.COMM_WORLD.getRank();
-        for (int rank : ranks) {
-            if (rank < 0 || rank >= world) {
-                throw new HvdException(
-                        ErrorId.BAD_ARGUMENT,
-                        "init for ranks " + ranks + ": rank " + rank + " is not in [0, " + (world - 1) + "]");
-            }
-        }
-        if (!ranks.contains(self)) {
-            throw new HvdException(
-                    ErrorId.BAD_ARGUMENT,
-                    "init for ranks " + ranks + " was called on rank " + self + ", which is not among them");
-        }
+        Subset.require(ranks, MPI.COMM_WORLD.getRank(), MPI.COMM_WORLD.getSize());
         Group group = MPI.COMM_WORLD
                 .getGroup()
                 .incl(ranks.stream().mapToInt(Integer::intValue).toArray());

@@ -1,0 +1,167 @@
+package io.hvd.config;
+
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * This process's place among ranks that no MPI needs to connect, as the variables of its launcher tell it.
+ *
+ * @param source the variables that tell rank and size, for messages
+ * @param meeting where the ranks find each other; empty if nothing tells it
+ */
+public record RankPlace(int rank, int size, String source, Optional<Meeting> meeting) {
+    /** Pairs of variables for the number of a process and how many there are; the nearest launcher comes first. */
+    private static final List<List<String>> VARIABLES = List.of(
+            List.of("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+            List.of("PMI_RANK", "PMI_SIZE"),
+            List.of("HOROVOD_RANK", "HOROVOD_SIZE"),
+            List.of("RANK", "WORLD_SIZE"),
+            List.of("JOB_COMPLETION_INDEX", "HOROVOD_SIZE"));
+
+    /** What horovodrun writes before its own address. */
+    public static final String LAUNCHER = "launcher=";
+
+    private static final Pattern ADDRESS = Pattern.compile("(?:\\[([^\\[\\]]+)]|([^:\\[\\]]+)):(\\d{1,5})");
+    private static final Pattern FIRST_HOST = Pattern.compile("([^,\\[]+)(?:\\[(\\d+)[^\\]]*]([^,\\[]*))?.*");
+    private static final int LAST_PORT = 65_535;
+    /** Ports that Linux gives to no connection by itself. */
+    private static final int FIRST_SLURM_PORT = 20_000;
+
+    private static final int SLURM_PORTS = 10_000;
+
+    /** Where the ranks of a job find each other. */
+    public sealed interface Meeting permits AtRankZero, OnOneHost, AtLauncher {}
+
+    /**
+     * Rank 0 listens at this address.
+     *
+     * @param key recognises the job where nobody has given it a secret
+     * @param source the variable that says so
+     */
+    public record AtRankZero(String host, int port, String key, String source) implements Meeting {}
+
+    /** All ranks are on one host, where rank 0 leaves a file for the others. @param key names the job on its host */
+    public record OnOneHost(String key) implements Meeting {}
+
+    /**
+     * horovodrun has started the ranks, and lets them meet.
+     *
+     * @param address its address in the form of {@link io.hvd.net.LauncherAddress}, with a secret
+     */
+    public record AtLauncher(String address) implements Meeting {
+        @Override
+        public String toString() {
+            return "at the launcher";
+        }
+    }
+
+    /** Empty if no variables tell this process's number and how many there are. */
+    static Optional<RankPlace> of(Map<String, String> environment, Optional<SlurmPlace> slurm) {
+        return VARIABLES.stream()
+                .flatMap(names -> of(environment, names.get(0), names.get(1)).stream())
+                .findFirst()
+                .or(() -> slurm.flatMap(SlurmPlace::task)
+                        .map(task -> new RankPlace(
+                                task.number(), task.count(), "Slurm step " + task.step(), Optional.empty())))
+                .map(place -> place.meetingIn(environment, slurm));
+    }
+
+    private static Optional<RankPlace> of(Map<String, String> environment, String rankName, String sizeName) {
+        String rank = environment.getOrDefault(rankName, "").strip();
+        String size = environment.getOrDefault(sizeName, "").strip();
+        return rank.matches("\\d{1,9}") && size.matches("\\d{1,9}")
+                ? Optional.of(new RankPlace(
+                        Integer.parseInt(rank),
+                        Integer.parseInt(size),
+                        rankName + "=" + rank + " and " + sizeName + "=" + size,
+                        Optional.empty()))
+                : Optional.empty();
+    }
+
+    private RankPlace meetingIn(Map<String, String> environment, Optional<SlurmPlace> slurm) {
+        return new RankPlace(
+                rank,
+                size,
+                source,
+                told(environment)
+                        .or(() -> torchrun(environment))
+                        .or(() -> slurm.flatMap(SlurmPlace::task).flatMap(task -> slurm(task, environment)))
+                        .or(() -> oneHost(environment)));
+    }
+
+    private static Optional<Meeting> told(Map<String, String> environment) {
+        String name = Setting.RENDEZVOUS.variable();
+        String value = environment.getOrDefault(name, "").strip();
+        if (value.isEmpty()) {
+            return Optional.empty();
+        }
+        if (value.startsWith(LAUNCHER)) {
+            return Optional.of(new AtLauncher(value.substring(LAUNCHER.length())));
+        }
+        Matcher parts = ADDRESS.matcher(value);
+        if (!parts.matches() || Integer.parseInt(parts.group(3)) > LAST_PORT) {
+            throw new HvdException(
+                    ErrorId.BAD_SETTING,
+                    name + " is \"" + value + "\", expected host:port, such as node1:29400 or [fd00::1]:29400: "
+                            + Setting.RENDEZVOUS.meaning());
+        }
+        String host = parts.group(1) == null ? parts.group(2) : parts.group(1);
+        return Optional.of(new AtRankZero(host, Integer.parseInt(parts.group(3)), value, name + "=" + value));
+    }
+
+    /** torchrun's agent may listen at this port itself, for its own ranks; the next one is taken then. */
+    private static Optional<Meeting> torchrun(Map<String, String> environment) {
+        String host = environment.getOrDefault("MASTER_ADDR", "").strip();
+        String port = environment.getOrDefault("MASTER_PORT", "").strip();
+        if (host.isEmpty() || !port.matches("\\d{1,5}") || !environment.containsKey("WORLD_SIZE")) {
+            return Optional.empty();
+        }
+        boolean taken =
+                environment.getOrDefault("TORCHELASTIC_USE_AGENT_STORE", "").equalsIgnoreCase("true");
+        int free = Integer.parseInt(port) + (taken ? 1 : 0);
+        String key = host + ":" + port + " " + environment.getOrDefault("TORCHELASTIC_RUN_ID", "");
+        return Optional.of(new AtRankZero(
+                host, free, key, "MASTER_ADDR=" + host + " and MASTER_PORT=" + port + (taken ? " plus 1" : "")));
+    }
+
+    /** Task 0 is on the first node of the step's list, and the step's number gives a port. */
+    private static Optional<Meeting> slurm(SlurmPlace.Task task, Map<String, String> environment) {
+        String nodes = environment.getOrDefault("SLURM_STEP_NODELIST", environment.getOrDefault("SLURM_NODELIST", ""));
+        return firstHost(nodes)
+                .map(host -> new AtRankZero(
+                        host,
+                        FIRST_SLURM_PORT + Math.floorMod(task.step().hashCode() * 31, SLURM_PORTS),
+                        "slurm " + task.step() + " " + environment.getOrDefault("SLURM_JOB_UID", ""),
+                        "SLURM_STEP_NODELIST=" + nodes));
+    }
+
+    /** The first name of a list in Slurm's form, such as {@code n[01-03,7],m}; empty for an empty list. */
+    static Optional<String> firstHost(String nodes) {
+        Matcher parts = FIRST_HOST.matcher(nodes.strip());
+        if (!parts.matches()) {
+            return Optional.empty();
+        }
+        return Optional.of(parts.group(2) == null ? parts.group(1) : parts.group(1) + parts.group(2) + parts.group(3));
+    }
+
+    /** mpirun names the job, and says that all of its processes are on this host. */
+    private static Optional<Meeting> oneHost(Map<String, String> environment) {
+        String all = environment.get("OMPI_COMM_WORLD_SIZE");
+        String job = environment.get("PMIX_NAMESPACE");
+        return all != null && job != null && all.equals(environment.get("OMPI_COMM_WORLD_LOCAL_SIZE"))
+                ? Optional.of(new OnOneHost(job + " " + environment.getOrDefault("PMIX_SERVER_TMPDIR", "")))
+                : Optional.empty();
+    }
+
+    /** Why the ranks cannot meet, for an error. */
+    public String noMeeting() {
+        return source + " say that this is one of " + size + " ranks, but not where they meet: set "
+                + Setting.RENDEZVOUS.variable() + "=host:port on all of them, where host is that of rank 0 and port any"
+                + " free one there (mpirun -x " + Setting.RENDEZVOUS.variable() + "=node1:29400 ...)";
+    }
+}

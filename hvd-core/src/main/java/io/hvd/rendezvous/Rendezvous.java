@@ -1,0 +1,157 @@
+package io.hvd.rendezvous;
+
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.log.HvdLogger;
+import io.hvd.net.FramedConnection;
+import java.io.Closeable;
+import java.io.EOFException;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/** A rank's connection to the server at which the ranks of its job meet. One thread uses it; any thread may close it. */
+public final class Rendezvous implements Closeable {
+    private static final HvdLogger LOG = HvdLogger.of(Rendezvous.class);
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    /** The time without the server after which the log says what the rank waits for. */
+    private static final long QUIET_NANOS = TimeUnit.SECONDS.toNanos(3);
+    /** The server gives up at the limit, and its answer takes a moment. */
+    private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(3);
+
+    private static final int MOST_BYTES = Integer.MAX_VALUE - 64;
+
+    private final Place place;
+    private final int rank;
+    private final FramedConnection connection;
+
+    private Rendezvous(Place place, int rank, FramedConnection connection) {
+        this.place = place;
+        this.rank = rank;
+        this.connection = connection;
+    }
+
+    /** Where the server is, and what it asks for. */
+    public interface Place {
+        /**
+         * The server's address as it is now.
+         *
+         * @throws IOException that says why it is not known yet
+         */
+        InetSocketAddress address() throws IOException;
+
+        /** The secret that is valid there; asked for after the address. */
+        byte[] secret();
+
+        /** Where it comes from, such as {@code HVD_RENDEZVOUS=a:29400}. */
+        String source();
+    }
+
+    /**
+     * Dials the server until it answers, and waits until all ranks have come.
+     *
+     * @param rank this process's number among those of the launcher's job
+     * @param members the ranks that take part, in their new order
+     * @param host the name of this host, for messages
+     * @param limit the time within which all must have come
+     * @throws HvdException that says where nobody answers, or which ranks have not come
+     */
+    public static Rendezvous join(Place place, int rank, List<Integer> members, String host, Duration limit) {
+        long begun = System.nanoTime();
+        boolean told = false;
+        while (true) {
+            try {
+                Rendezvous joined = new Rendezvous(place, rank, dialled(place, rank, left(begun, limit)));
+                joined.arrive(new Arrival(host, members), left(begun, limit));
+                return joined;
+            } catch (IOException e) {
+                String why = "rank " + rank + " (" + host + ") does not reach " + place.source() + ": " + words(e);
+                long waited = System.nanoTime() - begun;
+                if (waited >= limit.toNanos()) {
+                    throw new HvdException(
+                            ErrorId.INIT_FAILED,
+                            why + ". It has tried for " + limit.toSeconds() + " s (HOROVOD_START_TIMEOUT). Either that"
+                                    + " process has not started, or its host or port is another one, or a firewall is"
+                                    + " between",
+                            e);
+                }
+                if (!told && waited >= QUIET_NANOS) {
+                    told = true;
+                    LOG.warn("{}; it tries for {} s, as HOROVOD_START_TIMEOUT says", why, limit.toSeconds());
+                }
+                LockSupport.parkNanos(PAUSE_NANOS);
+            }
+        }
+    }
+
+    private static String words(IOException e) {
+        if (e instanceof UnknownHostException) {
+            return "its name has no address yet";
+        }
+        return e instanceof EOFException
+                ? "what answers there is no rendezvous of this job; another job or program has that port"
+                : String.valueOf(e.getMessage());
+    }
+
+    private static long left(long begun, Duration limit) {
+        return Math.max(1, limit.toNanos() - (System.nanoTime() - begun));
+    }
+
+    private static FramedConnection dialled(Place place, int rank, long nanos) throws IOException {
+        InetSocketAddress address = place.address();
+        if (address.isUnresolved()) {
+            throw new UnknownHostException(address.getHostString());
+        }
+        return FramedConnection.dial(address, place.secret(), rank, millis(nanos));
+    }
+
+    private static int millis(long nanos) {
+        return (int) Math.min(Integer.MAX_VALUE, Math.max(1, TimeUnit.NANOSECONDS.toMillis(nanos)));
+    }
+
+    /** Returns when all ranks have come. */
+    private void arrive(Arrival arrival, long nanos) throws IOException {
+        try {
+            connection.limitReads(millis(nanos + GRACE_NANOS));
+            told(arrival.encode());
+            connection.limitReads(0);
+        } catch (IOException | RuntimeException e) {
+            connection.close();
+            throw e;
+        }
+    }
+
+    private List<byte[]> told(byte[] mine) throws IOException {
+        connection.send(mine);
+        Answer answer = Answer.decode(connection.receiveBytes(MOST_BYTES));
+        if (!answer.complaint().isEmpty()) {
+            throw new HvdException(ErrorId.INIT_FAILED, answer.complaint() + " (" + place.source() + ")");
+        }
+        return answer.all();
+    }
+
+    /** Gives every rank the bytes of all ranks, in their order; all call it together. */
+    public List<byte[]> exchange(byte[] mine) {
+        try {
+            return told(mine);
+        } catch (IOException e) {
+            throw new HvdException(
+                    ErrorId.BACK_END,
+                    "rank " + rank + " has lost the rendezvous at " + place.source() + ": " + e.getMessage(),
+                    e);
+        }
+    }
+
+    @Override
+    public void close() {
+        try {
+            connection.close();
+        } catch (IOException e) {
+            // It is being given up anyway.
+        }
+    }
+}

@@ -1,0 +1,207 @@
+package io.hvd.rendezvous;
+
+import io.hvd.log.HvdLogger;
+import io.hvd.net.FramedConnection;
+import io.hvd.net.HandshakeListener;
+import io.hvd.net.HandshakeListener.Accepted;
+import io.hvd.net.MalformedMessageException;
+import java.io.IOException;
+import java.nio.channels.ServerSocketChannel;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The server at which ranks meet. Ranks that name the same members are one job; when all of them have come, each gets the
+ * bytes of all as often as all of them send some. It serves any number of jobs, one after the other or at once. A job whose
+ * ranks do not all come within the limit is told which are missing.
+ */
+public final class RendezvousServer implements AutoCloseable {
+    private static final HvdLogger LOG = HvdLogger.of(RendezvousServer.class);
+    private static final int ARRIVAL_MILLIS = 5_000;
+    private static final long LONGEST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private final HandshakeListener listener;
+    private final byte[] secret;
+    private final Duration limit;
+    private final Map<List<Integer>, Gathering> gatherings = new HashMap<>();
+    private volatile boolean closed;
+
+    /**
+     * Starts a server on a daemon thread.
+     *
+     * @param sockets the listening sockets, which are closed with the server
+     * @param secret recognises the ranks of the job
+     * @param limit the time within which the ranks of a job must have come, from the first one on
+     */
+    public static RendezvousServer start(List<ServerSocketChannel> sockets, byte[] secret, Duration limit)
+            throws IOException {
+        RendezvousServer server = new RendezvousServer(new HandshakeListener(sockets), secret, limit);
+        daemon(server::run, "hvd-rendezvous").start();
+        return server;
+    }
+
+    private RendezvousServer(HandshakeListener listener, byte[] secret, Duration limit) {
+        this.listener = listener;
+        this.secret = secret;
+        this.limit = limit;
+    }
+
+    private static Thread daemon(Runnable task, String name) {
+        Thread thread = new Thread(task, name);
+        thread.setDaemon(true);
+        return thread;
+    }
+
+    private void run() {
+        try {
+            while (!closed) {
+                listener.next(secret, LONGEST_PAUSE_NANOS).ifPresent(this::admit);
+                endTheOverdue();
+            }
+        } catch (IOException e) {
+            if (!closed) {
+                LOG.warn("the rendezvous accepts no more ranks: {}", e.toString());
+            }
+        }
+    }
+
+    private void admit(Accepted one) {
+        FramedConnection connection = one.connection();
+        try {
+            connection.limitReads(ARRIVAL_MILLIS);
+            Arrival arrival = Arrival.decode(connection.receiveBytes(Arrival.MOST_BYTES));
+            connection.limitReads(0);
+            if (!arrival.members().contains(one.number())) {
+                complain(
+                        connection,
+                        "rank " + one.number() + " is not among the ranks " + arrival.members()
+                                + " that it wants to join");
+                return;
+            }
+            Gathering gathering = gatherings.computeIfAbsent(
+                    arrival.members(), members -> new Gathering(members, System.nanoTime() + limit.toNanos()));
+            gathering.add(one.number(), arrival.host(), connection);
+            if (gathering.isComplete()) {
+                gatherings.remove(arrival.members());
+                daemon(gathering::relay, "hvd-rendezvous-relay").start();
+            }
+        } catch (IOException | MalformedMessageException e) {
+            close(connection);
+        }
+    }
+
+    private void endTheOverdue() {
+        long now = System.nanoTime();
+        gatherings.values().removeIf(gathering -> {
+            boolean over = now - gathering.deadline >= 0;
+            if (over) {
+                gathering.endIncomplete(limit);
+            }
+            return over;
+        });
+    }
+
+    private static void complain(FramedConnection connection, String why) {
+        try {
+            connection.send(Answer.complaint(why).encode());
+        } catch (IOException e) {
+            // That rank is gone, and needs to know nothing.
+        }
+        close(connection);
+    }
+
+    private static void close(FramedConnection connection) {
+        try {
+            connection.close();
+        } catch (IOException e) {
+            // It is being given up anyway.
+        }
+    }
+
+    /** Accepts no more ranks; jobs that are complete go on. */
+    @Override
+    public void close() {
+        closed = true;
+        try {
+            listener.close();
+        } catch (IOException e) {
+            // It is being given up anyway.
+        }
+    }
+
+    /** The ranks of one job, first as they come and then as they exchange bytes. */
+    private static final class Gathering {
+        private static final int MOST_BYTES = 1 << 28;
+
+        private final List<Integer> members;
+        private final long deadline;
+        private final Map<Integer, FramedConnection> connections = new HashMap<>();
+        private final Map<Integer, String> hosts = new HashMap<>();
+
+        Gathering(List<Integer> members, long deadline) {
+            this.members = members;
+            this.deadline = deadline;
+        }
+
+        /** A rank that comes twice has lost its first connection, or is two processes, of which the first one ends. */
+        void add(int rank, String host, FramedConnection connection) {
+            FramedConnection before = connections.put(rank, connection);
+            String hostBefore = hosts.put(rank, host);
+            if (before != null) {
+                complain(
+                        before,
+                        "rank " + rank + " has come from " + hostBefore + ", and then again from " + host
+                                + ": two processes have the same rank, or two jobs the same rendezvous and secret");
+            }
+        }
+
+        boolean isComplete() {
+            return connections.size() == members.size();
+        }
+
+        void endIncomplete(Duration limit) {
+            List<Integer> missing = members.stream()
+                    .filter(rank -> !connections.containsKey(rank))
+                    .toList();
+            end("ranks " + missing + " of " + members.size() + " have not come to the rendezvous within "
+                    + limit.toSeconds() + " s (HOROVOD_START_TIMEOUT); these have come: " + arrived());
+        }
+
+        private List<String> arrived() {
+            return members.stream()
+                    .filter(connections::containsKey)
+                    .map(rank -> rank + " from " + hosts.get(rank))
+                    .toList();
+        }
+
+        private void end(String why) {
+            connections.values().forEach(connection -> complain(connection, why));
+        }
+
+        /** Tells the ranks that all have come, and hands on what they say, until one of them leaves. */
+        void relay() {
+            int speaker = members.get(0);
+            List<byte[]> all = new ArrayList<>();
+            try {
+                while (true) {
+                    byte[] answer = new Answer(all, "").encode();
+                    for (int rank : members) {
+                        speaker = rank;
+                        connections.get(rank).send(answer);
+                    }
+                    all.clear();
+                    for (int rank : members) {
+                        speaker = rank;
+                        all.add(connections.get(rank).receiveBytes(MOST_BYTES));
+                    }
+                }
+            } catch (IOException e) {
+                end("rank " + speaker + " (" + hosts.get(speaker) + ") has left the rendezvous: " + e.getMessage());
+            }
+        }
+    }
+}

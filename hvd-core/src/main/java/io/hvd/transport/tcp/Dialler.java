@@ -1,0 +1,109 @@
+package io.hvd.transport.tcp;
+
+import io.hvd.net.FramedConnection;
+import io.hvd.net.HandshakeListener;
+import io.hvd.net.HandshakeListener.Accepted;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.channels.SocketChannel;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+
+/**
+ * Makes the data connections: it dials the ranks with lower numbers, and a daemon thread accepts those that dial this one.
+ * The number in the hello is the dialling rank's, times the number of lanes, plus the lane.
+ */
+final class Dialler {
+    private final int rank;
+    private final int lanes;
+    private final DataAddresses addresses;
+    private final int limitMillis;
+    private final HandshakeListener listener;
+    private final Queue<Accepted> accepted = new ConcurrentLinkedQueue<>();
+    /** The connection that is being made, which may have to be given up. */
+    private volatile SocketChannel dialling;
+
+    private volatile boolean closed;
+
+    /** @param listener this rank's own, which is closed with this dialler */
+    Dialler(int rank, int lanes, DataAddresses addresses, int limitMillis, HandshakeListener listener) {
+        this.rank = rank;
+        this.lanes = lanes;
+        this.addresses = addresses;
+        this.limitMillis = limitMillis;
+        this.listener = listener;
+        Thread thread = new Thread(this::accept, "hvd-tcp-accept-" + rank);
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    /** Receives a connection that another rank has made. */
+    interface Receiver {
+        void add(int rank, int lane, SocketChannel channel) throws IOException;
+    }
+
+    private void accept() {
+        try {
+            while (!closed) {
+                listener.next(addresses.secret(), Long.MAX_VALUE).ifPresent(accepted::add);
+            }
+        } catch (IOException e) {
+            // Without it no rank can connect any more; the ranks that try end by their limit and name this one.
+        }
+    }
+
+    /** Hands over the connections that have been made since the last call. */
+    void accepted(Receiver receiver) throws IOException {
+        for (Accepted one = accepted.poll(); one != null; one = accepted.poll()) {
+            int number = one.number();
+            if (number < 0 || number / lanes >= addresses.ofRanks().size()) {
+                one.connection().close();
+            } else {
+                receiver.add(number / lanes, number % lanes, one.connection().channel());
+            }
+        }
+    }
+
+    /** Connects to a rank whose listener is known to be open. */
+    SocketChannel dial(int other, int lane) throws IOException {
+        SocketChannel channel = SocketChannel.open();
+        dialling = channel;
+        try {
+            if (closed) {
+                throw new IOException("the job has been given up");
+            }
+            FramedConnection.dial(channel, address(other), addresses.secret(), rank * lanes + lane, limitMillis);
+            return channel;
+        } catch (IOException | RuntimeException e) {
+            channel.close();
+            throw e;
+        } finally {
+            dialling = null;
+        }
+    }
+
+    InetSocketAddress address(int other) {
+        return addresses.ofRanks().get(other);
+    }
+
+    /** Any thread may call this. */
+    void close() {
+        closed = true;
+        SocketChannel pending = dialling;
+        try {
+            if (pending != null) {
+                pending.close();
+            }
+            listener.close();
+            for (Accepted one = accepted.poll(); one != null; one = accepted.poll()) {
+                one.connection().close();
+            }
+        } catch (IOException e) {
+            // The connections are being given up anyway.
+        }
+    }
+
+    /** @param ofRanks the addresses at which the ranks accept data connections, by rank */
+    record DataAddresses(List<InetSocketAddress> ofRanks, byte[] secret) {}
+}

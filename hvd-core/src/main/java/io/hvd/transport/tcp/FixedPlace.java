@@ -1,0 +1,128 @@
+package io.hvd.transport.tcp;
+
+import io.hvd.config.HvdConfig;
+import io.hvd.config.RankPlace.AtRankZero;
+import io.hvd.log.HvdLogger;
+import io.hvd.net.HandshakeListener;
+import io.hvd.net.HostAddress;
+import io.hvd.rendezvous.RendezvousServer;
+import java.io.IOException;
+import java.net.BindException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.channels.ServerSocketChannel;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/** A host and a port that all ranks have been told, where rank 0 listens. */
+final class FixedPlace extends MeetingPlace {
+    private static final HvdLogger LOG = HvdLogger.of(FixedPlace.class);
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+    /** Stands for a job of more than one host, which a rank knows only later. */
+    private static final List<Integer> TWO_NODES = List.of(0, 1);
+
+    private final AtRankZero there;
+    private final byte[] secret;
+    /** Rank 0's server, and its address here, whatever the name means to others. */
+    private final Optional<Own> own;
+
+    private record Own(RendezvousServer server, InetSocketAddress address) {}
+
+    private FixedPlace(AtRankZero there, byte[] secret, Optional<Own> own) {
+        super(there.source());
+        this.there = there;
+        this.secret = secret;
+        this.own = own;
+    }
+
+    static FixedPlace of(AtRankZero there, int rank, HvdConfig config) throws IOException {
+        byte[] secret = secret(config, there.key());
+        if (rank > 0) {
+            return new FixedPlace(there, secret, Optional.empty());
+        }
+        Duration limit = Duration.ofSeconds(config.control().startTimeoutSeconds());
+        List<ServerSocketChannel> sockets =
+                listening(addresses(there.host(), config.control().networkInterface()), there, limit);
+        var address = (InetSocketAddress) sockets.get(0).getLocalAddress();
+        RendezvousServer server = RendezvousServer.start(sockets, secret, limit);
+        return new FixedPlace(there, secret, Optional.of(new Own(server, address)));
+    }
+
+    /**
+     * This host's addresses for the others: that of the name, and that of the network if the name means the loopback here, as
+     * it does where {@code /etc/hosts} gives the host's own name 127.0.1.1, or means no address of this host.
+     */
+    private static Set<InetAddress> addresses(String host, Optional<String> asked) throws IOException {
+        Set<InetAddress> addresses = new LinkedHashSet<>();
+        InetAddress named = new InetSocketAddress(host, 0).getAddress();
+        boolean local = named != null && HostAddress.isOwn(named);
+        if (local) {
+            addresses.add(named);
+        }
+        boolean meansLoopback = host.equalsIgnoreCase("localhost") || host.startsWith("127.") || host.equals("::1");
+        if (!local || named.isLoopbackAddress() && !meansLoopback) {
+            addresses.add(HostAddress.of(TWO_NODES, asked));
+        }
+        return addresses;
+    }
+
+    /** An earlier job may hold the port for a moment. */
+    private static List<ServerSocketChannel> listening(Set<InetAddress> addresses, AtRankZero there, Duration limit)
+            throws IOException {
+        long begun = System.nanoTime();
+        boolean told = false;
+        while (true) {
+            try {
+                return bound(addresses, there.port());
+            } catch (BindException e) {
+                String why = "rank 0 cannot listen at port " + there.port() + " of " + addresses + ", as "
+                        + there.source() + " says: " + e.getMessage();
+                if (System.nanoTime() - begun > limit.toNanos()) {
+                    throw new IOException(why + "; another job or program has it, so choose another port", e);
+                }
+                if (!told) {
+                    told = true;
+                    LOG.warn("{}; it tries for {} s, as HOROVOD_START_TIMEOUT says", why, limit.toSeconds());
+                }
+                LockSupport.parkNanos(PAUSE_NANOS);
+            }
+        }
+    }
+
+    private static List<ServerSocketChannel> bound(Set<InetAddress> addresses, int port) throws IOException {
+        List<ServerSocketChannel> sockets = new ArrayList<>();
+        try {
+            for (InetAddress address : addresses) {
+                sockets.add(HandshakeListener.bind(new InetSocketAddress(address, port)));
+            }
+            return sockets;
+        } catch (IOException e) {
+            for (ServerSocketChannel socket : sockets) {
+                socket.close();
+            }
+            throw e;
+        }
+    }
+
+    /** The name is looked up again each time, because it may get its address late. */
+    @Override
+    public InetSocketAddress address() {
+        return own.map(Own::address).orElseGet(() -> new InetSocketAddress(there.host(), there.port()));
+    }
+
+    @Override
+    public byte[] secret() {
+        return secret;
+    }
+
+    @Override
+    public void close() {
+        own.ifPresent(one -> one.server().close());
+    }
+}

@@ -1,0 +1,117 @@
+package io.hvd.transport.tcp;
+
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.spi.Abandonment;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.ClosedSelectorException;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/**
+ * This rank's connections to the others. A pair of ranks is connected when the first of the two begins a transfer: the one
+ * with the higher number dials, and the other one's messages wait until it has. The communication thread uses this class; any
+ * thread may abandon it.
+ */
+final class Links {
+    /** A look at the sockets costs about a microsecond, and a caller with many transfers asks each of them. */
+    private static final long BETWEEN_LOOKS_NANOS = 2_000;
+
+    private final Selector selector;
+    private final Dialler dialler;
+    private final Abandonment abandonment = new Abandonment();
+    private final List<Peer> peers;
+    private boolean idle;
+    private long looked;
+
+    /** @param lanes connections to each of the other ranks */
+    Links(int rank, List<String> hosts, Dialler dialler, int lanes) throws IOException {
+        this.selector = Selector.open();
+        this.dialler = dialler;
+        this.peers = IntStream.range(0, hosts.size())
+                .mapToObj(other -> new Peer(other, hosts.get(other), other < rank, lanes))
+                .toList();
+    }
+
+    Transfer send(long group, int tag, ByteBuffer bytes, int to) {
+        Transfer transfer = new Transfer(this, group, tag, bytes.slice(), begun(to));
+        transfer.peer().send(transfer);
+        return transfer;
+    }
+
+    Transfer receive(long group, int tag, ByteBuffer bytes, int from) {
+        Transfer transfer = new Transfer(this, group, tag, bytes.slice(), begun(from));
+        transfer.peer().receive(transfer);
+        return transfer;
+    }
+
+    private Peer begun(int rank) {
+        abandonment.check();
+        Peer peer = peers.get(rank);
+        if (peer.isToBeDialled()) {
+            connect(peer);
+        }
+        return peer;
+    }
+
+    private void connect(Peer peer) {
+        try {
+            for (int lane = 0; lane < peer.lanes(); lane++) {
+                peer.connected(lane, dialler.dial(peer.rank(), lane), selector);
+            }
+        } catch (IOException e) {
+            abandonment.check();
+            throw new HvdException(
+                    ErrorId.BACK_END,
+                    peer + " at " + dialler.address(peer.rank()) + " cannot be reached for data: " + e.getMessage(),
+                    e);
+        }
+    }
+
+    /** @throws io.hvd.error.ShutdownException if the job has been given up */
+    void check() {
+        abandonment.check();
+    }
+
+    /** Moves on whatever can be moved on without waiting. */
+    void move() {
+        abandonment.check();
+        long now = System.nanoTime();
+        if (idle && now - looked < BETWEEN_LOOKS_NANOS) {
+            return;
+        }
+        try {
+            dialler.accepted((rank, lane, channel) -> peers.get(rank).connected(lane, channel, selector));
+            idle = selector.selectNow(Links::serve) == 0;
+        } catch (IOException | ClosedSelectorException e) {
+            abandonment.check();
+            throw new HvdException(ErrorId.BACK_END, "looking at the data connections failed: " + e, e);
+        }
+        looked = now;
+    }
+
+    private static void serve(SelectionKey key) {
+        ((Connection) key.attachment()).serve();
+    }
+
+    /** Ends every wait, and closes all connections, by which the other ranks learn of it. */
+    void abandon(String why) {
+        abandonment.abandon(why);
+        close();
+    }
+
+    void close() {
+        dialler.close();
+        for (SelectionKey key : selector.isOpen() ? List.copyOf(selector.keys()) : List.<SelectionKey>of()) {
+            ((Connection) key.attachment()).close();
+        }
+        try {
+            selector.close();
+        } catch (IOException e) {
+            throw new HvdException(ErrorId.BACK_END, "closing the data connections failed: " + e, e);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+package io.hvd.transport.tcp;
+
+import io.hvd.config.HvdConfig;
+import io.hvd.config.RankPlace;
+import io.hvd.config.Secret;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.net.HandshakeListener;
+import io.hvd.net.LauncherAddress;
+import io.hvd.rendezvous.Rendezvous;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+
+/** The rendezvous of this process's launcher, whose server runs here if this is rank 0 and no launcher runs it. */
+abstract class MeetingPlace implements Rendezvous.Place, AutoCloseable {
+    private final String source;
+
+    MeetingPlace(String source) {
+        this.source = source;
+    }
+
+    /** Lets no more ranks meet here, if this is where they do; those that have met go on. */
+    @Override
+    public void close() {
+        // Another process has the server.
+    }
+
+    @Override
+    public String source() {
+        return source;
+    }
+
+    /** On rank 0 this starts the server. */
+    static MeetingPlace of(RankPlace mine, HvdConfig config) {
+        RankPlace.Meeting meeting =
+                mine.meeting().orElseThrow(() -> new HvdException(ErrorId.INIT_FAILED, mine.noMeeting()));
+        try {
+            if (meeting instanceof RankPlace.AtRankZero there) {
+                return FixedPlace.of(there, mine.rank(), config);
+            }
+            if (meeting instanceof RankPlace.OnOneHost here) {
+                return FilePlace.of(here, mine.rank(), config);
+            }
+            return new LauncherPlace(LauncherAddress.decode(((RankPlace.AtLauncher) meeting).address()));
+        } catch (IOException e) {
+            throw new HvdException(
+                    ErrorId.INIT_FAILED,
+                    "rank " + mine.rank() + " cannot let the other ranks meet (" + meeting + "): " + e.getMessage(),
+                    e);
+        }
+    }
+
+    /** The job's secret, or what everybody can know who knows the job. */
+    static byte[] secret(HvdConfig config, String key) {
+        return config.control().secret().orElseGet(() -> Secret.of(key)).bytes(HandshakeListener.SECRET_BYTES);
+    }
+
+    private static final class LauncherPlace extends MeetingPlace {
+        private final LauncherAddress launcher;
+
+        LauncherPlace(LauncherAddress launcher) {
+            super("horovodrun's rendezvous, " + launcher);
+            this.launcher = launcher;
+        }
+
+        @Override
+        public InetSocketAddress address() throws IOException {
+            return launcher.reachable();
+        }
+
+        @Override
+        public byte[] secret() {
+            return launcher.secret();
+        }
+    }
+}

@@ -1,0 +1,131 @@
+package io.hvd.transport.tcp;
+
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.Selector;
+import java.nio.channels.SocketChannel;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Iterator;
+
+/**
+ * Another rank: the messages that this one waits for, and those that have come before anybody waited for them. Messages with
+ * the same group and tag use the same connection, and so keep their order.
+ */
+final class Peer {
+    private final int rank;
+    private final String host;
+    private final boolean dialled;
+    private final Connection[] connections;
+    private final Deque<Transfer> awaited = new ArrayDeque<>();
+    private final Deque<Early> early = new ArrayDeque<>();
+    /** Null while the connections last. */
+    private String lost;
+
+    /** A message for which no transfer had been started when it came. */
+    private record Early(long group, int tag, ByteBuffer bytes) {}
+
+    /** @param dialled whether this rank dials, and the other one does not */
+    Peer(int rank, String host, boolean dialled, int lanes) {
+        this.rank = rank;
+        this.host = host;
+        this.dialled = dialled;
+        this.connections = new Connection[lanes];
+        for (int lane = 0; lane < lanes; lane++) {
+            connections[lane] = new Connection(this);
+        }
+    }
+
+    int rank() {
+        return rank;
+    }
+
+    int lanes() {
+        return connections.length;
+    }
+
+    boolean isToBeDialled() {
+        return dialled && !connections[0].isOpen() && lost == null;
+    }
+
+    void connected(int lane, SocketChannel channel, Selector selector) throws IOException {
+        connections[lane].open(channel, selector);
+    }
+
+    void send(Transfer message) {
+        check();
+        connections[message.tag() % connections.length].send(message);
+    }
+
+    /** Fills the transfer from a message that has come already, or notes it for the next one. */
+    void receive(Transfer place) {
+        for (Iterator<Early> all = early.iterator(); all.hasNext(); ) {
+            Early message = all.next();
+            if (place.isFor(message.group, message.tag)) {
+                all.remove();
+                if (fits(place, message.bytes.remaining())) {
+                    place.bytes().put(message.bytes);
+                    place.done();
+                }
+                return;
+            }
+        }
+        check();
+        awaited.add(place);
+    }
+
+    /** The transfer that a message is for; null if none has been started. */
+    Transfer claim(long group, int tag, int length) {
+        for (Iterator<Transfer> all = awaited.iterator(); all.hasNext(); ) {
+            Transfer place = all.next();
+            if (place.isFor(group, tag)) {
+                all.remove();
+                return fits(place, length) ? place : null;
+            }
+        }
+        return null;
+    }
+
+    /** Keeps a message that nobody has waited for. */
+    void keep(long group, int tag, ByteBuffer bytes) {
+        for (Iterator<Transfer> all = awaited.iterator(); all.hasNext(); ) {
+            Transfer place = all.next();
+            if (place.isFor(group, tag)) { // started while the message was coming
+                all.remove();
+                if (fits(place, bytes.remaining())) {
+                    place.bytes().put(bytes);
+                    place.done();
+                }
+                return;
+            }
+        }
+        early.add(new Early(group, tag, bytes));
+    }
+
+    private boolean fits(Transfer place, int length) {
+        if (place.bytes().remaining() == length) {
+            return true;
+        }
+        place.refuse(this + " has sent " + length + " bytes with tag " + place.tag() + ", expected "
+                + place.bytes().remaining());
+        return false;
+    }
+
+    void lost(String why) {
+        lost = lost == null ? why : lost;
+    }
+
+    /** @throws HvdException if the connections have ended */
+    void check() {
+        if (lost != null) {
+            throw new HvdException(ErrorId.BACK_END, this + " is gone: " + lost);
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "rank " + rank + " (" + host + ")";
+    }
+}

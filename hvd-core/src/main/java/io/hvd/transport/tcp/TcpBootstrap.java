@@ -1,0 +1,88 @@
+package io.hvd.transport.tcp;
+
+import io.hvd.net.HostAddress;
+import io.hvd.net.MessageReader;
+import io.hvd.net.MessageWriter;
+import io.hvd.rendezvous.Rendezvous;
+import io.hvd.spi.Bootstrap;
+import io.hvd.spi.Topology;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/** Ranks that have met at a rendezvous, which stays open for their exchanges. */
+final class TcpBootstrap implements Bootstrap, AutoCloseable {
+    private final Rendezvous rendezvous;
+    private final Topology topology;
+    private final int generation;
+
+    /**
+     * All ranks come here together.
+     *
+     * @param place this rank's place among those that have met
+     * @param next the least number of this job, as this process sees it
+     */
+    TcpBootstrap(Rendezvous rendezvous, int place, int next) {
+        this.rendezvous = rendezvous;
+        List<Presence> all = exchange(new Presence(node(), HostAddress.localName(), next).encode()).stream()
+                .map(Presence::decode)
+                .toList();
+        this.topology = Topology.of(
+                place,
+                all.stream().map(Presence::node).toList(),
+                all.stream().map(Presence::host).toList());
+        this.generation = all.stream().mapToInt(Presence::next).max().orElse(next);
+    }
+
+    @Override
+    public Topology topology() {
+        return topology;
+    }
+
+    @Override
+    public int generation() {
+        return generation;
+    }
+
+    @Override
+    public List<byte[]> exchange(byte[] mine) {
+        return rendezvous.exchange(mine);
+    }
+
+    @Override
+    public void close() {
+        rendezvous.close();
+    }
+
+    /**
+     * The identity of what the ranks of a node share: a kernel, its loopback, and a folder in memory. Containers of one machine
+     * may share any of these, or none.
+     */
+    private static String node() {
+        Path memory = Path.of("/dev/shm");
+        try {
+            return Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).strip() + " "
+                    + Files.readSymbolicLink(Path.of("/proc/self/ns/net")) + " "
+                    + Files.getAttribute(memory, "unix:dev") + ":" + Files.getAttribute(memory, "unix:ino");
+        } catch (IOException | UnsupportedOperationException | IllegalArgumentException e) {
+            return HostAddress.localName(); // a system that has none of these, where ranks of a host have the same name
+        }
+    }
+
+    /** @param next the least number of the job, as the rank's process sees it */
+    private record Presence(String node, String host, int next) {
+        byte[] encode() {
+            return MessageWriter.encode(out -> {
+                out.writeText(node);
+                out.writeText(host);
+                out.writeInt(next);
+            });
+        }
+
+        static Presence decode(byte[] bytes) {
+            return MessageReader.decode(
+                    "where a rank runs", bytes, in -> new Presence(in.readText(), in.readText(), in.readInt()));
+        }
+    }
+}

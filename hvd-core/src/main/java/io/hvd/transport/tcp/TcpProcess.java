@@ -1,0 +1,70 @@
+package io.hvd.transport.tcp;
+
+import io.hvd.config.HvdConfig;
+import io.hvd.config.RankPlace;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.net.HostAddress;
+import io.hvd.rendezvous.Rendezvous;
+import io.hvd.spi.Subset;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/** This process among those that meet without MPI, in one job after the other. */
+final class TcpProcess {
+    static final TcpProcess THIS = new TcpProcess("hvd-engine-tcp");
+
+    private final String thread;
+
+    /** Null unless some of the ranks may still meet there. */
+    private MeetingPlace place;
+    /** The least number of the next job. */
+    private int next;
+
+    /** @param thread the name of its communication thread */
+    TcpProcess(String thread) {
+        this.thread = thread;
+    }
+
+    /** A communication thread for one job. */
+    void start(Runnable task) {
+        Thread started = new Thread(task, thread);
+        started.setDaemon(true);
+        started.start();
+    }
+
+    /**
+     * Meets the other ranks.
+     *
+     * @param ranks ranks of the launcher's job that take part, in their new order; empty means all ranks
+     */
+    synchronized TcpBootstrap join(HvdConfig config, List<Integer> ranks) {
+        RankPlace mine = config.started()
+                .place()
+                .orElseThrow(() -> new HvdException(
+                        ErrorId.INIT_FAILED, "nothing tells this process's rank; docs/how-to/running.md shows how"));
+        List<Integer> members =
+                ranks.isEmpty() ? IntStream.range(0, mine.size()).boxed().toList() : ranks;
+        Subset.require(members, mine.rank(), mine.size());
+        place = place == null ? MeetingPlace.of(mine, config) : place;
+        Rendezvous rendezvous = Rendezvous.join(
+                place,
+                mine.rank(),
+                members,
+                HostAddress.localName(),
+                Duration.ofSeconds(config.control().startTimeoutSeconds()));
+        if (members.size() == mine.size()) {
+            place.close();
+            place = null;
+        } // else other ranks of this launcher's job may still come here, to jobs of their own
+        try {
+            TcpBootstrap bootstrap = new TcpBootstrap(rendezvous, members.indexOf(mine.rank()), next);
+            next = bootstrap.generation() + 1;
+            return bootstrap;
+        } catch (RuntimeException e) {
+            rendezvous.close();
+            throw e;
+        }
+    }
+}

@@ -1,0 +1,56 @@
+package io.hvd.transport.tcp;
+
+import io.hvd.config.HvdConfig;
+import io.hvd.spi.Bootstrap;
+import io.hvd.spi.LastBarrier;
+import io.hvd.spi.Transport;
+import io.hvd.spi.TransportProvider;
+import java.util.List;
+import java.util.concurrent.Executor;
+
+/** Connects processes by TCP; they need no MPI. */
+public final class TcpProvider implements TransportProvider {
+    public static final String NAME = "tcp";
+
+    private final String why;
+    private final TcpProcess process;
+
+    /** @param why why it is TCP, for the log line; empty if the user has asked for it */
+    public TcpProvider(String why) {
+        this(why, TcpProcess.THIS);
+    }
+
+    TcpProvider(String why, TcpProcess process) {
+        this.why = why;
+        this.process = process;
+    }
+
+    @Override
+    public String name() {
+        return NAME;
+    }
+
+    @Override
+    public Executor communicationThread() {
+        return process::start;
+    }
+
+    @Override
+    public Connection connect(HvdConfig config, List<Integer> ranks) {
+        TcpBootstrap bootstrap = process.join(config, ranks);
+        try {
+            return new TcpConnection(bootstrap, TcpTransport.open(bootstrap, config, why));
+        } catch (RuntimeException e) {
+            bootstrap.close();
+            throw e;
+        }
+    }
+
+    private record TcpConnection(Bootstrap bootstrap, Transport transport) implements Connection {
+        /** Nothing comes after the last barrier. */
+        @Override
+        public void inherit(LastBarrier barrier) {
+            barrier.close();
+        }
+    }
+}
