@@ -128,6 +128,11 @@ sealed interface Ranks {
 
     record Processes(int size) implements Ranks {
         @Override
+        public boolean onMpi() {
+            return !Hvd.context().backend().contains("tcp (");
+        }
+
+        @Override
         public void run(RankBody<?> body) throws Exception {
             body.run(Hvd.context());
         }

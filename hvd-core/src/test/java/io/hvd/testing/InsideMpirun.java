@@ -32,7 +32,7 @@ public final class InsideMpirun {
         try (HvdContext hvd = Hvd.init()) {
             Counter counter = run(args);
             if (hvd.rank() == 0) {
-                print("mpi", hvd.size(), counter, args);
+                print(hvd.backend().contains("tcp (") ? "tcp" : "mpi", hvd.size(), counter, args);
             }
         }
     }

@@ -32,6 +32,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
@@ -212,6 +213,35 @@ class MpiContractIT {
         Map<String, String> ring =
                 Map.of("HVD_ALLREDUCE_ALGORITHM", "ring", "HVD_SHARED_MEMORY", "0", "HVD_STAGE_BYTES", stageBytes);
         requireAllPassed(3, "ring=" + stageBytes, ring, classes);
+    }
+
+    /** Beside shared memory, with data on the connections as well. */
+    @Test
+    void theContractHoldsOverTcp() {
+        requireAllPassedOverTcp(2, "1", List.of(ProcessSetContractTest.class, JoinContractTest.class));
+        requireAllPassedOverTcp(4, "0", List.of(UnevenSetContractTest.class, PreparedMovementContractTest.class));
+    }
+
+    @ParameterizedTest(name = "{0} processes, shared memory {1}")
+    @CsvSource({"1, 1", "2, 0", "2, 1", "3, 0", "4, 0", "4, 1", "8, 0", "8, 1"})
+    @Tag("long")
+    void theWholeContractHoldsOverTcp(int ranks, String sharedMemory) {
+        requireAllPassedOverTcp(ranks, sharedMemory, CLASSES);
+    }
+
+    private static void requireAllPassedOverTcp(
+            int ranks, String sharedMemory, List<Class<? extends Contract>> classes) {
+        Map<String, String> settings = Map.of("HVD_BACKEND", "tcp", "HVD_SHARED_MEMORY", sharedMemory);
+        requireAllPassed(
+                job(ranks, settings, Stream.of(), classes), "tcp", ranks, "tcp=" + ranks + "," + sharedMemory, classes);
+    }
+
+    @Test
+    @Tag("long")
+    void theContractHoldsOverSeveralConnectionsBetweenTwoRanks() {
+        Map<String, String> settings =
+                Map.of("HVD_BACKEND", "tcp", "HVD_SHARED_MEMORY", "0", "HVD_TCP_CONNECTIONS", "3");
+        requireAllPassed(job(3, settings, Stream.of(), CLASSES), "tcp", 3, "connections=3", CLASSES);
     }
 
     private static void requireAllPassed(int ranks, String label, Map<String, String> settings) {
