@@ -1,0 +1,224 @@
+package io.hvd.rendezvous;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.error.HvdException;
+import io.hvd.net.HandshakeListener;
+import io.hvd.testing.DamagedMessages;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.UnknownHostException;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class RendezvousTest {
+    private static final Duration LONG = Duration.ofSeconds(30);
+    private static final Duration SHORT = Duration.ofSeconds(1);
+
+    private final byte[] secret = HandshakeListener.newSecret();
+    private final List<AutoCloseable> open = new ArrayList<>();
+    private InetSocketAddress address;
+
+    @BeforeEach
+    void start() throws IOException {
+        start(LONG);
+    }
+
+    private void start(Duration limit) throws IOException {
+        ServerSocketChannel socket = HandshakeListener.bind(InetAddress.getLoopbackAddress());
+        address = (InetSocketAddress) socket.getLocalAddress();
+        open.add(RendezvousServer.start(List.of(socket), secret, limit));
+    }
+
+    @AfterEach
+    void closeAll() throws Exception {
+        for (AutoCloseable one : open) {
+            one.close();
+        }
+    }
+
+    /** A place at an address, with a secret. */
+    private record At(InetSocketAddress address, byte[] secret) implements Rendezvous.Place {
+        @Override
+        public String source() {
+            return "HVD_RENDEZVOUS=here";
+        }
+    }
+
+    private CompletableFuture<Rendezvous> join(int rank, List<Integer> members, Duration limit, byte[] its) {
+        return join(new At(address, its), rank, members, limit);
+    }
+
+    private CompletableFuture<Rendezvous> join(
+            Rendezvous.Place place, int rank, List<Integer> members, Duration limit) {
+        CompletableFuture<Rendezvous> joined = new CompletableFuture<>();
+        Thread thread = new Thread(() -> {
+            try {
+                joined.complete(Rendezvous.join(place, rank, members, "host" + rank, limit));
+            } catch (Throwable e) {
+                joined.completeExceptionally(e);
+            }
+        });
+        thread.setDaemon(true);
+        thread.start();
+        return joined;
+    }
+
+    private CompletableFuture<Rendezvous> join(int rank, List<Integer> members) {
+        return join(rank, members, LONG, secret);
+    }
+
+    private static CompletableFuture<List<String>> say(CompletableFuture<Rendezvous> joined, String what) {
+        return joined.thenApplyAsync(one -> one.exchange(what.getBytes(StandardCharsets.UTF_8)).stream()
+                .map(bytes -> new String(bytes, StandardCharsets.UTF_8))
+                .toList());
+    }
+
+    private static String message(CompletableFuture<?> failed) throws InterruptedException {
+        try {
+            failed.get(40, TimeUnit.SECONDS);
+        } catch (java.util.concurrent.ExecutionException e) {
+            assertThat(e.getCause()).isInstanceOf(HvdException.class);
+            return e.getCause().getMessage();
+        } catch (java.util.concurrent.TimeoutException e) {
+            throw new AssertionError("still waiting", e);
+        }
+        throw new AssertionError("it has not failed");
+    }
+
+    @Test
+    void twoJobsMeetAtOnePlaceEachInItsOwnOrder() throws Exception {
+        var zero = join(0, List.of(2, 0));
+        var one = join(1, List.of(1, 3));
+        var two = join(2, List.of(2, 0));
+        var three = join(3, List.of(1, 3));
+
+        assertThat(say(zero, "zero")
+                        .thenCombine(say(two, "two"), (a, b) -> List.of(a, b))
+                        .get())
+                .containsOnly(List.of("two", "zero"));
+        assertThat(say(one, "one")
+                        .thenCombine(say(three, "three"), (a, b) -> List.of(a, b))
+                        .get())
+                .containsOnly(List.of("one", "three"));
+        assertThat(say(two, "")
+                        .thenCombine(say(zero, "again"), (a, b) -> List.of(a, b))
+                        .get())
+                .as("as often as all of them say something")
+                .containsOnly(List.of("", "again"));
+    }
+
+    @Test
+    void theRanksThatHaveNotComeAreNamed() throws Exception {
+        start(SHORT);
+
+        assertThat(message(join(1, List.of(0, 1, 2, 3), SHORT, secret)))
+                .contains("ranks [0, 2, 3] of 4 have not come", "within 1 s", "1 from host1");
+    }
+
+    @Test
+    void aRankThatComesTwiceIsNamedWithBothHosts() throws Exception {
+        var first = join(1, List.of(0, 1));
+        assertThat(first.isDone()).isFalse();
+        Thread.sleep(300);
+        var second = join(1, List.of(0, 1));
+
+        assertThat(message(first)).contains("rank 1 has come from host1, and then again from host1");
+        var zero = join(0, List.of(0, 1));
+        assertThat(say(zero, "a").thenCombine(say(second, "b"), (a, b) -> b).get())
+                .containsExactly("a", "b");
+    }
+
+    @Test
+    void aRankOfAnotherJobIsToldThatNobodyKnowsIt() throws Exception {
+        assertThat(message(join(0, List.of(0, 1), SHORT, HandshakeListener.newSecret())))
+                .contains("rank 0 (host0) does not reach HVD_RENDEZVOUS=here", "another job or program has that port");
+    }
+
+    @Test
+    void whereNobodyListensTheRankSaysSo() throws Exception {
+        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            address = new InetSocketAddress(taken.getInetAddress(), taken.getLocalPort());
+        }
+        assertThat(message(join(1, List.of(0, 1), SHORT, secret)))
+                .contains("Connection refused", "tried for 1 s (HOROVOD_START_TIMEOUT)");
+    }
+
+    @Test
+    void aNameThatGetsItsAddressLateIsWaitedFor() throws Exception {
+        AtomicInteger asked = new AtomicInteger();
+        Rendezvous.Place late = new Rendezvous.Place() {
+            @Override
+            public InetSocketAddress address() throws IOException {
+                if (asked.incrementAndGet() < 5) {
+                    throw new UnknownHostException("job-0.service");
+                }
+                return address;
+            }
+
+            @Override
+            public byte[] secret() {
+                return secret;
+            }
+
+            @Override
+            public String source() {
+                return "HVD_RENDEZVOUS=job-0.service:29400";
+            }
+        };
+        assertThat(say(join(late, 0, List.of(0), LONG), "here").get()).containsExactly("here");
+        assertThat(asked).hasValue(5);
+    }
+
+    @Test
+    void aRankThatDiesEndsTheExchangeOfTheOthers() throws Exception {
+        var zero = join(0, List.of(0, 1));
+        join(1, List.of(0, 1)).get().close();
+
+        assertThat(message(say(zero, "zero"))).contains("rank 1 (host1) has left the rendezvous");
+    }
+
+    @Test
+    void strangersKeepNobodyFromMeeting() throws Exception {
+        for (int i = 0; i < 300; i++) {
+            Socket stranger = new Socket(address.getAddress(), address.getPort());
+            stranger.getOutputStream().write(new byte[i % 40]);
+            open.add(stranger);
+        }
+        var zero = join(0, List.of(0, 1));
+        var one = join(1, List.of(0, 1));
+        assertThat(say(zero, "a").thenCombine(say(one, "b"), (a, b) -> a).get()).containsExactly("a", "b");
+    }
+
+    @Test
+    void closingEndsAWait() throws Exception {
+        var zero = join(0, List.of(0, 1));
+        join(1, List.of(0, 1)).get();
+        Rendezvous waits = zero.get();
+        var said = say(zero, "zero");
+        Thread.sleep(200);
+        waits.close();
+
+        assertThat(message(said)).contains("rank 0 has lost the rendezvous");
+    }
+
+    @Test
+    void damagedMessagesAreRefused() {
+        DamagedMessages.of(new Arrival("host", List.of(0, 1)).encode(), Arrival::decode);
+        DamagedMessages.of(new Answer(List.of(new byte[] {1}), "").encode(), Answer::decode);
+    }
+}
