@@ -56,8 +56,6 @@ module io.hvd.core {
             io.hvd.benchmarks,
             io.hvd.examples,
             io.hvd.optimizer;
-    exports io.hvd.rendezvous to
-            io.hvd.launch;
     exports io.hvd.log to
             io.hvd.optimizer;
     exports io.hvd.net to

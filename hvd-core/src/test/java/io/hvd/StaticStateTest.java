@@ -14,18 +14,23 @@ import org.junit.jupiter.api.Test;
 /** What hvd-core keeps in static fields: constants, and what this test lists, each with its reason. */
 class StaticStateTest {
     /** What a process has once, whatever jobs it takes part in. */
-    private static final Map<String, String> STATE = Map.of(
-            "io.hvd.Hvd.BOUND", "the context of each rank that is a thread",
-            "io.hvd.Hvd.JOB", "watches this process, from its first job on",
-            "io.hvd.Hvd.process", "the context of the rank that this process is",
-            "io.hvd.buffer.BufferLedger.PROCESS",
-                    "memory outside the heap belongs to the process, also where Tensor makes it",
-            "io.hvd.transport.mpi.MpiProcess.THIS", "MPI starts and ends once in a process",
-            "io.hvd.cuda.CudaPresence.process", "a library that has failed to load fails again",
-            "io.hvd.transport.nccl.natives.NcclPresence.presence", "a library that has failed to load fails again",
-            "io.hvd.transport.nccl.ResultMemory.CLEANER", "one thread gives back the memory of all tensors",
-            "io.hvd.kernel.HalfRuns.BITS", "each thread's memory for a conversion, worth nothing after it",
-            "io.hvd.kernel.HalfRuns.kernels", "which library converts depends on what the process has loaded");
+    private static final Map<String, String> STATE = Map.ofEntries(
+            Map.entry("io.hvd.Hvd.BOUND", "the context of each rank that is a thread"),
+            Map.entry("io.hvd.Hvd.JOB", "watches this process, from its first job on"),
+            Map.entry("io.hvd.Hvd.process", "the context of the rank that this process is"),
+            Map.entry(
+                    "io.hvd.buffer.BufferLedger.PROCESS",
+                    "memory outside the heap belongs to the process, also where Tensor makes it"),
+            Map.entry("io.hvd.transport.mpi.MpiProcess.THIS", "MPI starts and ends once in a process"),
+            Map.entry("io.hvd.transport.tcp.TcpProcess.THIS", "a process has one rank, and numbers its jobs"),
+            Map.entry("io.hvd.cuda.CudaPresence.process", "a library that has failed to load fails again"),
+            Map.entry(
+                    "io.hvd.transport.nccl.natives.NcclPresence.presence",
+                    "a library that has failed to load fails again"),
+            Map.entry("io.hvd.transport.nccl.ResultMemory.CLEANER", "one thread gives back the memory of all tensors"),
+            Map.entry("io.hvd.kernel.HalfRuns.BITS", "each thread's memory for a conversion, worth nothing after it"),
+            Map.entry(
+                    "io.hvd.kernel.HalfRuns.kernels", "which library converts depends on what the process has loaded"));
 
     /** Arrays that nobody writes into after they were made. */
     private static final Map<String, String> CONSTANT_ARRAYS = Map.ofEntries(

@@ -62,18 +62,23 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
 
     /** Empty if no variables tell this process's number and how many there are. */
     static Optional<RankPlace> of(Map<String, String> environment, Optional<SlurmPlace> slurm) {
+        Optional<Meeting> told = told(environment);
         return VARIABLES.stream()
                 .flatMap(names -> of(environment, names.get(0), names.get(1)).stream())
                 .findFirst()
                 .or(() -> slurm.flatMap(SlurmPlace::task)
                         .map(task -> new RankPlace(
                                 task.number(), task.count(), "Slurm step " + task.step(), Optional.empty())))
-                .map(place -> place.meetingIn(environment, slurm));
+                .map(place -> place.meetingIn(told, environment, slurm));
+    }
+
+    private static String value(Map<String, String> environment, String name) {
+        return environment.containsKey(name) ? environment.get(name).strip() : "";
     }
 
     private static Optional<RankPlace> of(Map<String, String> environment, String rankName, String sizeName) {
-        String rank = environment.getOrDefault(rankName, "").strip();
-        String size = environment.getOrDefault(sizeName, "").strip();
+        String rank = value(environment, rankName);
+        String size = value(environment, sizeName);
         return rank.matches("\\d{1,9}") && size.matches("\\d{1,9}")
                 ? Optional.of(new RankPlace(
                         Integer.parseInt(rank),
@@ -83,13 +88,12 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
                 : Optional.empty();
     }
 
-    private RankPlace meetingIn(Map<String, String> environment, Optional<SlurmPlace> slurm) {
+    private RankPlace meetingIn(Optional<Meeting> told, Map<String, String> environment, Optional<SlurmPlace> slurm) {
         return new RankPlace(
                 rank,
                 size,
                 source,
-                told(environment)
-                        .or(() -> torchrun(environment))
+                told.or(() -> torchrun(environment))
                         .or(() -> slurm.flatMap(SlurmPlace::task).flatMap(task -> slurm(task, environment)))
                         .or(() -> oneHost(environment)));
     }
@@ -116,27 +120,26 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
 
     /** torchrun's agent may listen at this port itself, for its own ranks; the next one is taken then. */
     private static Optional<Meeting> torchrun(Map<String, String> environment) {
-        String host = environment.getOrDefault("MASTER_ADDR", "").strip();
-        String port = environment.getOrDefault("MASTER_PORT", "").strip();
+        String host = value(environment, "MASTER_ADDR");
+        String port = value(environment, "MASTER_PORT");
         if (host.isEmpty() || !port.matches("\\d{1,5}") || !environment.containsKey("WORLD_SIZE")) {
             return Optional.empty();
         }
-        boolean taken =
-                environment.getOrDefault("TORCHELASTIC_USE_AGENT_STORE", "").equalsIgnoreCase("true");
+        boolean taken = value(environment, "TORCHELASTIC_USE_AGENT_STORE").equalsIgnoreCase("true");
         int free = Integer.parseInt(port) + (taken ? 1 : 0);
-        String key = host + ":" + port + " " + environment.getOrDefault("TORCHELASTIC_RUN_ID", "");
+        String key = host + ":" + port + " " + value(environment, "TORCHELASTIC_RUN_ID");
         return Optional.of(new AtRankZero(
                 host, free, key, "MASTER_ADDR=" + host + " and MASTER_PORT=" + port + (taken ? " plus 1" : "")));
     }
 
     /** Task 0 is on the first node of the step's list, and the step's number gives a port. */
     private static Optional<Meeting> slurm(SlurmPlace.Task task, Map<String, String> environment) {
-        String nodes = environment.getOrDefault("SLURM_STEP_NODELIST", environment.getOrDefault("SLURM_NODELIST", ""));
+        String nodes = value(environment, "SLURM_STEP_NODELIST");
         return firstHost(nodes)
                 .map(host -> new AtRankZero(
                         host,
                         FIRST_SLURM_PORT + Math.floorMod(task.step().hashCode() * 31, SLURM_PORTS),
-                        "slurm " + task.step() + " " + environment.getOrDefault("SLURM_JOB_UID", ""),
+                        "slurm " + task.step() + " " + value(environment, "SLURM_JOB_UID"),
                         "SLURM_STEP_NODELIST=" + nodes));
     }
 
@@ -151,10 +154,10 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
 
     /** mpirun names the job, and says that all of its processes are on this host. */
     private static Optional<Meeting> oneHost(Map<String, String> environment) {
-        String all = environment.get("OMPI_COMM_WORLD_SIZE");
-        String job = environment.get("PMIX_NAMESPACE");
-        return all != null && job != null && all.equals(environment.get("OMPI_COMM_WORLD_LOCAL_SIZE"))
-                ? Optional.of(new OnOneHost(job + " " + environment.getOrDefault("PMIX_SERVER_TMPDIR", "")))
+        String all = value(environment, "OMPI_COMM_WORLD_SIZE");
+        String job = value(environment, "PMIX_NAMESPACE");
+        return !all.isEmpty() && !job.isEmpty() && all.equals(value(environment, "OMPI_COMM_WORLD_LOCAL_SIZE"))
+                ? Optional.of(new OnOneHost(job + " " + value(environment, "PMIX_SERVER_TMPDIR")))
                 : Optional.empty();
     }
 

@@ -70,7 +70,7 @@ public class AllocationContractTest extends Contract {
     }
 
     private static boolean isTransportAlone(HvdContext hvd) {
-        return hvd.backend().startsWith("mpi") || hvd.backend().equals("echo");
+        return hvd.backend().matches("(mpi|tcp|echo)\\b.*");
     }
 
     private static double bytesPerStep(HvdContext hvd, int tensorCount) {

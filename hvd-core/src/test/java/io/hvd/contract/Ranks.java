@@ -100,7 +100,10 @@ sealed interface Ranks {
         @Override
         public void run(RankBody<?> body) {
             LocalRanks.spawnOverTcp(
-                    size, InitOptions.standard().withDynamicProcessSets(), Map.of("HVD_SHARED_MEMORY", "0"), body);
+                    size,
+                    InitOptions.standard().withDynamicProcessSets(),
+                    Map.of("HVD_SHARED_MEMORY", "0", "HVD_ALLREDUCE_ALGORITHM", "ring"),
+                    body);
         }
 
         @Override

@@ -24,6 +24,9 @@ final class Links {
     private final Dialler dialler;
     private final Abandonment abandonment = new Abandonment();
     private final List<Peer> peers;
+    /** Made once, as every look at the sockets needs it. */
+    private final Dialler.Receiver receiver;
+
     private boolean idle;
     private long looked;
 
@@ -34,6 +37,7 @@ final class Links {
         this.peers = IntStream.range(0, hosts.size())
                 .mapToObj(other -> new Peer(other, hosts.get(other), other < rank, lanes))
                 .toList();
+        this.receiver = (other, lane, channel) -> peers.get(other).connected(lane, channel, selector);
     }
 
     Transfer send(long group, int tag, ByteBuffer bytes, int to) {
@@ -84,7 +88,7 @@ final class Links {
             return;
         }
         try {
-            dialler.accepted((rank, lane, channel) -> peers.get(rank).connected(lane, channel, selector));
+            dialler.accepted(receiver);
             idle = selector.selectNow(Links::serve) == 0;
         } catch (IOException | ClosedSelectorException e) {
             abandonment.check();
