@@ -146,7 +146,7 @@ final class Connection {
             int length = header.getInt();
             coming[1].clear();
             target = peer.claim(group, tag, length);
-            coming[0] = target == null ? ByteBuffer.allocate(length) : target.bytes();
+            coming[0] = target == null ? peer.early(length) : target.bytes();
             return;
         }
         if (target == null) {

@@ -21,6 +21,7 @@ final class Peer {
     private final Connection[] connections;
     private final Deque<Transfer> awaited = new ArrayDeque<>();
     private final Deque<Early> early = new ArrayDeque<>();
+    private final EarlyBuffers buffers = new EarlyBuffers();
     /** Null while the connections last. */
     private String lost;
 
@@ -65,10 +66,7 @@ final class Peer {
             Early message = all.next();
             if (place.isFor(message.group, message.tag)) {
                 all.remove();
-                if (fits(place, message.bytes.remaining())) {
-                    place.bytes().put(message.bytes);
-                    place.done();
-                }
+                fill(place, message.bytes);
                 return;
             }
         }
@@ -94,14 +92,24 @@ final class Peer {
             Transfer place = all.next();
             if (place.isFor(group, tag)) { // started while the message was coming
                 all.remove();
-                if (fits(place, bytes.remaining())) {
-                    place.bytes().put(bytes);
-                    place.done();
-                }
+                fill(place, bytes);
                 return;
             }
         }
         early.add(new Early(group, tag, bytes));
+    }
+
+    /** Memory for a message that nobody waits for yet. */
+    ByteBuffer early(int length) {
+        return buffers.take(length);
+    }
+
+    private void fill(Transfer place, ByteBuffer message) {
+        if (fits(place, message.remaining())) {
+            place.bytes().put(message);
+            place.done();
+        }
+        buffers.give(message);
     }
 
     private boolean fits(Transfer place, int length) {
