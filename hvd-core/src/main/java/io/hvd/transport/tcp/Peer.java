@@ -1,7 +1,6 @@
 package io.hvd.transport.tcp;
 
-import io.hvd.error.ErrorId;
-import io.hvd.error.HvdException;
+import io.hvd.error.ShutdownException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.Selector;
@@ -125,10 +124,10 @@ final class Peer {
         lost = lost == null ? why : lost;
     }
 
-    /** @throws HvdException if the connections have ended */
+    /** @throws ShutdownException if the connections have ended, which this rank only follows */
     void check() {
         if (lost != null) {
-            throw new HvdException(ErrorId.BACK_END, this + " is gone: " + lost);
+            throw new ShutdownException(this + " is gone: " + lost);
         }
     }
 

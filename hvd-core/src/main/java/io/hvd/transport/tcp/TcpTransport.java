@@ -70,7 +70,8 @@ final class TcpTransport implements Transport {
                     invitations.get(0).secret());
             int limitMillis = config.control().startTimeoutSeconds() * 1_000;
             Dialler dialler = new Dialler(topology.rank(), lanes, addresses, limitMillis, listener[0]);
-            String words = "tcp (" + address[0].getAddress().getHostAddress() + (why.isEmpty() ? "" : ", " + why) + ")";
+            String words = "tcp (" + invitations.get(0).address().getAddress().getHostAddress()
+                    + (why.isEmpty() ? "" : ", " + why) + ")";
             return new TcpTransport(bootstrap, words, new Links(topology.rank(), topology.hosts(), dialler, lanes));
         } catch (IOException e) {
             close(listener[0]);
