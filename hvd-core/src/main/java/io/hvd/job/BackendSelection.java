@@ -60,7 +60,9 @@ final class BackendSelection {
                 if (!started.ofMpi() && started.byLauncher()) {
                     yield new TcpProvider("as no launcher of MPI's has started the ranks");
                 }
-                yield started.meets() && !MpiProvider.isInstalled(config)
+                // A jar that the user names is used, or refused for its reason.
+                boolean missing = config.mpi().jar().isEmpty() && !MpiProvider.isInstalled(config);
+                yield started.meets() && missing
                         ? new TcpProvider("as there is no Open MPI with its mpi.jar")
                         : new MpiProvider();
             }
