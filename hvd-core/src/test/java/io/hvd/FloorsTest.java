@@ -34,6 +34,8 @@ class FloorsTest {
     private static final String ENGINE = "io.hvd.engine";
     private static final String COLLECTIVE = "io.hvd.collective";
     private static final String CONTROL = "io.hvd.control";
+    private static final String RENDEZVOUS = "io.hvd.rendezvous";
+    private static final String TCP = "io.hvd.transport.tcp";
     private static final String BACKEND = "io.hvd.backend";
     private static final String MEMORY = "io.hvd.host.memory";
     private static final String SHM = "io.hvd.host.shm";
@@ -173,6 +175,9 @@ class FloorsTest {
                     CONFIG,
                     LOG,
                     "mpi.*"),
+            // where ranks without MPI meet, and the connections on which their data travels
+            floor(RENDEZVOUS, NET, ERROR, LOG),
+            floor(TCP, RENDEZVOUS, KERNEL, BUFFER, NET, SPI, ERROR, CONFIG, LOG),
             // kernels and copies on the GPU, for the back ends that have tensors there
             floor(CUDA, KERNEL, SPI, TENSOR, BUFFER, ERROR, FILE, "jcuda.*", "org.bytedeco.javacpp.*"),
             // NCCL as it is installed
@@ -211,6 +216,7 @@ class FloorsTest {
                     BACKEND,
                     MPI,
                     OPEN_MPI,
+                    TCP,
                     NCCL,
                     NET,
                     SPI,
