@@ -40,7 +40,7 @@ class SettingsIT {
         "HOROVOD_AUTOTUN, 1, HOROVOD_AUTOTUNE",
         "HOROVOD_CACHE_CAPACITY, many, many",
         "HOROVOD_STALL_CHECK_DISABLE, perhaps, perhaps",
-        "HOROVOD_CONTROLLER, gloo, MPI"
+        "HOROVOD_CONTROLLER, nonsense, gloo"
     })
     void aBadSettingEndsTheProgramWithTheVariableAndWhatWouldBeRight(String variable, String value, String fact) {
         Job job = Job.run(Job.program(FaultyProgram.class, "none", "-1"), Map.of(variable, value));
