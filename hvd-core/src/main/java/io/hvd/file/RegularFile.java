@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.Arrays;
 import java.util.Optional;
 
@@ -44,20 +45,21 @@ public final class RegularFile {
         return Files.isRegularFile(file, options);
     }
 
-    /** The kind of file that stands there instead of a regular one; empty if it is regular, or not there. */
+    /**
+     * The kind of file that stands there instead of a regular one; empty if it is regular, or not there. It looks once, because
+     * another process may make the file, or delete it, between two looks.
+     */
     private static String kind(Path file, LinkOption... options) throws IOException {
-        if (Files.isRegularFile(file, options)) {
-            return "";
-        }
         int mode;
         try {
             mode = (int) Files.getAttribute(file, "unix:mode", options);
         } catch (NoSuchFileException e) {
             return "";
         } catch (UnsupportedOperationException | IllegalArgumentException e) {
-            return Files.isDirectory(file) ? "a folder" : "something else"; // a file system that is not Unix's
+            return kindElsewhere(file, options);
         }
         return switch (mode & TYPE_BITS) {
+            case 0x8000 -> "";
             case 0x1000 -> "a named pipe";
             case 0x2000, 0x6000 -> "a device";
             case 0x4000 -> "a folder";
@@ -65,6 +67,16 @@ public final class RegularFile {
             case 0xc000 -> "a socket";
             default -> "something else";
         };
+    }
+
+    /** On a file system that is not Unix's. */
+    private static String kindElsewhere(Path file, LinkOption... options) throws IOException {
+        try {
+            BasicFileAttributes found = Files.readAttributes(file, BasicFileAttributes.class, options);
+            return found.isRegularFile() ? "" : found.isDirectory() ? "a folder" : "something else";
+        } catch (NoSuchFileException e) {
+            return "";
+        }
     }
 
     /**

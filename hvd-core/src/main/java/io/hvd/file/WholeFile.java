@@ -6,6 +6,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileAttribute;
 
@@ -86,7 +87,11 @@ public final class WholeFile {
     }
 
     private static Path target(Path file) throws IOException {
-        return Files.exists(RegularFile.at(file)) ? file.toRealPath() : file.toAbsolutePath();
+        try {
+            return RegularFile.at(file).toRealPath();
+        } catch (NoSuchFileException e) {
+            return file.toAbsolutePath();
+        }
     }
 
     /** The system's words for a full disk, for one, do not name the file. */

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.channels.FileChannel;
@@ -14,6 +15,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.HexFormat;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -58,6 +60,32 @@ class RegularFileTest {
         assertThat(RegularFile.at(file)).isEqualTo(file);
         assertThat(RegularFile.at(link)).isEqualTo(link);
         assertThat(RegularFile.at(nothing)).isEqualTo(nothing);
+    }
+
+    /** As a lock is that several processes make at once, or a record that is swept. */
+    @Test
+    void aFileThatComesAndGoesMeanwhileIsLetThrough() throws Exception {
+        Path file = folder.resolve("lock");
+        var ended = new AtomicBoolean();
+        Thread other = new Thread(() -> {
+            try {
+                while (!ended.get()) {
+                    Files.createFile(file);
+                    Files.delete(file);
+                }
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
+        other.start();
+        try {
+            for (int i = 0; i < 50_000; i++) {
+                assertThat(RegularFile.at(file)).isEqualTo(file);
+            }
+        } finally {
+            ended.set(true);
+            other.join();
+        }
     }
 
     /** The numbers are those of the formats' own descriptions, and of files that their programs have written. */

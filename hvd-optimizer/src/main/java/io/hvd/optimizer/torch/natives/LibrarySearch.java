@@ -6,8 +6,6 @@ import java.lang.reflect.Field;
 import java.net.JarURLConnection;
 import java.net.URL;
 import java.net.URLConnection;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -30,43 +28,25 @@ final class LibrarySearch {
     /** A file that each build of LibTorch has: a jar that lists no such folder says nothing about the others either. */
     private static final String ALWAYS_THERE = "libjnitorch.so";
 
-    private static final String PREFIX = "platform.library.prefix";
-    private static final String SUFFIX = "platform.library.suffix";
-
-    /** The properties of {@link #wanted} that JavaCPP reads when it looks for a library in folders. */
-    private static final List<String> FOR_FOLDERS = List.of(
-            "platform",
-            "platform.extension",
-            "platform.library.path",
-            PREFIX,
-            SUFFIX,
-            "platform.linkpath",
-            "platform.preloadpath");
-
     private static final String SEPARATOR = "\t";
 
     private final ClassProperties wanted;
     /** Libraries that are in no jar, as JavaCPP names them. */
     private final List<String> names;
 
-    private final List<Path> folders;
-
     /**
      * @param wanted what LibTorch's classes ask JavaCPP for
      * @param inJars names of the native libraries in all jars that JavaCPP would look at
-     * @param folders where {@link System#loadLibrary} looks, as JavaCPP does in the end
      */
-    LibrarySearch(ClassProperties wanted, Set<String> inJars, List<Path> folders) {
+    LibrarySearch(ClassProperties wanted, Set<String> inJars) {
         this(
                 wanted,
-                names(wanted).stream().filter(name -> isInNoJar(name, inJars)).toList(),
-                folders);
+                names(wanted).stream().filter(name -> isInNoJar(name, inJars)).toList());
     }
 
-    private LibrarySearch(ClassProperties wanted, List<String> names, List<Path> folders) {
+    private LibrarySearch(ClassProperties wanted, List<String> names) {
         this.wanted = wanted;
         this.names = names;
-        this.folders = List.copyOf(folders);
     }
 
     /** Looks into all jars; empty where JavaCPP has to search by itself. */
@@ -75,9 +55,7 @@ final class LibrarySearch {
             Class<?> presets = org.bytedeco.pytorch.presets.torch.class;
             ClassProperties wanted = Loader.loadProperties(presets, Loader.loadProperties(), true);
             Set<String> inJars = inJars(presets, wanted);
-            return inJars.contains(ALWAYS_THERE)
-                    ? Optional.of(new LibrarySearch(wanted, inJars, systemFolders()))
-                    : Optional.empty();
+            return inJars.contains(ALWAYS_THERE) ? Optional.of(new LibrarySearch(wanted, inJars)) : Optional.empty();
         } catch (IOException | RuntimeException e) {
             return Optional.empty();
         }
@@ -91,19 +69,16 @@ final class LibrarySearch {
         var wanted = new ClassProperties();
         for (String line : lines.subList(1, lines.size())) {
             String[] words = line.split(SEPARATOR);
-            wanted.put(words[0], List.of(words).subList(1, words.length));
+            wanted.addAll(words[0], List.of(words).subList(1, words.length));
         }
-        return Optional.of(new LibrarySearch(wanted, List.of(lines.get(0).split(SEPARATOR)), systemFolders()));
+        return Optional.of(new LibrarySearch(wanted, List.of(lines.get(0).split(SEPARATOR))));
     }
 
     /** All that it knows, but for the folders, which it looks at whenever it is asked. */
     List<String> lines() {
         List<String> lines = new ArrayList<>(List.of(String.join(SEPARATOR, names)));
-        for (String key : FOR_FOLDERS) {
-            lines.add(String.join(
-                    SEPARATOR,
-                    Stream.concat(Stream.of(key), wanted.get(key).stream()).toList()));
-        }
+        wanted.forEach((key, values) -> lines.add(String.join(
+                SEPARATOR, Stream.concat(Stream.of(key), values.stream()).toList())));
         return lines;
     }
 
@@ -123,15 +98,9 @@ final class LibrarySearch {
         return (Map<String, URL[]>) field.get(null);
     }
 
+    /** JavaCPP looks into folders alone if it is given no class. */
     void fill(Map<String, URL[]> table) {
-        Set<String> begins = begins();
-        for (String name : names) {
-            if (isNamedPlainly(name) && !begins.contains(begin(name))) {
-                table.putIfAbsent(name, new URL[0]);
-            } else if (isInNoFolder(name)) {
-                table.putIfAbsent(name, Loader.findLibrary(null, wanted, name));
-            }
-        }
+        names.forEach(name -> table.computeIfAbsent(name, any -> Loader.findLibrary(null, wanted, any)));
     }
 
     /** As JavaCPP's table has them: an exclamation mark at the end asks for a global symbol table. */
@@ -149,48 +118,8 @@ final class LibrarySearch {
     }
 
     private static String begin(String name) {
-        String library = library(name);
+        String library = System.mapLibraryName(name.replaceFirst("[@#].*", ""));
         return library.substring(0, library.lastIndexOf('.'));
-    }
-
-    private static String library(String name) {
-        return System.mapLibraryName(name.replaceFirst("[@#].*", ""));
-    }
-
-    /** A folder of the system's with such a file leaves the search to JavaCPP. */
-    private boolean isInNoFolder(String name) {
-        String library = library(name);
-        return folders.stream().noneMatch(folder -> Files.exists(folder.resolve(library)));
-    }
-
-    /** Whether all names under which JavaCPP looks for the file begin alike, up to their first dot. */
-    private boolean isNamedPlainly(String name) {
-        int version = name.indexOf('@');
-        boolean plain = name.indexOf('#') < 0
-                && (version < 0
-                        ? name.indexOf('.') < 0
-                        : name.startsWith("@.", version) && name.lastIndexOf('.', version) < 0);
-        return plain
-                && List.of("lib").equals(wanted.get(PREFIX))
-                && List.of(".so").equals(wanted.get(SUFFIX));
-    }
-
-    /** The names of all files in the folders that JavaCPP looks at, up to their first dots. */
-    private Set<String> begins() {
-        Set<String> searched = new HashSet<>(wanted.get("platform.linkpath"));
-        searched.addAll(wanted.get("platform.preloadpath"));
-        searched.addAll(wanted.get("platform.library.path"));
-        systemFolders().forEach(folder -> searched.add(folder.toString()));
-        folders.forEach(folder -> searched.add(folder.toString()));
-        Set<String> begins = new HashSet<>();
-        for (String folder : searched) {
-            String[] files = new File(folder.isEmpty() ? "." : folder).list();
-            for (String file : files == null ? new String[0] : files) {
-                int dot = file.indexOf('.');
-                begins.add(dot < 0 ? file : file.substring(0, dot));
-            }
-        }
-        return begins;
     }
 
     private static Set<String> inJars(Class<?> presets, ClassProperties wanted) throws IOException {
@@ -221,12 +150,5 @@ final class LibrarySearch {
         }
         String[] names = new File(folder.getPath()).list();
         return List.of(names == null ? new String[0] : names);
-    }
-
-    private static List<Path> systemFolders() {
-        return Stream.of("java.library.path", "sun.boot.library.path")
-                .flatMap(property -> Stream.of(System.getProperty(property, "").split(File.pathSeparator)))
-                .map(Path::of)
-                .toList();
     }
 }

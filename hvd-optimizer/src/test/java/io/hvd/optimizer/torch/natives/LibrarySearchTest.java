@@ -33,7 +33,7 @@ class LibrarySearchTest {
     void whatIsAnsweredBeforehandIsWhatJavaCppFinds() {
         Map<String, URL[]> table = new HashMap<>();
 
-        new LibrarySearch(wanted, Set.of("libgomp.so.1", "libopenblas.so.0", "libc10.so"), List.of()).fill(table);
+        new LibrarySearch(wanted, Set.of("libgomp.so.1", "libopenblas.so.0", "libc10.so")).fill(table);
 
         assertThat(table).containsKeys("cudart@.13", "nccl@.2", "torch_cuda").doesNotContainKeys("gomp@.1", "c10");
         table.keySet().removeAll(List.of("torch", "torch_cpu", "gcc_s@.1", "quadmath@.0", "gfortran@.5"));
@@ -44,19 +44,24 @@ class LibrarySearchTest {
     void whatAJarHasIsLeftToJavaCpp() {
         Map<String, URL[]> table = new HashMap<>();
 
-        new LibrarySearch(wanted, Set.of("libcudart.so.13", "libnccl.so.2"), List.of()).fill(table);
+        new LibrarySearch(wanted, Set.of("libcudart.so.13", "libnccl.so.2")).fill(table);
 
         assertThat(table).containsKeys("cudnn@.9").doesNotContainKeys("cudart@.13", "nccl@.2");
     }
 
     @Test
-    void whatTheSystemsLoaderMayFindIsLeftToJavaCpp(@TempDir Path folder) throws IOException {
+    void whatIsInAFolderOfJavaCppsIsFoundAsByItsOwnSearch(@TempDir Path folder) throws IOException {
         Files.createFile(folder.resolve("libcufft.so"));
+        Files.createFile(folder.resolve("libcudnn.so.9"));
+        ClassProperties withFolder = Loader.loadProperties(PRESETS, Loader.loadProperties(), true);
+        withFolder.get("platform.preloadpath").add(folder.toString());
         Map<String, URL[]> table = new HashMap<>();
 
-        new LibrarySearch(wanted, Set.of(), List.of(folder)).fill(table);
+        new LibrarySearch(withFolder, Set.of()).fill(table);
 
-        assertThat(table).containsKeys("cudnn@.9").doesNotContainKeys("cufft@.12");
+        for (String name : List.of("cufft@.12", "cudnn@.9")) {
+            assertThat(table.get(name)).as(name).isNotEmpty().isEqualTo(Loader.findLibrary(PRESETS, withFolder, name));
+        }
     }
 
     @Test
@@ -64,7 +69,7 @@ class LibrarySearchTest {
         URL[] known = {};
         Map<String, URL[]> table = new HashMap<>(Map.of("cudnn@.9", known));
 
-        new LibrarySearch(wanted, Set.of(), List.of()).fill(table);
+        new LibrarySearch(wanted, Set.of()).fill(table);
 
         assertThat(table.get("cudnn@.9")).isSameAs(known);
     }
