@@ -19,6 +19,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -29,8 +30,11 @@ import java.util.concurrent.TimeUnit;
  */
 public final class DirectJob implements StartedJob {
 
-    /** So long the other ranks of hvd have to notice a failure themselves and to leave their records of it. */
+    /** So long the first rank of hvd has to notice a failure itself and to leave a record of it. */
     private static final long NOTICE_MILLIS = 300;
+
+    /** The same for all of them if one has: records of other hosts take longer. */
+    private static final long RECORDS_MILLIS = 500;
 
     private static final long POLL_MILLIS = 10;
 
@@ -165,12 +169,15 @@ public final class DirectJob implements StartedJob {
 
     /** Waits until all ranks that live have left a record of their own end; false if some have not in time. */
     private boolean haveNoticed() throws InterruptedException {
-        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(NOTICE_MILLIS);
-        while (!FailureRecord.ranksIn(folder).containsAll(living())) {
-            if (System.nanoTime() - deadline >= 0) {
+        long begun = System.nanoTime();
+        Set<Integer> noticed = FailureRecord.ranksIn(folder);
+        while (!noticed.containsAll(living())) {
+            long millis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun);
+            if (millis >= (noticed.isEmpty() ? NOTICE_MILLIS : RECORDS_MILLIS)) {
                 return false;
             }
             TimeUnit.MILLISECONDS.sleep(POLL_MILLIS);
+            noticed = FailureRecord.ranksIn(folder);
         }
         return true;
     }
