@@ -52,7 +52,8 @@ done
 exec 3<&0 </dev/null
 (
     rank=$(exec sh -c "echo \$PPID")
-    (obey "$rank" <&3 >/dev/null 2>&1 &)
+    # By exec, since a shell keeps copies of what it redirects otherwise, and ssh waits for the end of its output.
+    ( (exec <&3 3<&- >/dev/null 2>&1 && obey "$rank") & )
     echo "hvd-rank-started $rank"
     exec 3<&-
     command -v setsid >/dev/null && exec setsid "$@"
