@@ -29,6 +29,7 @@ DeadPeerIT           other ranks that are killed while others wait for them
 DemosIT              the demonstrations as processes; the hang on two ranks runs every day
 DifferentiableIT     gradients through collectives with 4 ranks, beside 2
 DigitsTrainingIT     the example on one rank and on four, with gradients in 16 bits beside float32, and with Adasum on two ranks and on three, which is refused
+DirectHostsIT        ranks on two hosts that ssh alone starts (root)
 DivergenceIT         digits and mnist with a loss that is no number
 DjlMnistIT           djl-mnist with 1 and 4 ranks
 DoctorHostsIT        hvd-doctor between hosts (root)

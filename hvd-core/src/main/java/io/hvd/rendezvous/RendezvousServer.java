@@ -20,7 +20,6 @@ import java.util.concurrent.TimeUnit;
  * ranks do not all come within the limit is told which are missing.
  */
 public final class RendezvousServer implements AutoCloseable {
-    private static final HvdLogger LOG = HvdLogger.of(RendezvousServer.class);
     private static final int ARRIVAL_MILLIS = 5_000;
     private static final long LONGEST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -64,7 +63,7 @@ public final class RendezvousServer implements AutoCloseable {
             }
         } catch (IOException e) {
             if (!closed) {
-                LOG.warn("the rendezvous accepts no more ranks: {}", e.toString());
+                HvdLogger.of(RendezvousServer.class).warn("the rendezvous accepts no more ranks: {}", e.toString());
             }
         }
     }

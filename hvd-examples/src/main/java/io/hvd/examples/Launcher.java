@@ -13,7 +13,7 @@ record Launcher(OptionalInt rank) {
     private static final long HEAD_START_MILLIS = 5_000;
 
     static Launcher of(Map<String, String> environment) {
-        return new Launcher(first(environment, "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"));
+        return new Launcher(first(environment, "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "HOROVOD_RANK"));
     }
 
     /** Whether this process prints a message for the whole job, if all ranks would print the same. */

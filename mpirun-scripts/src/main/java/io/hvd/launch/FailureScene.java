@@ -8,7 +8,7 @@ import io.hvd.launch.failure.ObservedFailure;
 import io.hvd.launch.jvm.JavaLine;
 import io.hvd.launch.options.LaunchSettings;
 import io.hvd.launch.process.LaunchEnvironment;
-import io.hvd.launch.process.MpiJob;
+import io.hvd.launch.process.StartedJob;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -37,7 +37,7 @@ record FailureScene(int ranks, boolean allHere, CrashFile.Places places, MemoryK
         return new FailureScene(settings.ranks(), allHere, places, MemoryKills.now(Path.of("/")));
     }
 
-    Evidence evidence(Optional<ObservedFailure> seen, MpiJob job) {
+    Evidence evidence(Optional<ObservedFailure> seen, StartedJob job) {
         int rank = seen.map(ObservedFailure::rank).orElse(ObservedFailure.NO_RANK);
         String said = seen.map(ObservedFailure::words).orElse("");
         List<String> crash = CrashFile.find(places, said);

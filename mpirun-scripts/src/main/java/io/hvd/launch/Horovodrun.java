@@ -5,6 +5,7 @@ import io.hvd.config.Setting;
 import io.hvd.error.HvdException;
 import io.hvd.launch.archive.LauncherArchive;
 import io.hvd.launch.failure.JobFailureReport;
+import io.hvd.launch.mpi.MpiInstall;
 import io.hvd.launch.mpi.MpiVersion;
 import io.hvd.launch.options.HelpText;
 import io.hvd.launch.options.LaunchOptions;
@@ -20,7 +21,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Starts a job: parses the flags, looks at the machine, runs mpirun and exits with its exit code.
+ * Starts a job: parses the flags, looks at the machine, runs mpirun or the ranks themselves, and exits with the job's exit
+ * code.
  * A command line that cannot be carried out ends it with exit code 2 before anything starts.
  */
 public final class Horovodrun {
@@ -80,9 +82,12 @@ public final class Horovodrun {
     }
 
     private void dryRun(LaunchSettings settings) {
-        PreparedJob prepared = PreparedJob.forShow(settings, environment);
-        out.print(prepared.line().explained());
-        MpiVersion version = prepared.install().version();
+        PreparedJob prepared = PreparedJob.forShow(settings, environment, err);
+        out.print(prepared.start().explained());
+        prepared.install().map(MpiInstall::version).ifPresent(this::tellWhatSpeaksAgainst);
+    }
+
+    private void tellWhatSpeaksAgainst(MpiVersion version) {
         version.obstacle()
                 .ifPresent(why -> err.println("horovodrun: nothing is started under " + version.text() + ": " + why
                         + "; the line is made after its manual"));

@@ -7,11 +7,10 @@ import io.hvd.launch.failure.FailureDirectory;
 import io.hvd.launch.failure.JobFailureReport;
 import io.hvd.launch.failure.ObservedFailure;
 import io.hvd.launch.line.LaunchFacts;
-import io.hvd.launch.mpi.MpiInstall;
 import io.hvd.launch.options.LaunchSettings;
 import io.hvd.launch.process.LaunchEnvironment;
 import io.hvd.launch.process.LauncherServer;
-import io.hvd.launch.process.MpiJob;
+import io.hvd.launch.process.StartedJob;
 import io.hvd.launch.words.UsageException;
 import io.hvd.net.LauncherAddress;
 import java.io.IOException;
@@ -23,21 +22,21 @@ import java.util.Optional;
 import java.util.function.IntConsumer;
 
 /**
- * One job from mpirun's start to its end, with the folder and the server for what its ranks leave, and afterwards with the
+ * One job from its start to its end, with the folder and the server for what its ranks leave, and afterwards with the
  * reason of its failure. One thread runs it; another one may end it.
  */
 final class JobLaunch implements AutoCloseable {
 
     private final FailureDirectory folder;
     private final Optional<LauncherServer> server;
-    private final MpiJob job;
+    private final StartedJob job;
     private final IntConsumer afterwards;
     private final FailureScene scene;
 
     private JobLaunch(
             FailureDirectory folder,
             Optional<LauncherServer> server,
-            MpiJob job,
+            StartedJob job,
             IntConsumer afterwards,
             FailureScene scene) {
         this.folder = folder;
@@ -75,27 +74,25 @@ final class JobLaunch implements AutoCloseable {
             PreparedJob prepared, FailureDirectory folder, LaunchSettings settings, LaunchEnvironment around)
             throws IOException {
         LaunchFacts facts = prepared.facts();
-        MpiInstall install = prepared.install();
         boolean allHere = facts.allRanksHere();
         Optional<LauncherServer> server = allHere ? Optional.empty() : Optional.of(server(folder, settings, around));
-        Map<String, String> environment = environment(install, folder, server);
-        facts.declared().ifPresent(declared -> environment.put(Setting.DECLARED_JOB.variable(), declared));
+        Map<String, String> variables = variables(folder, server);
+        facts.declared().ifPresent(declared -> variables.put(Setting.DECLARED_JOB.variable(), declared));
         boolean waits = settings.java().archive() == ArchiveChoice.WAIT;
         return new JobLaunch(
                 folder,
                 server,
-                new MpiJob(prepared.line().words(), environment, folder.path(), around),
-                exitCode -> prepared.archive().after(exitCode, install.environment(), waits),
+                prepared.start().job(variables, folder.path(), around),
+                exitCode -> prepared.archive().after(exitCode, facts.machine().environment(), waits),
                 FailureScene.now(settings, around, allHere));
     }
 
-    private static Map<String, String> environment(
-            MpiInstall install, FailureDirectory folder, Optional<LauncherServer> server) {
-        Map<String, String> environment = new HashMap<>(install.environment());
-        environment.put(FailureRecord.DIRECTORY_VARIABLE, folder.path().toString());
+    private static Map<String, String> variables(FailureDirectory folder, Optional<LauncherServer> server) {
+        Map<String, String> variables = new HashMap<>();
+        variables.put(FailureRecord.DIRECTORY_VARIABLE, folder.path().toString());
         server.ifPresent(
-                open -> environment.put(LauncherAddress.VARIABLE, open.address().encode()));
-        return environment;
+                open -> variables.put(LauncherAddress.VARIABLE, open.address().encode()));
+        return variables;
     }
 
     private static LauncherServer server(FailureDirectory folder, LaunchSettings settings, LaunchEnvironment around)

@@ -2,6 +2,7 @@ package io.hvd.launch;
 
 import io.hvd.launch.archive.ArchiveFolder;
 import io.hvd.launch.archive.ClassArchive;
+import io.hvd.launch.direct.DirectPlan;
 import io.hvd.launch.hosts.MachineFacts;
 import io.hvd.launch.hosts.MachineSurvey;
 import io.hvd.launch.hosts.OtherHosts;
@@ -11,6 +12,7 @@ import io.hvd.launch.line.CommandCheck;
 import io.hvd.launch.line.LaunchFacts;
 import io.hvd.launch.line.MpirunLine;
 import io.hvd.launch.mpi.MpiInstall;
+import io.hvd.launch.mpi.MpiVersion;
 import io.hvd.launch.mpi.OpenFileLimit;
 import io.hvd.launch.options.LaunchSettings;
 import io.hvd.launch.process.LaunchEnvironment;
@@ -22,10 +24,10 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * The mpirun line of a job, and all that it is made of: the installed MPI, the machine and the hosts, and the archive of the
- * program's classes. Nothing is started yet.
+ * A job that is not started yet, and all that its start is made of: the installed MPI, if one is used, the machine and the
+ * hosts, and the archive of the program's classes.
  */
-record PreparedJob(MpiInstall install, LaunchFacts facts, ClassArchive archive, MpirunLine line) {
+record PreparedJob(Optional<MpiInstall> install, LaunchFacts facts, ClassArchive archive, Start start) {
 
     /**
      * Looks at everything, and asks other hosts.
@@ -34,11 +36,11 @@ record PreparedJob(MpiInstall install, LaunchFacts facts, ClassArchive archive, 
      */
     static PreparedJob forRun(LaunchSettings settings, LaunchEnvironment around, PrintStream err)
             throws InterruptedException {
-        MpiInstall install = MpiInstall.find(around.environment());
-        install.requireRunsHvd();
-        install.version().doubt().ifPresent(doubt -> err.println("hvd: " + doubt));
-        LaunchFacts asked = facts(settings, install);
-        CommandCheck.of(settings, install, around.folder())
+        Optional<MpiInstall> install = install(settings, around.environment(), err);
+        install.ifPresent(MpiInstall::requireRunsHvd);
+        install.flatMap(found -> found.version().doubt()).ifPresent(doubt -> err.println("hvd: " + doubt));
+        LaunchFacts asked = facts(settings, around.environment(), install);
+        CommandCheck.of(settings, asked.machine().environment(), around.folder())
                 .obstacle()
                 .ifPresent(obstacle -> report(obstacle, asked.allRanksHere(), err));
         asked.idleHosts().ifPresent(line -> err.println("horovodrun: " + line));
@@ -46,23 +48,39 @@ record PreparedJob(MpiInstall install, LaunchFacts facts, ClassArchive archive, 
         Map<String, Set<String>> others = hosts.checked(err);
         settings.network().interfaces().ifPresent(names -> hosts.checkInterfaces(names, others));
         PreparedJob prepared = of(install, asked, others, around.folder(), true);
-        OpenFileLimit.require(Path.of("/"), asked.ranksHere());
+        install.ifPresent(found -> OpenFileLimit.require(Path.of("/"), asked.ranksHere()));
         if (settings.verbose()) {
-            err.print(install.version().text() + ", " + install.mpirun() + "\n" + prepared.line.explained());
+            install.ifPresent(found -> err.println(found.version().text() + ", " + found.mpirun()));
+            err.print(prepared.start.explained());
         }
         return prepared;
     }
 
     /** The same from what is known already: a dry run asks nobody. */
-    static PreparedJob forShow(LaunchSettings settings, Map<String, String> environment) {
-        MpiInstall install = MpiInstall.find(environment);
-        LaunchFacts asked = facts(settings, install);
+    static PreparedJob forShow(LaunchSettings settings, Map<String, String> environment, PrintStream err) {
+        Optional<MpiInstall> install = install(settings, environment, err);
+        LaunchFacts asked = facts(settings, environment, install);
         return of(install, asked, otherHosts(asked).known(), Path.of("").toAbsolutePath(), false);
     }
 
-    private static LaunchFacts facts(LaunchSettings settings, MpiInstall install) {
-        MachineFacts machine = new MachineSurvey(Path.of("/"), install.environment()).survey(settings.hosts());
-        return new LaunchFacts(settings, machine, install.version());
+    /** Empty if the launcher is to start the ranks itself. */
+    private static Optional<MpiInstall> install(
+            LaunchSettings settings, Map<String, String> environment, PrintStream err) {
+        if (settings.starter() == LaunchSettings.Starter.EITHER && MpiInstall.isMissing(environment)) {
+            err.println("horovodrun: there is no mpirun on PATH, so the ranks are started without MPI, as by --gloo");
+            return Optional.empty();
+        }
+        return settings.starter() == LaunchSettings.Starter.HOROVODRUN
+                ? Optional.empty()
+                : Optional.of(MpiInstall.find(environment));
+    }
+
+    private static LaunchFacts facts(
+            LaunchSettings settings, Map<String, String> environment, Optional<MpiInstall> install) {
+        Map<String, String> theirs = install.map(MpiInstall::environment).orElse(environment);
+        MachineFacts machine = new MachineSurvey(Path.of("/"), theirs).survey(settings.hosts());
+        return new LaunchFacts(
+                settings, machine, install.map(MpiInstall::version).orElse(MpiVersion.NONE));
     }
 
     private static OtherHosts otherHosts(LaunchFacts job) {
@@ -80,7 +98,11 @@ record PreparedJob(MpiInstall install, LaunchFacts facts, ClassArchive archive, 
 
     /** @param starts whether ranks are going to be started */
     private static PreparedJob of(
-            MpiInstall install, LaunchFacts asked, Map<String, Set<String>> others, Path directory, boolean starts) {
+            Optional<MpiInstall> install,
+            LaunchFacts asked,
+            Map<String, Set<String>> others,
+            Path directory,
+            boolean starts) {
         Map<String, String> environment = asked.machine().environment();
         Optional<JavaLine> java = JavaLine.of(asked.settings().command(), environment);
         ClassArchive archive = java.map(
@@ -89,7 +111,9 @@ record PreparedJob(MpiInstall install, LaunchFacts facts, ClassArchive archive, 
         Optional<InstalledJava> installed =
                 java.flatMap(line -> InstalledJava.of(line.program(), environment, directory));
         LaunchFacts job = asked.with(others);
-        return new PreparedJob(
-                install, job, archive, MpirunLine.of(install.command(), job, archive.forJava(), installed));
+        Start start = install.<Start>map(found ->
+                        new MpirunStart(found, MpirunLine.of(found.command(), job, archive.forJava(), installed)))
+                .orElseGet(() -> new DirectStart(DirectPlan.of(job, archive.forJava(), installed)));
+        return new PreparedJob(install, job, archive, start);
     }
 }

@@ -403,12 +403,12 @@ public final class HorovodrunIT {
 
     @Test
     void withoutMpirunTheLineSaysWhatToInstall() throws Exception {
-        start(command("-np", "1", "true"), Map.of("PATH", folder.toString()));
+        start(command("-np", "1", "--mpi", "true"), Map.of("PATH", folder.toString()));
 
         Outcome outcome = finish();
 
         assertThat(outcome.exitCode()).isEqualTo(2);
-        assertThat(outcome.err().lines()).hasSize(1).first().asString().contains("openmpi-bin");
+        assertThat(outcome.err().lines()).hasSize(1).first().asString().contains("openmpi-bin", "--gloo");
     }
 
     @Test

@@ -75,18 +75,21 @@ final class ScriptsTest {
                 .isEmpty();
         assertThat(words)
                 .contains("mpirun-scripts/horovodrun")
-                .anyMatch(word -> word.endsWith("openmpi/launcher-limit.sh"));
+                .anyMatch(word -> word.endsWith("openmpi/launcher-limit.sh"))
+                .anyMatch(word -> word.endsWith("direct/remote-rank.sh"));
         assertThat(process.waitFor()).isZero();
     }
 
-    /** The scripts of this folder, and those that hvd-core carries in its jar. */
+    /** The scripts of this folder, and those that the jars of this module and of hvd-core carry. */
     private static List<Path> scripts() throws IOException {
         try (Stream<Path> here = Files.walk(Path.of(""));
-                Stream<Path> carried = Files.walk(Path.of("../hvd-core/src/main/resources"))) {
+                Stream<Path> ours = Files.walk(Path.of("src/main/resources"));
+                Stream<Path> cores = Files.walk(Path.of("../hvd-core/src/main/resources"))) {
             return Stream.concat(
                             here.filter(file -> !file.startsWith("src") && !file.startsWith("target"))
                                     .filter(file -> !file.toString().matches(".*\\.(c|xml)")),
-                            carried.filter(file -> file.toString().endsWith(".sh")))
+                            Stream.concat(ours, cores)
+                                    .filter(file -> file.toString().endsWith(".sh")))
                     .filter(Files::isRegularFile)
                     .sorted()
                     .toList();

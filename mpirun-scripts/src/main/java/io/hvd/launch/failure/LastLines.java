@@ -39,7 +39,7 @@ public final class LastLines {
     private List<String> message;
 
     /** @param line of bytes as characters, as they came */
-    void add(String line) {
+    public void add(String line) {
         String text = new String(line.getBytes(StandardCharsets.ISO_8859_1), StandardCharsets.UTF_8).stripTrailing();
         if (DASHES.matcher(text).matches()) {
             endMessage(text);
@@ -85,7 +85,7 @@ public final class LastLines {
      *
      * @param rank whose lines are wanted, where lines are tagged
      */
-    Said of(int rank) {
+    public Said of(int rank) {
         List<String> all = new ArrayList<>();
         List<String> own = new ArrayList<>();
         for (String line : lines) {

@@ -18,13 +18,26 @@ public record SshAccess(Optional<Integer> port, Optional<String> identity) {
             "-o", "LogLevel=ERROR",
             "-o", "ConnectTimeout=10");
 
+    /** Options with which ssh ends when it has not heard of the host for so long. */
+    private static final List<String> WATCHFUL = List.of("-o", "ServerAliveInterval=2", "-o", "ServerAliveCountMax=3");
+
     /** The exit code of ssh if it does not reach a host; any other exit code is the remote command's. */
     public static final int NOT_REACHED = 255;
 
     /** The words that run a command on a host. */
     public List<String> call(String ssh, String host, String command) {
+        return call(ssh, List.of(), host, command);
+    }
+
+    /** The words that run a command on a host which goes on for long, and in which the loss of the host is noticed. */
+    public List<String> longCall(String ssh, String host, String command) {
+        return call(ssh, WATCHFUL, host, command);
+    }
+
+    private List<String> call(String ssh, List<String> more, String host, String command) {
         List<String> words = new ArrayList<>(List.of(ssh));
         words.addAll(OPTIONS);
+        words.addAll(more);
         words.addAll(words());
         words.addAll(List.of(host, command));
         return words;

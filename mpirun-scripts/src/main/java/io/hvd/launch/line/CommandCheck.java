@@ -15,7 +15,7 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * Looks up what the ranks are to start, as mpirun and java will do it, so that a mistyped name is one sentence before
+ * Looks up what the ranks are to start, as their launcher and java will do it, so that a mistyped name is one sentence before
  * the start and not a failure of every rank.
  *
  * @param directory the folder in which the ranks start, an absolute path
@@ -26,9 +26,8 @@ public record CommandCheck(List<String> command, Map<String, String> environment
     private static final Set<String> ELSEWHERE =
             Set.of("wdir", "wd", "path", "set-cwd-to-session-dir", "preload-binary", "prefix", "s");
 
-    public static CommandCheck of(LaunchSettings settings, MpiInstall install, Path directory) {
-        return new CommandCheck(
-                isElsewhere(settings) ? List.of() : settings.command(), install.environment(), directory);
+    public static CommandCheck of(LaunchSettings settings, Map<String, String> environment, Path directory) {
+        return new CommandCheck(isElsewhere(settings) ? List.of() : settings.command(), environment, directory);
     }
 
     /** Whether the user has mpirun look for the command in places of its own. */

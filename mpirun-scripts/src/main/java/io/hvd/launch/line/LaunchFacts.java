@@ -17,7 +17,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Everything that the mpirun line depends on: the user's settings, the machine, MPI's version and the hosts. Files and the
+ * Everything that the start of a job depends on: the user's settings, the machine, MPI's version and the hosts. Files and the
  * whole environment are read once, when it is made: half of the launcher's classes ask for it.
  */
 public final class LaunchFacts {
@@ -104,7 +104,8 @@ public final class LaunchFacts {
         return here;
     }
 
-    private List<HostSlots> hosts() {
+    /** The hosts in their order, as flags or another source name them; empty if nobody does. */
+    public List<HostSlots> hosts() {
         return hostSource.map(HostSource::hosts).orElse(settings.hosts());
     }
 

@@ -2,7 +2,6 @@ package io.hvd.launch.line;
 
 import io.hvd.launch.jvm.InstalledJava;
 import io.hvd.launch.jvm.JavaCommand;
-import io.hvd.launch.jvm.JavaLine;
 import io.hvd.launch.mpi.LauncherParameter;
 import io.hvd.launch.mpi.MpiVersion;
 import io.hvd.launch.words.Argument;
@@ -43,51 +42,13 @@ public record MpirunLine(String mpirun, List<Argument> arguments, List<String> c
         if (!job.settings().words().more().isEmpty()) {
             arguments.add(new Argument(job.settings().words().more(), "--mpi-args"));
         }
-        return command(job, arguments, mpirun, archive, installed);
-    }
-
-    /** The command as it is started, which a note explains where it is not the one that was given. */
-    private static MpirunLine command(
-            LaunchFacts job,
-            List<Argument> arguments,
-            String mpirun,
-            Argument archive,
-            Optional<InstalledJava> installed) {
-        List<String> command = withJvmFlags(job, arguments, archive, installed);
-        Optional<String> output = job.settings().output().directory();
-        if (output.isPresent()) {
-            arguments.add(Argument.note("the command is started by a script that copies its output to " + output.get()
-                    + "/rank.N/stdout and stderr"));
-            command = RankOutput.around(command, output.get(), job.settings().ranks());
-        } else if (JavaCommand.isRewritten(job.version(), command)) {
-            arguments.add(Argument.note(JavaCommand.reason(command)));
-            command = JavaCommand.untouched(command);
+        RankCommand command = RankCommand.of(job, archive, installed);
+        arguments.addAll(command.notes());
+        if (!JavaCommand.isRewritten(job.version(), command.words())) {
+            return new MpirunLine(mpirun, List.copyOf(arguments), command.words());
         }
-        return new MpirunLine(mpirun, List.copyOf(arguments), command);
-    }
-
-    /** The command with flags for its JVM, which are explained where they are not yet part of mpirun's own words. */
-    private static List<String> withJvmFlags(
-            LaunchFacts job, List<Argument> arguments, Argument archive, Optional<InstalledJava> installed) {
-        Optional<JavaLine> java =
-                JavaLine.of(job.settings().command(), job.machine().environment());
-        if (java.isEmpty()) {
-            return job.settings().command();
-        }
-        List<String> flags = new ArrayList<>();
-        List<Argument> ours = new ArrayList<>(JvmFlags.of(job, java.get()));
-        if (job.settings().java().flags()) {
-            installed.flatMap(InstalledJava::nativeAccess).ifPresent(ours::add);
-        }
-        for (Argument flag : ours) {
-            flags.addAll(flag.words());
-            arguments.add(Argument.note("java gets " + String.join(" ", flag.words()) + ": " + flag.reason()));
-        }
-        flags.addAll(archive.words());
-        if (!archive.reason().isEmpty()) {
-            arguments.add(Argument.note(archive.reason()));
-        }
-        return java.get().with(flags);
+        arguments.add(Argument.note(JavaCommand.reason(command.words())));
+        return new MpirunLine(mpirun, List.copyOf(arguments), JavaCommand.untouched(command.words()));
     }
 
     private static List<Argument> openMpi(LaunchFacts job) {

@@ -6,7 +6,7 @@ import io.hvd.launch.words.UsageException;
  * Checks that the user can have meant this many ranks. If hosts are named, their slots limit the ranks, and if a resource
  * manager has chosen the hosts, mpirun does; this machine alone takes more ranks than it has cores, but not any number.
  */
-final class RankLimit {
+public final class RankLimit {
 
     /** A rank is a process with a dozen threads: a machine that has this many of them for each core only swaps. */
     private static final int MOST_PER_CORE = 64;
@@ -14,7 +14,7 @@ final class RankLimit {
     private RankLimit() {}
 
     /** @throws UsageException if there are more ranks than this machine can be meant to hold */
-    static void require(LaunchFacts job) {
+    public static void require(LaunchFacts job) {
         int ranks = job.settings().ranks();
         int cores = job.machine().cores();
         int most = (int) Math.min(Integer.MAX_VALUE, (long) MOST_PER_CORE * cores);

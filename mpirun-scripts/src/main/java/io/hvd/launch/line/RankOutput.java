@@ -12,7 +12,7 @@ final class RankOutput {
 
     private static final String SCRIPT = """
             dir=$1 width=$2; shift 2
-            rank=${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-${PMI_RANK:-0}}}
+            rank=${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-${PMI_RANK:-${HOROVOD_RANK:-0}}}}
             dir=$dir/rank.$(printf "%0${width}d" "$rank") && mkdir -p "$dir" || exit 73
             rm -f "$dir/.out" "$dir/.err"; mkfifo "$dir/.out" "$dir/.err" || exit 73
             (trap "" TERM INT HUP; exec <"$dir/.out"; rm -f "$dir/.out"; exec tee "$dir/stdout") &

@@ -30,7 +30,8 @@ public record MpiInstall(String command, Path mpirun, MpiVersion version, Map<St
                     .orElseThrow(() -> new UsageException(
                             "no-mpirun",
                             "mpirun is not on PATH: install Open MPI (Debian, Ubuntu: apt-get install openmpi-bin;"
-                                    + " Fedora: dnf install openmpi), or set " + HOME_VARIABLE + " to its prefix"));
+                                    + " Fedora: dnf install openmpi), set " + HOME_VARIABLE
+                                    + " to its prefix, or start the ranks without MPI, by --gloo"));
             return new MpiInstall("mpirun", mpirun, version(mpirun, environment), environment);
         }
         Path mpirun = Path.of(home, "bin", "mpirun");
@@ -40,6 +41,12 @@ public record MpiInstall(String command, Path mpirun, MpiVersion version, Map<St
         }
         Map<String, String> first = withFirst(home, environment);
         return new MpiInstall(mpirun.toString(), mpirun, version(mpirun, first), first);
+    }
+
+    /** Whether nothing in the environment leads to an mpirun. */
+    public static boolean isMissing(Map<String, String> environment) {
+        return environment.getOrDefault(HOME_VARIABLE, "").isEmpty()
+                && onPath("mpirun", environment).isEmpty();
     }
 
     /** The first executable file of that name on PATH. */

@@ -10,6 +10,9 @@ import java.util.regex.Pattern;
  */
 public record MpiVersion(Flavour flavour, int major, int minor, String text) {
 
+    /** Of a job that no MPI starts. */
+    public static final MpiVersion NONE = new MpiVersion(Flavour.NONE, 0, 0, "no MPI");
+
     private static final int OLDEST_MAJOR = 4;
     private static final int NEWEST_MAJOR = 5;
 
@@ -18,7 +21,9 @@ public record MpiVersion(Flavour flavour, int major, int minor, String text) {
         OPEN_MPI("Open MPI", "\\((?:Open MPI|OpenRTE)\\) (\\d{1,6})\\.(\\d{1,6})\\S*"),
         SPECTRUM("IBM Spectrum MPI", "IBM Spectrum MPI\\)? *(\\d{1,6})\\.(\\d{1,6})\\S*"),
         INTEL("Intel MPI", "Intel\\(R\\) MPI Library[^\\n]*?Version (\\d{1,6})\\.(\\d{1,6})\\S*"),
-        HYDRA("MPICH", "(?:HYDRA build details:\\s+Version:|mpich[- ]?)\\s*(\\d{1,6})\\.(\\d{1,6})\\S*");
+        HYDRA("MPICH", "(?:HYDRA build details:\\s+Version:|mpich[- ]?)\\s*(\\d{1,6})\\.(\\d{1,6})\\S*"),
+        /** The launcher starts the ranks itself. */
+        NONE("no MPI", "(?!)");
 
         private final String spoken;
         private final Pattern pattern;

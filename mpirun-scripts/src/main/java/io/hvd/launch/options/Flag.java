@@ -45,7 +45,10 @@ public enum Flag {
     NO_JVM_FLAGS(
             "--no-jvm-flags",
             "Give java no flags, neither for ranks that share the cores of this machine nor for native libraries."),
-    MPI("--mpi", "Start the ranks with MPI. This is always so; the flag changes nothing."),
+    GLOO(
+            "--gloo",
+            "Start the ranks without MPI, by ssh on other hosts; their data travels over TCP and shared memory."),
+    MPI("--mpi", "Start the ranks with mpirun. This is the default where there is one."),
 
     // output
     OUTPUT_FILENAME(
@@ -215,10 +218,6 @@ public enum Flag {
     MAX_RESTARTS("--max-restarts N", FlagEffect.Refused.ELASTIC),
     BLACKLIST_COOLDOWN_RANGE("--blacklist-cooldown-range MIN MAX", FlagEffect.Refused.ELASTIC),
     HOST_DISCOVERY_SCRIPT("--host-discovery-script FILE", FlagEffect.Refused.ELASTIC),
-    GLOO(
-            "--gloo",
-            new FlagEffect.Refused(
-                    "hvd has no Gloo: MPI starts the ranks and carries their tensors; leave the flag out")),
     GLOO_TIMEOUT(
             "--gloo-timeout-seconds N",
             "This flag has no effect: hvd has no Gloo.",

@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /** Makes settings of the flags: those of the config file first, then those of the command line, which win. */
 public final class LaunchOptions {
@@ -51,6 +52,7 @@ public final class LaunchOptions {
         }
         return new LaunchSettings(
                 action,
+                starter(),
                 ranks,
                 hosts,
                 ssh(),
@@ -78,6 +80,20 @@ public final class LaunchOptions {
             return Action.CHECK_BUILD;
         }
         return has(Flag.DRY_RUN) ? Action.DRY_RUN : Action.RUN;
+    }
+
+    /** The later one of two flags counts, and a flag more than the variables of Horovod's. */
+    private LaunchSettings.Starter starter() {
+        boolean asked = Stream.of(Setting.CONTROLLER, Setting.CPU_OPERATIONS)
+                .anyMatch(one ->
+                        environment.getOrDefault(one.variable(), "").strip().equalsIgnoreCase("gloo"));
+        LaunchSettings.Starter unsaid = asked ? LaunchSettings.Starter.HOROVODRUN : LaunchSettings.Starter.EITHER;
+        return given.stream()
+                .map(FlagValue::flag)
+                .filter(flag -> flag == Flag.GLOO || flag == Flag.MPI)
+                .reduce((earlier, later) -> later)
+                .map(flag -> flag == Flag.GLOO ? LaunchSettings.Starter.HOROVODRUN : LaunchSettings.Starter.MPIRUN)
+                .orElse(unsaid);
     }
 
     private static void checkCommand(List<String> command) {

@@ -10,6 +10,7 @@ import java.util.Optional;
 /**
  * The user's choices for horovodrun, checked and free of any knowledge of the machine.
  *
+ * @param starter what starts the ranks
  * @param ranks number of processes; 0 where the action needs none
  * @param hosts the hosts on which they may run, in order; empty: this machine, or what a resource manager has allotted
  * @param ssh the way to the other hosts
@@ -24,6 +25,7 @@ import java.util.Optional;
  */
 public record LaunchSettings(
         Action action,
+        Starter starter,
         int ranks,
         List<HostSlots> hosts,
         SshAccess ssh,
@@ -43,6 +45,15 @@ public record LaunchSettings(
         CHECK_BUILD,
         VERSION,
         HELP
+    }
+
+    /** What starts the ranks. */
+    public enum Starter {
+        MPIRUN,
+        /** horovodrun itself; no MPI is needed. */
+        HOROVODRUN,
+        /** mpirun if there is one, else horovodrun itself. */
+        EITHER
     }
 
     /**

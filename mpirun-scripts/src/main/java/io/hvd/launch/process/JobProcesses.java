@@ -12,14 +12,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * The processes of one job on this machine. Without mpirun nobody is their parent any more; they are told from others
- * by the folder of failure records that the job alone has in its environment.
+ * The processes of one job on this machine. Where their parent has ended, they are told from others by the folder of
+ * failure records that the job alone has in its environment.
  */
-final class JobProcesses {
+public final class JobProcesses {
 
     private JobProcesses() {}
 
-    static List<ProcessHandle> living(Path folder) {
+    public static List<ProcessHandle> living(Path folder) {
         String variable = "\0" + FailureRecord.DIRECTORY_VARIABLE + "=" + folder + "\0";
         return ProcessHandle.allProcesses()
                 .filter(process -> environment(process.pid()).contains(variable))
@@ -27,7 +27,7 @@ final class JobProcesses {
     }
 
     /** Waits for all of them; false if one lives on. */
-    static boolean endedWithin(List<ProcessHandle> processes, long millis) throws InterruptedException {
+    public static boolean endedWithin(List<ProcessHandle> processes, long millis) throws InterruptedException {
         CompletableFuture<?>[] ends =
                 processes.stream().map(ProcessHandle::onExit).toArray(CompletableFuture[]::new);
         try {

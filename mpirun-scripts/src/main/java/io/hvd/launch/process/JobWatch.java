@@ -14,30 +14,47 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * A shell beside mpirun that outlives the launcher: whoever kills the launcher closes the pipe between them, and the
- * shell ends mpirun, what is left of its ranks on this machine, and the folder of their records. While the launcher
- * lives, the shell sends mpirun the signals that it is told to.
+ * A shell beside a job that outlives the launcher: whoever kills the launcher closes the pipe between them, and the
+ * shell ends mpirun, or the ranks that the launcher itself has started, what is left of the ranks on this machine, and
+ * the folder of their records. While the launcher lives, the shell sends the signals that it is told to.
  */
-final class JobWatch implements Closeable {
+public final class JobWatch implements Closeable {
 
     private static final String OVER = "over";
 
+    /** mpirun has ten seconds to end, as under {@link MpiJob#end}, and gives its ranks one of them. */
+    private static final int MPIRUN_TENTHS = 100;
+
+    private static final int RANK_TENTHS = 10;
+
     /**
-     * Its words are mpirun's process and the folder. A process of the job is told by the folder in its environment: one
-     * that has ended has none, nor has a stranger with the same number. mpirun has ten seconds to end, as under
-     * {@link MpiJob#end}. What is left is looked for until nothing is found: whoever is killed may just have begun a child.
+     * Its words are the folder, and the tenths of a second for a polite end. It is told numbers of processes, with a minus
+     * before that of a group, and names of signals. A process of the job is told by the folder in its environment: one
+     * that has ended has none, nor has a stranger with the same number. What is left is looked for until nothing is
+     * found: whoever is killed may just have begun a child.
      */
     private static final String SCRIPT = String.format(Locale.ROOT, """
             trap '' HUP INT QUIT TERM USR1 USR2
-            mpirun=$1 folder=$2
+            folder=$1 left=$2 processes=
             of_job() { grep -qszFx "%s=$folder" "/proc/$1/environ"; }
+            send() {
+                for process in $processes; do
+                    of_job "${process#-}" && { kill -s "$1" -- "$process" || kill -s "$1" "${process#-}"; }
+                done
+            }
+            some_live() {
+                for process in $processes; do of_job "${process#-}" && return; done
+                return 1
+            }
             while read -r word; do
-                [ "$word" != %s ] || exit 0
-                of_job "$mpirun" && kill -s "$word" "$mpirun"
+                case $word in
+                    %s) exit 0 ;;
+                    *[0-9][0-9]) processes="$processes $word" ;;
+                    *) send "$word" ;;
+                esac
             done
-            of_job "$mpirun" && kill "$mpirun"
-            left=100
-            while of_job "$mpirun" && [ $left -gt 0 ]; do sleep 0.1; left=$((left - 1)); done
+            send TERM
+            while some_live && [ $left -gt 0 ]; do sleep 0.1; left=$((left - 1)); done
             found=yes looks=10
             while [ $found = yes ] && [ $looks -gt 0 ]; do
                 found=no looks=$((looks - 1))
@@ -55,10 +72,21 @@ final class JobWatch implements Closeable {
         this.pipe = pipe;
     }
 
+    static JobWatch overMpirun(Process mpirun, Path folder, Map<String, String> environment) throws IOException {
+        JobWatch watch = begin(folder, MPIRUN_TENTHS, environment);
+        watch.say(Long.toString(mpirun.pid()));
+        return watch;
+    }
+
+    /** Over ranks that are still to be {@linkplain #addRank added}. */
+    public static JobWatch overRanks(Path folder, Map<String, String> environment) throws IOException {
+        return begin(folder, RANK_TENTHS, environment);
+    }
+
     /** @param environment says where programs are; the shell itself gets nothing else of it */
-    static JobWatch over(Process mpirun, Path folder, Map<String, String> environment) throws IOException {
-        List<String> words = new ArrayList<>(
-                List.of("sh", "-c", SCRIPT, "hvd-watch", Long.toString(mpirun.pid()), folder.toString()));
+    private static JobWatch begin(Path folder, int tenths, Map<String, String> environment) throws IOException {
+        List<String> words =
+                new ArrayList<>(List.of("sh", "-c", SCRIPT, "hvd-watch", folder.toString(), Integer.toString(tenths)));
         MpiInstall.onPath("setsid", environment).ifPresent(setsid -> words.add(0, setsid.toString()));
         var builder = new ProcessBuilder(words)
                 .redirectOutput(ProcessBuilder.Redirect.DISCARD)
@@ -67,8 +95,13 @@ final class JobWatch implements Closeable {
         return new JobWatch(builder.start().getOutputStream());
     }
 
+    /** @param rank the first process of a group, or else one without a group of its own */
+    public void addRank(Process rank) {
+        say("-" + rank.pid());
+    }
+
     /** @param signal its name, such as USR1, which mpirun hands on to the ranks */
-    void send(String signal) {
+    public void send(String signal) {
         say(signal);
     }
 

@@ -151,8 +151,13 @@ public final class LauncherServer implements Closeable {
         }
     }
 
-    /** IPv4 first: an IPv6 address that is only good for one link leads nowhere from another host. */
-    private static List<InetAddress> addresses(String interfaces) throws IOException {
+    /**
+     * The addresses at which other hosts reach this one. IPv4 comes first; an IPv6 address that is only good for one link
+     * leads nowhere from another host.
+     *
+     * @param interfaces as in {@link #open}
+     */
+    public static List<InetAddress> addresses(String interfaces) throws IOException {
         List<InetAddress> found = new ArrayList<>();
         for (NetworkInterface one : Collections.list(NetworkInterface.getNetworkInterfaces())) {
             if (one.isUp()) {

@@ -25,7 +25,7 @@ import java.util.concurrent.TimeUnit;
  * there), so that a signal to the whole group reaches the launcher alone. In the foreground it has to stay in the group: it
  * reads a terminal from nowhere else.
  */
-public final class MpiJob {
+public final class MpiJob implements StartedJob {
 
     /** After mpirun's end only what is in the pipe is still to be copied. */
     private static final long LAST_WORDS_MILLIS = 2_000;
@@ -59,6 +59,7 @@ public final class MpiJob {
     }
 
     /** The exit code of mpirun, or of the ranks where mpirun takes no notice of their end. */
+    @Override
     public int run() throws IOException, InterruptedException {
         Process started = start();
         var copier = new Thread(() -> copyErrors(started), "hvd-launch-stderr");
@@ -94,7 +95,7 @@ public final class MpiJob {
         Process mpirun = builder.start();
         family = Optional.of(family(mpirun));
         try {
-            watch = Optional.of(JobWatch.over(mpirun, folder, builder.environment()));
+            watch = Optional.of(JobWatch.overMpirun(mpirun, folder, builder.environment()));
         } catch (IOException e) {
             mpirun.destroy();
             throw e;
@@ -106,12 +107,13 @@ public final class MpiJob {
         return new MpirunFamily(mpirun, folder, builder.environment());
     }
 
-    /** Hands a signal on to mpirun, which hands it on to the ranks; before the start it is lost. */
+    /** Hands a signal on to mpirun, which hands it on to the ranks. */
+    @Override
     public synchronized void send(String signal) {
         watch.ifPresent(open -> open.send(signal));
     }
 
-    /** The job has ended, and its folder is gone: nothing is left to be done if this process is killed now. */
+    @Override
     public synchronized void release() {
         watch.ifPresent(JobWatch::close);
         watch = Optional.empty();
@@ -132,12 +134,12 @@ public final class MpiJob {
         return said.firstFailure().isPresent();
     }
 
-    /** The first failure that mpirun saw, in words. */
+    @Override
     public Optional<ObservedFailure> firstFailure() {
         return died.or(said::firstFailure);
     }
 
-    /** The last lines of ranks on standard error, only those of this rank if they are told apart. */
+    @Override
     public LastLines.Said lastLines(int ofRank) {
         return said.lastLines(ofRank);
     }
@@ -156,7 +158,8 @@ public final class MpiJob {
         }
     }
 
-    /** Ends mpirun and its ranks: politely, then by force. Returns when they are gone; safe at any time. */
+    /** Ends mpirun and its ranks. */
+    @Override
     public synchronized void end() {
         ending = true;
         family.ifPresent(MpirunFamily::end);
@@ -166,6 +169,7 @@ public final class MpiJob {
         family(mpirun).kill();
     }
 
+    @Override
     public synchronized boolean ending() {
         return ending;
     }

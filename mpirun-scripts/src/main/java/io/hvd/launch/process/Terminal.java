@@ -29,6 +29,15 @@ public final class Terminal {
         }
     }
 
+    /** Whether standard input is no terminal, or the one of which this process is in the foreground. */
+    public static boolean mayBeRead() {
+        try {
+            return !isDevice(Files.readSymbolicLink(Path.of("/proc/self/fd/0")).toString()) || isForeground();
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
     /** @param file that an open file leads to, as /proc shows it */
     static boolean isDevice(String file) {
         return DEVICE.matcher(file).matches();

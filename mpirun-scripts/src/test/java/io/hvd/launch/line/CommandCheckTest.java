@@ -2,8 +2,6 @@ package io.hvd.launch.line;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.hvd.launch.mpi.MpiInstall;
-import io.hvd.launch.mpi.MpiVersion;
 import io.hvd.launch.options.LaunchOptions;
 import io.hvd.launch.options.LaunchSettings;
 import java.io.IOException;
@@ -91,13 +89,8 @@ final class CommandCheckTest {
         assertThat(new CommandCheck(List.of("jva"), Map.of(), here).obstacle()).isEmpty();
         LaunchSettings elsewhere =
                 LaunchOptions.parse(Map.of(), "-np", "1", "--mpi-args", "--wdir /elsewhere", "./gone");
-        var install = new MpiInstall(
-                "mpirun",
-                Path.of("/mpirun"),
-                MpiVersion.parse("(Open MPI) 4.1.4").get(),
-                Map.of());
 
-        assertThat(CommandCheck.of(elsewhere, install, here).obstacle()).isEmpty();
+        assertThat(CommandCheck.of(elsewhere, Map.of(), here).obstacle()).isEmpty();
     }
 
     private CommandCheck check(String command) {

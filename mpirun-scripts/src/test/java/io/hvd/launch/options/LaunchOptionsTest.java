@@ -8,6 +8,7 @@ import io.hvd.launch.hosts.HostChecks;
 import io.hvd.launch.hosts.HostSlots;
 import io.hvd.launch.hosts.SshAccess;
 import io.hvd.launch.options.LaunchSettings.Action;
+import io.hvd.launch.options.LaunchSettings.Starter;
 import io.hvd.launch.words.UsageException;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -63,6 +64,7 @@ final class LaunchOptionsTest {
         assertThat(settings)
                 .isEqualTo(new LaunchSettings(
                         Action.DRY_RUN,
+                        Starter.EITHER,
                         3,
                         List.of(new HostSlots("a", 2), new HostSlots("b", 4)),
                         new SshAccess(Optional.of(2222), Optional.of("/keys/id")),
@@ -79,6 +81,20 @@ final class LaunchOptionsTest {
                         List.of(),
                         false,
                         List.of("true")));
+    }
+
+    @Test
+    void horovodrunItselfStartsTheRanksWhereGlooIsAskedForByFlagOrVariable() {
+        String[] job = {"-np", "2", "true"};
+        for (String name : List.of("HOROVOD_CONTROLLER", "HOROVOD_CPU_OPERATIONS")) {
+            assertThat(LaunchOptions.parse(Map.of(name, "GLOO"), job).starter()).isEqualTo(Starter.HOROVODRUN);
+            assertThat(LaunchOptions.parse(Map.of(name, "mpi"), job).starter()).isEqualTo(Starter.EITHER);
+        }
+        assertThat(parse("--gloo", "-np", "2", "true").starter()).isEqualTo(Starter.HOROVODRUN);
+        assertThat(parse("--gloo", "--mpi", "-np", "2", "true").starter()).isEqualTo(Starter.MPIRUN);
+        assertThat(LaunchOptions.parse(Map.of("HOROVOD_CONTROLLER", "gloo"), "--mpi", "-np", "2", "true")
+                        .starter())
+                .isEqualTo(Starter.MPIRUN);
     }
 
     @Test
@@ -238,7 +254,6 @@ final class LaunchOptionsTest {
 
     @ParameterizedTest
     @CsvSource({
-        "--gloo,MPI starts the ranks",
         "--jsrun,mpirun starts the ranks",
         "--min-np,not there yet",
         "--min-num-proc,not there yet",
@@ -273,10 +288,9 @@ final class LaunchOptionsTest {
         assertThat(settings.command()).containsExactly("true");
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"--no-hierarchical-allgather", "--mpi"})
-    void whatIsTheCaseAnywayNeedsNoNote(String flag) {
-        assertThat(parse("-np", "2", flag, "true")).isEqualTo(parse("-np", "2", "true"));
+    @Test
+    void whatIsTheCaseAnywayNeedsNoNote() {
+        assertThat(parse("-np", "2", "--no-hierarchical-allgather", "true")).isEqualTo(parse("-np", "2", "true"));
     }
 
     @Test

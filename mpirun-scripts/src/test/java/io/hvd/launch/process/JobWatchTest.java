@@ -19,7 +19,7 @@ final class JobWatchTest {
     void aJobThatIsOverIsOverAlsoWhereSomebodyHasKilledTheShell() throws Exception {
         Process mpirun = new ProcessBuilder("sleep", "600").start();
         try {
-            JobWatch watch = JobWatch.over(mpirun, folder, Map.of());
+            JobWatch watch = JobWatch.overMpirun(mpirun, folder, Map.of());
             ProcessHandle shell = ProcessHandle.current()
                     .children()
                     .filter(child -> child.info().commandLine().orElse("").contains(folder.toString()))

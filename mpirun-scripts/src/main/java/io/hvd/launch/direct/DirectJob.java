@@ -1,0 +1,252 @@
+package io.hvd.launch.direct;
+
+import io.hvd.config.RankPlace;
+import io.hvd.config.Setting;
+import io.hvd.error.FailureRecord;
+import io.hvd.launch.failure.LastLines;
+import io.hvd.launch.failure.ObservedFailure;
+import io.hvd.launch.process.JobProcesses;
+import io.hvd.launch.process.JobWatch;
+import io.hvd.launch.process.LaunchEnvironment;
+import io.hvd.launch.process.StartedJob;
+import io.hvd.launch.process.Terminal;
+import java.io.File;
+import java.io.IOException;
+import java.lang.ProcessBuilder.Redirect;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A job whose ranks the launcher starts itself: those of this machine as its children, in a session each, and every other
+ * one through an ssh of its own. The first rank that fails ends the others.
+ */
+public final class DirectJob implements StartedJob {
+
+    /** So long the first rank of hvd has to notice a failure itself and to leave a record of it. */
+    private static final long NOTICE_MILLIS = 300;
+
+    /** The same for all of them if one has: records of other hosts take longer. */
+    private static final long RECORDS_MILLIS = 500;
+
+    private static final long POLL_MILLIS = 10;
+
+    /** From SIGTERM to SIGKILL, as mpirun does it. */
+    private static final long GRACE_MILLIS = 1_000;
+
+    /** The same for ranks that have left their records, and only wait to be ended. */
+    private static final long SHORT_GRACE_MILLIS = 100;
+
+    /** The time in which ssh tells of the end of a rank on another host. */
+    private static final long REMOTE_MILLIS = 2_500;
+
+    private static final long LAST_WORDS_MILLIS = 2_000;
+    private static final long KILLED_MILLIS = 2_000;
+    private static final int MOST_LOOKS = 3;
+    /** An sshd drops some of more than ten that have not logged in yet. */
+    private static final int NEWCOMERS = 8;
+
+    private static final File NOTHING = new File("/dev/null");
+
+    private final DirectPlan plan;
+    private final Path folder;
+    private final Map<String, String> variables;
+    private final LaunchEnvironment around;
+    private final RankOutputs outputs;
+    private final BlockingQueue<RankProcess> ended = new LinkedBlockingQueue<>();
+    private final List<RankProcess> ranks = new ArrayList<>();
+    private Optional<JobWatch> watch = Optional.empty();
+    private boolean ending;
+    private volatile Optional<ObservedFailure> failure = Optional.empty();
+
+    /**
+     * @param variables what all ranks get of this run
+     * @param folder that of the job's failure records, by which its processes are told from others
+     */
+    public DirectJob(DirectPlan plan, Map<String, String> variables, Path folder, LaunchEnvironment around) {
+        this.plan = plan;
+        this.folder = folder;
+        this.variables = new HashMap<>(variables);
+        this.around = around;
+        this.outputs = new RankOutputs(plan.job().settings().output().prefixed());
+    }
+
+    @Override
+    public int run() throws IOException, InterruptedException {
+        try (Meeting meeting = Meeting.of(plan.job())) {
+            variables.put(Setting.RENDEZVOUS.variable(), RankPlace.LAUNCHER + meeting.address());
+            startAll();
+            int code = awaitEnds();
+            outputs.finish(LAST_WORDS_MILLIS);
+            return code;
+        }
+    }
+
+    private void startAll() throws IOException, InterruptedException {
+        try {
+            watchRanks();
+            for (int wave = 0; startWave(wave); wave++) {
+                for (RankProcess one : List.copyOf(ranks)) {
+                    one.startsWithin(TimeUnit.SECONDS.toMillis(
+                            plan.job().settings().checks().limitSeconds()));
+                }
+            }
+        } catch (IOException e) {
+            endRanks(GRACE_MILLIS);
+            throw e;
+        }
+    }
+
+    private synchronized void watchRanks() throws IOException {
+        watch = Optional.of(JobWatch.overRanks(folder, plan.job().machine().environment()));
+    }
+
+    /** Starts a few ranks of each other host: its sshd takes no more newcomers at a time. All that run here are one wave. */
+    private boolean startWave(int wave) throws IOException, InterruptedException {
+        boolean some = false;
+        for (PlannedRank rank : plan.ranks()) {
+            if (wave == (rank.here() ? 0 : rank.localRank() / NEWCOMERS)) {
+                start(rank);
+                some = true;
+            }
+        }
+        return some;
+    }
+
+    private synchronized void start(PlannedRank rank) throws IOException, InterruptedException {
+        if (ending) {
+            throw new InterruptedException("ended before it began");
+        }
+        var one = new RankProcess(rank, builder(rank).start());
+        ranks.add(one);
+        if (rank.here()) {
+            watch.ifPresent(open -> open.addRank(one.process()));
+        } else {
+            byte[] orders = RemoteRank.start(plan.environment(rank, variables), around.folder(), plan.command());
+            var writer = new Thread(() -> one.order(orders), "hvd-launch-orders");
+            writer.setDaemon(true);
+            writer.start();
+        }
+        outputs.follow(one);
+        one.process().onExit().thenRun(() -> ended.add(one));
+    }
+
+    private ProcessBuilder builder(PlannedRank rank) {
+        var builder = new ProcessBuilder(plan.words(rank));
+        around.directory().ifPresent(directory -> builder.directory(directory.toFile()));
+        builder.environment().clear();
+        builder.environment()
+                .putAll(
+                        rank.here()
+                                ? plan.environment(rank, variables)
+                                : plan.job().machine().environment());
+        if (rank.here()) {
+            boolean reads = rank.rank() == 0 && around.reads() && Terminal.mayBeRead();
+            builder.redirectInput(reads ? Redirect.INHERIT : Redirect.from(NOTHING));
+        }
+        return builder;
+    }
+
+    private int awaitEnds() throws InterruptedException {
+        for (int left = plan.ranks().size(); left > 0; left--) {
+            RankProcess one = ended.take();
+            int code = one.process().exitValue();
+            if (code != 0) {
+                failure = Optional.of(one.failure(code));
+                endRanks(haveNoticed() ? SHORT_GRACE_MILLIS : GRACE_MILLIS);
+                return code;
+            }
+        }
+        return 0;
+    }
+
+    /** Waits until all ranks that live have left a record of their own end; false if some have not in time. */
+    private boolean haveNoticed() throws InterruptedException {
+        long begun = System.nanoTime();
+        Set<Integer> noticed = FailureRecord.ranksIn(folder);
+        while (!noticed.containsAll(living())) {
+            long millis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun);
+            if (millis >= (noticed.isEmpty() ? NOTICE_MILLIS : RECORDS_MILLIS)) {
+                return false;
+            }
+            TimeUnit.MILLISECONDS.sleep(POLL_MILLIS);
+            noticed = FailureRecord.ranksIn(folder);
+        }
+        return true;
+    }
+
+    private List<Integer> living() {
+        return ranks.stream()
+                .filter(one -> one.process().isAlive())
+                .map(one -> one.rank().rank())
+                .toList();
+    }
+
+    private boolean endWithin(long millis) throws InterruptedException {
+        return JobProcesses.endedWithin(
+                ranks.stream().map(rank -> rank.process().toHandle()).toList(), millis);
+    }
+
+    /** Ends those that still live, and what ranks on this machine have left behind. */
+    private synchronized void endRanks(long graceMillis) throws InterruptedException {
+        List<RankProcess> elsewhere =
+                ranks.stream().filter(one -> !one.rank().here()).toList();
+        if (!living().isEmpty()) {
+            send("TERM");
+            endWithin(graceMillis);
+            send("KILL");
+            elsewhere.forEach(RankProcess::endOrders);
+        }
+        for (int look = 0; look < MOST_LOOKS; look++) {
+            List<ProcessHandle> left = JobProcesses.living(folder);
+            left.forEach(ProcessHandle::destroyForcibly);
+            JobProcesses.endedWithin(left, KILLED_MILLIS);
+        }
+        endWithin(REMOTE_MILLIS);
+        elsewhere.forEach(one -> one.process().destroyForcibly());
+    }
+
+    @Override
+    public synchronized void send(String signal) {
+        watch.ifPresent(open -> open.send(signal));
+        ranks.stream().filter(one -> !one.rank().here()).forEach(one -> one.order(RemoteRank.signal(signal)));
+    }
+
+    @Override
+    public synchronized void end() {
+        ending = true;
+        try {
+            endRanks(GRACE_MILLIS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    @Override
+    public synchronized boolean ending() {
+        return ending;
+    }
+
+    @Override
+    public synchronized void release() {
+        watch.ifPresent(JobWatch::close);
+        watch = Optional.empty();
+    }
+
+    @Override
+    public Optional<ObservedFailure> firstFailure() {
+        return failure;
+    }
+
+    @Override
+    public LastLines.Said lastLines(int ofRank) {
+        return outputs.last(ofRank);
+    }
+}

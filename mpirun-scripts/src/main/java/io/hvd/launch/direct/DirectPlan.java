@@ -1,0 +1,127 @@
+package io.hvd.launch.direct;
+
+import io.hvd.config.Setting;
+import io.hvd.launch.hosts.SshAccess;
+import io.hvd.launch.jvm.InstalledJava;
+import io.hvd.launch.line.LaunchFacts;
+import io.hvd.launch.line.RankCommand;
+import io.hvd.launch.line.RankEnvironment;
+import io.hvd.launch.line.RankLimit;
+import io.hvd.launch.mpi.MpiInstall;
+import io.hvd.launch.words.Argument;
+import io.hvd.launch.words.SecretWords;
+import io.hvd.launch.words.ShellWords;
+import io.hvd.launch.words.UsageException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeSet;
+
+/** The ranks of a job that the launcher starts without mpirun: a pure function of settings and facts. */
+public final class DirectPlan {
+
+    private final LaunchFacts job;
+    private final List<PlannedRank> ranks;
+    private final RankCommand command;
+
+    private DirectPlan(LaunchFacts job, List<PlannedRank> ranks, RankCommand command) {
+        this.job = job;
+        this.ranks = List.copyOf(ranks);
+        this.command = command;
+    }
+
+    /**
+     * The plan of a job.
+     *
+     * @param archive words for java about its class-data archive, and why
+     * @param installed the Java of the command, if it is one and this machine has it
+     * @throws UsageException if the job cannot be started like this
+     */
+    public static DirectPlan of(LaunchFacts job, Argument archive, Optional<InstalledJava> installed) {
+        refuseWordsForMpirun("--mpi-args", Optional.of(job.settings().words().more()));
+        refuseWordsForMpirun("--binding-args", job.settings().words().binding());
+        RankLimit.require(job);
+        return new DirectPlan(job, Placement.of(job), RankCommand.of(job, archive, installed));
+    }
+
+    private static void refuseWordsForMpirun(String flag, Optional<List<String>> words) {
+        if (words.isPresent() && !words.get().isEmpty()) {
+            throw new UsageException(
+                    "needs-mpirun",
+                    flag + " \"" + String.join(" ", words.get()) + "\" is for mpirun, and without MPI horovodrun starts"
+                            + " the ranks itself: leave the flag out, or start them with mpirun, by --mpi");
+        }
+    }
+
+    LaunchFacts job() {
+        return job;
+    }
+
+    List<PlannedRank> ranks() {
+        return ranks;
+    }
+
+    List<String> command() {
+        return command.words();
+    }
+
+    /** The words that are started on this machine for a rank. */
+    List<String> words(PlannedRank rank) {
+        Map<String, String> environment = job.machine().environment();
+        if (!rank.here()) {
+            String ssh = MpiInstall.onPath("ssh", environment).isPresent() ? "ssh" : "/usr/bin/ssh";
+            SshAccess access = job.settings().ssh();
+            return access.longCall(ssh, rank.host(), RemoteRank.SHELL);
+        }
+        List<String> words = new ArrayList<>(command.words());
+        MpiInstall.onPath("setsid", environment).ifPresent(setsid -> words.add(0, setsid.toString()));
+        return words;
+    }
+
+    /**
+     * The environment of a rank.
+     *
+     * @param ofJob variables that all ranks get of this run
+     */
+    Map<String, String> environment(PlannedRank rank, Map<String, String> ofJob) {
+        Map<String, String> environment =
+                new HashMap<>(rank.here() ? RankEnvironment.here(job) : RankEnvironment.elsewhere(job));
+        environment.putAll(ofJob);
+        environment.putAll(rank.variables());
+        environment.put(Setting.BACKEND.variable(), "tcp");
+        return environment;
+    }
+
+    /** What is started for each rank, and why it is not as typed; no values but those of the place and of flags. */
+    public String explained() {
+        var text = new StringBuilder();
+        command.notes()
+                .forEach(note -> text.append("  # ").append(note.reason()).append('\n'));
+        for (var assignment : job.settings().assignments()) {
+            text.append("  ")
+                    .append(SecretWords.hidden(assignment.variable() + "=" + assignment.value()))
+                    .append(" # ")
+                    .append(assignment.origin())
+                    .append('\n');
+        }
+        if (!job.allRanksHere()) {
+            text.append("  # to other hosts, through ssh: the command, and the variables ")
+                    .append(String.join(
+                            " ", new TreeSet<>(RankEnvironment.elsewhere(job).keySet())))
+                    .append('\n');
+        }
+        ranks.forEach(rank -> text.append(explained(rank)).append('\n'));
+        return text.toString();
+    }
+
+    private String explained(PlannedRank rank) {
+        List<String> words = new ArrayList<>();
+        rank.variables().forEach((name, value) -> words.add(name + "=" + value));
+        List<String> shown =
+                rank.here() ? List.of() : words(rank).subList(0, words(rank).size() - 1);
+        return "rank " + rank.rank() + ": " + String.join(" ", shown) + (shown.isEmpty() ? "" : " ")
+                + ShellWords.join(words) + " " + ShellWords.join(SecretWords.hidden(command.words()));
+    }
+}

@@ -1,0 +1,52 @@
+package io.hvd.launch.direct;
+
+import io.hvd.launch.line.LaunchFacts;
+import io.hvd.launch.process.LauncherServer;
+import io.hvd.net.HandshakeListener;
+import io.hvd.net.LauncherAddress;
+import io.hvd.rendezvous.RendezvousServer;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.channels.ServerSocketChannel;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+
+/**
+ * The rendezvous of one job in the launcher, at ports that the system chooses.
+ *
+ * @param address with the secret by which the job's ranks are told from others
+ */
+record Meeting(RendezvousServer server, String address) implements AutoCloseable {
+
+    /** Opens it, inside this machine only where all ranks are here. */
+    static Meeting of(LaunchFacts job) throws IOException {
+        byte[] secret = HandshakeListener.newSecret();
+        List<ServerSocketChannel> sockets = sockets(job);
+        List<InetSocketAddress> addresses = new ArrayList<>();
+        for (ServerSocketChannel socket : sockets) {
+            addresses.add((InetSocketAddress) socket.getLocalAddress());
+        }
+        Duration limit = Duration.ofSeconds(job.settings().checks().limitSeconds());
+        String address = new LauncherAddress(HexFormat.of().formatHex(secret), addresses).encode();
+        return new Meeting(RendezvousServer.start(sockets, secret, limit), address);
+    }
+
+    private static List<ServerSocketChannel> sockets(LaunchFacts job) throws IOException {
+        List<InetAddress> addresses = job.allRanksHere()
+                ? List.of(InetAddress.getLoopbackAddress())
+                : LauncherServer.addresses(job.settings().network().interfaces().orElse(""));
+        List<ServerSocketChannel> sockets = new ArrayList<>();
+        for (InetAddress address : addresses) {
+            sockets.add(HandshakeListener.bind(address));
+        }
+        return sockets;
+    }
+
+    @Override
+    public void close() {
+        server.close();
+    }
+}

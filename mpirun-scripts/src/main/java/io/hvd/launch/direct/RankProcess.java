@@ -1,0 +1,91 @@
+package io.hvd.launch.direct;
+
+import io.hvd.launch.failure.ObservedFailure;
+import io.hvd.launch.hosts.SshAccess;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+/** A rank that was started: its process, or that of the ssh which runs it on another host. Any thread may use it. */
+final class RankProcess {
+
+    private final PlannedRank rank;
+    private final Process process;
+    /** The number that its process has on its host; comes when it has started there, and is empty if it never has. */
+    private final CompletableFuture<String> pid = new CompletableFuture<>();
+
+    RankProcess(PlannedRank rank, Process process) {
+        this.rank = rank;
+        this.process = process;
+        if (rank.here()) {
+            pid.complete(Long.toString(process.pid()));
+        } else {
+            process.onExit().thenRun(() -> pid.complete(""));
+        }
+    }
+
+    PlannedRank rank() {
+        return rank;
+    }
+
+    Process process() {
+        return process;
+    }
+
+    /** To be called on each line of its standard output until one gives {@code true}: that is not the rank's own. */
+    boolean hasStarted(String line) {
+        return line.startsWith(RemoteRank.STARTED)
+                && pid.complete(line.substring(RemoteRank.STARTED.length()).strip());
+    }
+
+    /** Whether its process has started within the time, or has ended. */
+    boolean startsWithin(long millis) throws InterruptedException {
+        try {
+            pid.get(millis, TimeUnit.MILLISECONDS);
+            return true;
+        } catch (java.util.concurrent.TimeoutException e) {
+            return false;
+        } catch (java.util.concurrent.ExecutionException e) {
+            throw new IllegalStateException(e); // nobody completes it so
+        }
+    }
+
+    /** Writes an order, or what comes before it; of a rank that has ended nobody reads it. */
+    void order(byte[] bytes) {
+        try {
+            OutputStream orders = process.getOutputStream();
+            orders.write(bytes);
+            orders.flush();
+        } catch (IOException e) {
+            return;
+        }
+    }
+
+    /** Asks the script on another host to end the rank there: politely, and after a second by force. */
+    void endOrders() {
+        try {
+            process.getOutputStream().close();
+        } catch (IOException e) {
+            return; // it has ended
+        }
+    }
+
+    /** How it has ended, in words. @param code not 0 */
+    ObservedFailure failure(int code) {
+        String name = "rank " + rank.rank() + " on " + rank.host();
+        String number = pid.getNow("").isEmpty() ? "" : ", pid " + pid.getNow("");
+        if (ObservedFailure.isSignal(code)) {
+            String words = name + number + ", was ended by signal " + (code - ObservedFailure.SIGNAL_BASE);
+            return new ObservedFailure(rank.rank(), rank.host(), code, words);
+        }
+        if (code == SshAccess.NOT_REACHED && !rank.here()) {
+            String words = pid.getNow("").isEmpty()
+                    ? "ssh has not started " + name + ", and its own words above say why"
+                    : "ssh has lost the connection to " + rank.host() + ", where rank " + rank.rank() + " ran, or"
+                            + " the rank ended with exit code " + code + ", which is ssh's own too";
+            return new ObservedFailure(rank.rank(), rank.host(), code, words);
+        }
+        return new ObservedFailure(rank.rank(), rank.host(), code, name + number + ", ended with exit code " + code);
+    }
+}

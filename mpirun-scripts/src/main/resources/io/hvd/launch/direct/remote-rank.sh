@@ -1,0 +1,64 @@
+# shellcheck shell=sh
+# Runs one rank of a job for the launcher, which ssh connects to standard input. The orders come there, one in a line, with \n
+# for an end of line and \\ for a backslash: "export NAME=VALUE", "directory DIR", "word WORD" for each word of the command, and
+# "start". Then "signal NAME" sends the rank a signal, and the end of the orders, which a launcher that is killed brings
+# about too, ends the rank. It says "hvd-rank-started PID" before the rank begins, and has its exit code.
+
+# Whether this process is of this rank: one that has ended is not, nor is a stranger with the same number.
+of_rank() {
+    grep -qszFx "HVD_FAILURE_DIR=$HVD_FAILURE_DIR" "/proc/$1/environ" \
+        && grep -qszFx "HOROVOD_RANK=$HOROVOD_RANK" "/proc/$1/environ"
+}
+
+# Ends what is left of the rank by force. Whoever is killed may just have begun a child.
+sweep() {
+    found=yes looks=10
+    while [ $found = yes ] && [ $looks -gt 0 ]; do
+        found=no looks=$((looks - 1))
+        for process in /proc/[0-9]*; do
+            of_rank "${process#/proc/}" && kill -9 "${process#/proc/}" && found=yes
+        done
+    done
+}
+
+send() {
+    of_rank "$2" && { kill -s "$1" -- "-$2" || kill -s "$1" "$2"; }
+}
+
+# Obeys the orders behind "start" for the process with this number.
+obey() {
+    trap "" HUP INT TERM
+    while read -r order name; do
+        [ "$order" != signal ] || send "$name" "$1"
+    done
+    of_rank "$1" || exit
+    send TERM "$1"
+    sleep 1
+    sweep
+}
+
+line=
+while [ "$line" != start ]; do
+    IFS= read -r line || exit 1
+    case $line in
+        *\\*) line=$(printf "%b." "$line") && line=${line%.} ;;
+    esac
+    case $line in
+        "export "*) export "${line#export }" ;;
+        "directory "*) cd "${line#directory }" || exit 1 ;;
+        "word "*) set -- "$@" "${line#word }" ;;
+    esac
+done
+exec 3<&0 </dev/null
+(
+    rank=$(exec sh -c "echo \$PPID")
+    # By exec, since a shell keeps copies of what it redirects otherwise, and ssh waits for the end of its output.
+    ( (exec <&3 3<&- >/dev/null 2>&1 && obey "$rank") & )
+    echo "hvd-rank-started $rank"
+    exec 3<&-
+    command -v setsid >/dev/null && exec setsid "$@"
+    exec "$@"
+)
+code=$?
+[ $code = 0 ] || sweep
+exit $code

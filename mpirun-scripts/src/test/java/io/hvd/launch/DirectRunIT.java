@@ -1,0 +1,172 @@
+package io.hvd.launch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.testing.HostsProgram;
+import io.hvd.testing.Job;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** horovodrun --gloo with real processes on this machine. */
+@Timeout(120)
+final class DirectRunIT {
+
+    private static final int LIMIT_SECONDS = 60;
+    private static final Pattern RANK = Pattern.compile("rank (\\d) .* pid (\\d+) ");
+
+    @TempDir
+    private Path folder;
+
+    private Process launcher;
+
+    @AfterEach
+    void endWhatAFailedTestLeft() {
+        if (launcher != null) {
+            launcher.descendants().forEach(ProcessHandle::destroyForcibly);
+            launcher.destroyForcibly();
+        }
+    }
+
+    @Test
+    void fourRanksComputeTogetherWithoutMpi() {
+        List<String> words = new ArrayList<>(List.of("--gloo", "-np", "4"));
+        words.addAll(Job.program(HostsProgram.class));
+
+        Job job = horovodrun(Map.of(), words.toArray(String[]::new));
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.lines("sum 10.0")).hasSize(4);
+        assertThat(job.lines("rank 3 local 3 of 4 ")).hasSize(1);
+        assertThat(job.output()).doesNotContain("mpirun");
+    }
+
+    @Test
+    void withoutAnMpirunTheRanksAreStartedAllTheSameAndALineSaysSo() throws IOException {
+        Files.createSymbolicLink(folder.resolve("sh"), Path.of("/bin/sh"));
+        Job job = horovodrun(
+                Map.of("PATH", folder.toString(), "HVD_OPENMPI_HOME", ""),
+                "-np",
+                "2",
+                "sh",
+                "-c",
+                "echo rank $HOROVOD_RANK of $HOROVOD_SIZE by $HVD_BACKEND");
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.lines("rank ")).contains("rank 0 of 2 by tcp", "rank 1 of 2 by tcp");
+        assertThat(job.lines("no mpirun on PATH")).hasSize(1);
+    }
+
+    @Test
+    void theRankThatEndsWithACodeIsNamedWithItsLastWordsAndEndsTheOthers() {
+        Job job = horovodrun(
+                Map.of(),
+                "--gloo",
+                "-np",
+                "3",
+                "sh",
+                "-c",
+                "[ $HOROVOD_RANK = 1 ] && { echo no data >&2; exit 7; }; trap 'exit 9' TERM; while :; do sleep 0.1; done");
+
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(7);
+        assertThat(job.output())
+                .containsPattern("first failure: rank 1 on \\S+, pid \\d+, ended with exit code 7\n")
+                .containsSubsequence("last lines", "rank 1", "no data", "exit code 7");
+    }
+
+    @Test
+    void aRankThatIsKilledIsNamedAndTheOthersFollowAtOnce() throws Exception {
+        BufferedReader out = train();
+        long victim = untilTheyTrain(out, 1);
+        long begun = System.nanoTime();
+
+        ProcessHandle.of(victim).orElseThrow().destroyForcibly();
+
+        assertThat(launcher.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)).isTrue();
+        System.out.println("from the kill to the end: " + (System.nanoTime() - begun) / 1_000_000 + " ms");
+        assertThat(launcher.exitValue()).isEqualTo(137);
+        assertThat(Files.readString(folder.resolve("err")))
+                .contains("first failure: rank 1 on ", "pid " + victim + ", was ended by signal 9 (first noticed")
+                .contains("in consequence: rank 0 on ", "in consequence: rank 3 on ");
+    }
+
+    @Test
+    void aLauncherThatIsKilledOrEndedTakesItsRanksWithIt() throws Exception {
+        for (boolean byForce : new boolean[] {true, false}) {
+            BufferedReader out = train();
+            untilTheyTrain(out, 0);
+            List<ProcessHandle> family = launcher.descendants().toList();
+            assertThat(family).hasSizeGreaterThan(4);
+
+            if (byForce) {
+                launcher.destroyForcibly();
+            } else {
+                launcher.destroy();
+            }
+
+            assertThat(launcher.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)).isTrue();
+            for (ProcessHandle process : family) {
+                process.onExit().get(LIMIT_SECONDS, TimeUnit.SECONDS);
+            }
+        }
+    }
+
+    @Test
+    void rankZeroReadsTheInputAndLinesBeginAsUnderMpirun() throws Exception {
+        Path input = Files.writeString(folder.resolve("input"), "first\nsecond\n");
+        launcher = new ProcessBuilder(words("--gloo", "-np", "2", "--prefix-output-with-timestamp", "cat"))
+                .redirectInput(input.toFile())
+                .start();
+
+        assertThat(launcher.inputReader().lines())
+                .hasSize(2)
+                .allMatch(line -> line.matches("\\w{3} \\w{3} \\d\\d [\\d:]{8} \\d{4}\\[1,0]<stdout>:(first|second)"));
+        assertThat(launcher.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)).isTrue();
+        assertThat(launcher.exitValue()).isZero();
+    }
+
+    private BufferedReader train() throws IOException {
+        List<String> words = new ArrayList<>(List.of("--gloo", "-np", "4"));
+        words.addAll(Job.program(HostsProgram.class, "train", "-1"));
+        var builder = new ProcessBuilder(words(words.toArray(String[]::new)))
+                .redirectError(folder.resolve("err").toFile());
+        builder.environment().put("HVD_THREADS_PER_RANK", "1");
+        launcher = builder.start();
+        return launcher.inputReader();
+    }
+
+    /** @return the process of a rank */
+    private long untilTheyTrain(BufferedReader out, int rank) throws IOException {
+        long pid = 0;
+        for (int ready = 0; ready < 4; ) {
+            String line = out.readLine();
+            assertThat(line).as("all ranks train").isNotNull();
+            ready += line.equals("ready") ? 1 : 0;
+            Matcher place = RANK.matcher(line);
+            if (place.find() && Integer.parseInt(place.group(1)) == rank) {
+                pid = Long.parseLong(place.group(2));
+            }
+        }
+        assertThat(pid).isPositive();
+        return pid;
+    }
+
+    private static Job horovodrun(Map<String, String> environment, String... args) {
+        return Job.run(words(args), environment);
+    }
+
+    private static List<String> words(String... args) {
+        return Job.program(Horovodrun.class, args);
+    }
+}

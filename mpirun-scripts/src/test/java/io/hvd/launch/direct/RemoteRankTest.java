@@ -1,0 +1,116 @@
+package io.hvd.launch.direct;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The script for other hosts, started by a shell of this one in the place of ssh. */
+@Timeout(60)
+final class RemoteRankTest {
+
+    @TempDir
+    private Path folder;
+
+    private Process shell;
+
+    @AfterEach
+    void endWhatAFailedTestLeft() {
+        shell.descendants().forEach(ProcessHandle::destroyForcibly);
+        shell.destroyForcibly();
+    }
+
+    @Test
+    void wordsAndValuesArriveAsTheyAreAndAreNotEvaluated() throws Exception {
+        String odd = " a 'b' \"c\" $(touch evaluated) `id` \\n \\ \n second\tline ";
+
+        BufferedReader out = start(Map.of("ODD", odd), "printf", "%s|%s|", odd, "");
+
+        assertThat(out.readLine()).startsWith(RemoteRank.STARTED);
+        assertThat(rest(out)).isEqualTo(odd + "||");
+        assertThat(exitCode()).isZero();
+
+        out = start(Map.of("ODD", odd), "sh", "-c", "printf %s \"$ODD\"; pwd; cat");
+        out.readLine();
+        assertThat(rest(out)).isEqualTo(odd + folder + "\n");
+        assertThat(folder.resolve("evaluated")).doesNotExist();
+    }
+
+    @Test
+    void theExitCodeIsTheRanksOrThatOfItsSignal() throws Exception {
+        start(Map.of(), "sh", "-c", "exit 7");
+        assertThat(exitCode()).isEqualTo(7);
+
+        start(Map.of(), "sh", "-c", "kill -9 $$");
+        assertThat(exitCode()).isEqualTo(137);
+    }
+
+    @Test
+    void aSignalReachesTheRank() throws Exception {
+        BufferedReader out =
+                start(Map.of(), "sh", "-c", "trap 'exit 5' USR1; echo ready; while :; do sleep 0.05; done");
+        awaitReady(out);
+
+        shell.getOutputStream().write(RemoteRank.signal("USR1"));
+        shell.getOutputStream().flush();
+
+        assertThat(exitCode()).isEqualTo(5);
+    }
+
+    /** Which is what a launcher that is killed looks like from there. */
+    @Test
+    void theEndOfTheOrdersEndsARankThatNoSigtermEndsAndItsChildren() throws Exception {
+        BufferedReader out = start(Map.of(), "sh", "-c", "trap '' TERM; sleep 600 & echo ready; wait");
+        awaitReady(out);
+        List<ProcessHandle> family = shell.descendants().toList();
+        assertThat(family).hasSizeGreaterThanOrEqualTo(2);
+
+        shell.getOutputStream().close();
+
+        assertThat(exitCode()).isEqualTo(137);
+        for (ProcessHandle process : family) {
+            process.onExit().get(20, TimeUnit.SECONDS);
+        }
+    }
+
+    private BufferedReader start(Map<String, String> environment, String... command) throws IOException {
+        shell = new ProcessBuilder("sh", "-c", RemoteRank.SHELL).start();
+        Map<String, String> variables = new HashMap<>(environment);
+        variables.put("HVD_FAILURE_DIR", folder.toString());
+        variables.put("HOROVOD_RANK", "3");
+        shell.getOutputStream().write(RemoteRank.start(variables, Files.createDirectories(folder), List.of(command)));
+        shell.getOutputStream().flush();
+        return shell.inputReader();
+    }
+
+    private static void awaitReady(BufferedReader out) throws IOException {
+        String line = out.readLine();
+        while (line != null && !line.equals("ready")) {
+            line = out.readLine();
+        }
+        assertThat(line).isEqualTo("ready");
+    }
+
+    private static String rest(BufferedReader out) throws IOException {
+        var text = new StringBuilder();
+        for (int c = out.read(); c >= 0; c = out.read()) {
+            text.append((char) c);
+        }
+        return text.toString();
+    }
+
+    private int exitCode() throws InterruptedException {
+        assertThat(shell.waitFor(30, TimeUnit.SECONDS)).isTrue();
+        return shell.exitValue();
+    }
+}
