@@ -40,8 +40,14 @@ public final class MpiProvider implements TransportProvider {
         return MpiJar.localRepository();
     }
 
-    /** Whether an Open MPI and the mpi.jar of its version are installed. */
+    /**
+     * Whether an Open MPI and the mpi.jar of its version are installed. Where MPI runs in this process they are, even if it
+     * can open no more files to look.
+     */
     public static boolean isInstalled(HvdConfig config) {
+        if (MpiProcess.ofThisProcess().isStarted()) {
+            return true;
+        }
         try {
             jar(config);
             return true;
