@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
@@ -56,8 +57,7 @@ public final class Fit {
      */
     public static CostModel of(CalibrationHost host, List<Sample> samples) {
         Map<Algorithm, List<Sample>> byAlgorithm = samples.stream()
-                .collect(Collectors.groupingBy(
-                        Sample::algorithm, () -> new EnumMap<>(Algorithm.class), Collectors.toList()));
+                .collect(Collectors.groupingBy(Sample::algorithm, TreeMap::new, Collectors.toList()));
         Map<Algorithm, Curve> curves = new EnumMap<>(Algorithm.class);
         byAlgorithm.forEach((algorithm, some) ->
                 curves.put(algorithm, new Fit(host, algorithm, inside(algorithm, curves), some).curve()));
