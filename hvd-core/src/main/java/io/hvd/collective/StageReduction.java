@@ -19,6 +19,9 @@ final class StageReduction {
      */
     private static final String REDUCE = "REDUCE";
 
+    /** The bytes of all ranks together up to which one step with all data is faster than two steps with slices. */
+    private static final int WHOLE_BYTES = 16 << 10;
+
     private final ByteCollectives bytes;
     private final Stage stage;
     private final Reducer reducer = new Reducer();
@@ -39,9 +42,24 @@ final class StageReduction {
         }
         if (isNative(how)) {
             bytes.allreduce(buffer, count, how.wire(), how.op().arithmeticOn(how.wire()));
+        } else if (goesWhole(count * how.wire().bytes())) {
+            allreduceWhole(buffer, count, how);
         } else {
             allreduceSlices(buffer, count, how);
         }
+    }
+
+    /** Two ranks send no more that way. With more of them, it pays only for few bytes. */
+    private boolean goesWhole(int length) {
+        return (long) length * stage.size <= (stage.size == 2 ? stage.back().capacity() : WHOLE_BYTES);
+    }
+
+    /** Each rank collects all data from all ranks in one step instead of two, and reduces it as the others do. */
+    private void allreduceWhole(ByteBuffer buffer, int count, Reduction how) {
+        int length = count * how.wire().bytes();
+        stage.back().put(stage.rank * length, buffer, 0, length);
+        bytes.allgatherInPlace(stage.back(), length);
+        reduceBack(count, how, Stage.part(buffer, 0, length));
     }
 
     /**

@@ -10,10 +10,13 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * Times collectives between hosts: allreduce in float32 and as fp16 against mpi.jar and against plain TCP that moves as
- * many bytes; broadcast, allgather and reduce-scatter against mpi.jar.
+ * Times collectives between hosts: allreduce in float32, over MPI and over TCP, and as fp16, against mpi.jar, Gloo, and plain
+ * TCP that moves as many bytes; broadcast, allgather and reduce-scatter against mpi.jar.
  */
 final class NetworkBench implements Benchmark {
+    /** The series of hvd without MPI. */
+    private static final String OVER_TCP = "over-tcp";
+
     @Override
     public String name() {
         return "network";
@@ -22,8 +25,8 @@ final class NetworkBench implements Benchmark {
     @Override
     public String summary() {
         return "Times allreduce, broadcast, allgather and reduce-scatter between the hosts of --hosts, against mpi.jar"
-                + " under several settings of Open MPI (one with --quick); allreduce also as fp16, and against plain TCP in"
-                + " both directions at once. bench.jar and Java must have the same paths on all hosts. --ranks has no"
+                + " under several settings of Open MPI (one with --quick); allreduce also as fp16, without MPI, and against"
+                + " Gloo and plain TCP in both directions at once. bench.jar and Java must have the same paths on all hosts. --ranks has no"
                 + " effect; the number of ranks comes from --hosts.";
     }
 
@@ -38,7 +41,7 @@ final class NetworkBench implements Benchmark {
 
     @Override
     public MeasurementPlan usual() {
-        return new MeasurementPlan(List.of(2), List.of(64L << 10, 1L << 20, 8L << 20, 64L << 20), 10, 1);
+        return new MeasurementPlan(List.of(2), List.of(4L, 4L << 10, 64L << 10, 1L << 20, 8L << 20, 64L << 20), 10, 1);
     }
 
     @Override
@@ -87,7 +90,7 @@ final class NetworkBench implements Benchmark {
             results.addAll(againstMpi(collective, ranks, bytes, runs));
         }
         if (!runs.isEmpty()) {
-            results.addAll(againstTcpAndFloat32(ranks, bytes, Samples.together(runs.values())));
+            results.addAll(againstOthers(ranks, bytes, Samples.together(runs.values())));
         }
         return results;
     }
@@ -95,25 +98,38 @@ final class NetworkBench implements Benchmark {
     private static List<Result> againstMpi(
             Collective collective, int ranks, long bytes, Map<MpiSetting, Samples> runs) {
         List<Result> results = new ArrayList<>();
-        runs.forEach((setting, run) -> results.add(mpi(collective, ranks, bytes, run, setting.name(collective))));
+        String ours = collective.series();
+        runs.forEach((setting, run) ->
+                results.add(mpi(collective, ours, ranks, bytes, run, "[" + setting.name(collective) + "]")));
         runs.keySet().stream()
                 .min(Comparator.comparingDouble(setting ->
                         runs.get(setting).spread(collective.mpiSeries(), bytes).median()))
-                .ifPresent(best ->
-                        results.add(mpi(collective, ranks, bytes, runs.get(best), "best:" + best.name(collective))));
+                .ifPresent(best -> {
+                    Samples run = runs.get(best);
+                    String name = "[best:" + best.name(collective) + "]";
+                    results.add(mpi(collective, ours, ranks, bytes, run, name));
+                    if (collective == Collective.ALLREDUCE) {
+                        results.add(mpi(collective, OVER_TCP, ranks, bytes, run, name));
+                    }
+                });
         return results;
     }
 
-    private static Result mpi(Collective collective, int ranks, long bytes, Samples run, String setting) {
-        String opponent = run.about("mpi") + "[" + setting + "]";
-        return result(collective, ranks, bytes, run, collective.series(), collective.mpiSeries(), opponent);
+    private static Result mpi(Collective collective, String ours, int ranks, long bytes, Samples run, String setting) {
+        String opponent = run.about("mpi") + setting;
+        return result(collective, ranks, bytes, run, ours, collective.mpiSeries(), opponent);
     }
 
-    private static List<Result> againstTcpAndFloat32(int ranks, long bytes, Samples all) {
-        String float32 = Collective.ALLREDUCE.series();
-        Result tcp = result(Collective.ALLREDUCE, ranks, bytes, all, float32, "tcp", "tcp[both-ways]");
-        Result half = result(Collective.ALLREDUCE, ranks, bytes, all, "fp16", float32, all.about("hvd") + "[float32]");
-        return List.of(tcp, half.with("share_of_float32", 1 / half.ratio()));
+    private static List<Result> againstOthers(int ranks, long bytes, Samples all) {
+        Collective allreduce = Collective.ALLREDUCE;
+        String float32 = allreduce.series();
+        String plain = "tcp[both-ways]";
+        Result half = result(allreduce, ranks, bytes, all, "fp16", float32, all.about("hvd") + "[float32]");
+        return List.of(
+                result(allreduce, ranks, bytes, all, float32, "tcp", plain),
+                half.with("share_of_float32", 1 / half.ratio()),
+                result(allreduce, ranks, bytes, all, OVER_TCP, "tcp", plain),
+                result(allreduce, ranks, bytes, all, OVER_TCP, "gloo", all.about("gloo")));
     }
 
     /** A result with the bandwidth of each rank's link in each direction, if a rank sends no more than it must. */
@@ -125,6 +141,6 @@ final class NetworkBench implements Benchmark {
         return new Result("network-" + ours, ranks, bytes, mine, opponent, other)
                 .with("busbw_gbs", sent / mine.median() / 1e3)
                 .with("opponent_busbw_gbs", sent / other.median() / 1e3)
-                .with("ours", run.about("hvd"));
+                .with("ours", run.about(ours.equals(OVER_TCP) ? OVER_TCP : "hvd"));
     }
 }

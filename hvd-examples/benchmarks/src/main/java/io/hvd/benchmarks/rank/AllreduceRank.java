@@ -1,7 +1,5 @@
 package io.hvd.benchmarks.rank;
 
-import static org.bytedeco.pytorch.global.torch.from_blob;
-
 import io.hvd.AllreduceOptions;
 import io.hvd.Compression;
 import io.hvd.Hvd;
@@ -17,7 +15,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import org.bytedeco.javacpp.FloatPointer;
 
 /**
  * One rank that times allreduces by size, in one or several parts: hvd's collective and its opponents in turn, on one
@@ -74,9 +71,9 @@ public final class AllreduceRank {
     }
 
     private void gloo() {
-        try (Gloo gloo = new Gloo(folder, job.rank(), job.size())) {
+        try (Gloo gloo = Gloo.onOneHost(folder, job.rank(), job.size())) {
             samples.about("gloo", Gloo.version());
-            timing.run(List.of(Contender.sum("gloo", count -> glooCall(gloo, count))), sizes);
+            timing.run(List.of(Contender.sum("gloo", count -> gloo.summing(floats.direct(), count))), sizes);
         }
     }
 
@@ -97,11 +94,6 @@ public final class AllreduceRank {
     private static Runnable ours(Backend hvd, Tensor tensor, Reduction how) {
         List<Tensor> one = List.of(tensor);
         return () -> hvd.collectives().allreduce(one, one, how);
-    }
-
-    private Runnable glooCall(Gloo gloo, int count) {
-        var tensor = from_blob(new FloatPointer(floats.direct().asFloatBuffer()), count);
-        return () -> gloo.sum(tensor);
     }
 
     private void engine() {

@@ -179,7 +179,7 @@ interface BenchTrainer extends AutoCloseable {
         WithDdp(Net kind, Path folder) {
             PlaceInJob job = PlaceInJob.ofThisProcess();
             model = new Model(kind);
-            gloo = new Gloo(folder, job.rank(), job.size());
+            gloo = Gloo.onOneHost(folder, job.rank(), job.size());
             TensorVector parameters = model.net.parameters();
             reducer = new DdpReducer(parameters, gloo.asDefault(job.rank(), job.size()));
         }

@@ -138,7 +138,7 @@ public final class GradientsRank {
     }
 
     private void gloo() {
-        try (Gloo gloo = new Gloo(folder, job.rank(), job.size())) {
+        try (Gloo gloo = Gloo.onOneHost(folder, job.rank(), job.size())) {
             samples.about("gloo", Gloo.version());
             TensorVector tensors = torchTensors();
             List<TensorVector> single = new ArrayList<>();

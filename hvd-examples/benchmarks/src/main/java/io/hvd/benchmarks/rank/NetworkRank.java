@@ -2,7 +2,6 @@ package io.hvd.benchmarks.rank;
 
 import io.hvd.benchmarks.Collective;
 import io.hvd.benchmarks.Samples;
-import io.hvd.config.HvdConfig;
 import io.hvd.spi.Backend;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.Reduction;
@@ -11,14 +10,16 @@ import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.IntFunction;
 
 /**
- * One rank that times collectives by size between hosts. Allreduce is timed with hvd in float32 and as fp16, mpi.jar,
- * and plain TCP that moves as many bytes as an allreduce must, in turn; each other collective with hvd and mpi.jar.
+ * One rank that times collectives by size between hosts. Allreduce is timed with hvd over MPI in float32 and as fp16, hvd
+ * over TCP, mpi.jar, Gloo, and plain TCP that moves as many bytes as an allreduce must, in turn; each other collective with
+ * hvd over MPI and mpi.jar.
  * Rank 0 prints the timings of all ranks. Arguments: sizes in bytes, rounds.
  */
 public final class NetworkRank {
@@ -45,14 +46,19 @@ public final class NetworkRank {
     private void time(Backend hvd, MpiCalls mpi) {
         samples.about("hvd", "hvd[" + RawJob.way(hvd.description()) + "]");
         samples.about("mpi", mpi.version());
-        try (TcpRing tcp = new TcpRing(hvd, HvdConfig.fromEnvironment())) {
-            time(allreduces(hvd, mpi, tcp), mpi);
+        samples.about("gloo", Gloo.version());
+        InetAddress here = RawJob.address(hvd);
+        try (Backend overTcp = RawJob.overTcp(hvd);
+                TcpRing tcp = new TcpRing(hvd, here);
+                Gloo gloo = Gloo.between(RawJob.meeting(hvd, here), here, job.rank(), job.size())) {
+            samples.about("over-tcp", "hvd[" + RawJob.way(overTcp.description()) + "]");
+            time(allreduces(hvd, overTcp, mpi, gloo, tcp), mpi);
+            time(broadcasts(hvd.collectives(), mpi), mpi);
+            time(allgathers(hvd.collectives(), mpi), mpi);
+            time(reduceScatters(hvd.collectives(), mpi), mpi);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-        time(broadcasts(hvd.collectives(), mpi), mpi);
-        time(allgathers(hvd.collectives(), mpi), mpi);
-        time(reduceScatters(hvd.collectives(), mpi), mpi);
         say(hvd);
     }
 
@@ -60,12 +66,14 @@ public final class NetworkRank {
         timing.run(contenders, sizes, 20_000, mpi::barrier);
     }
 
-    private List<Contender> allreduces(Backend hvd, MpiCalls mpi, TcpRing tcp) {
+    private List<Contender> allreduces(Backend hvd, Backend overTcp, MpiCalls mpi, Gloo gloo, TcpRing tcp) {
         return List.of(
                 Contender.sum(
                         Collective.ALLREDUCE.series(), count -> allreduce(hvd.collectives(), count, DType.FLOAT32)),
                 Contender.sum("fp16", count -> allreduce(hvd.collectives(), count, DType.FLOAT16)),
+                Contender.sum("over-tcp", count -> allreduce(overTcp.collectives(), count, DType.FLOAT32)),
                 Contender.sum(Collective.ALLREDUCE.mpiSeries(), count -> () -> mpi.sum(floats.direct(), count)),
+                Contender.sum("gloo", count -> gloo.summing(floats.direct(), count)),
                 Contender.transport("tcp", count -> () -> tcp.pass(leastBytes(count))));
     }
 

@@ -2,6 +2,9 @@ package io.hvd.benchmarks.rank;
 
 import io.hvd.backend.ProcessProvider;
 import io.hvd.config.HvdConfig;
+import io.hvd.net.HostAddress;
+import io.hvd.net.MessageReader;
+import io.hvd.net.MessageWriter;
 import io.hvd.spi.Backend;
 import io.hvd.spi.BackendProvider;
 import io.hvd.spi.Reduction;
@@ -12,7 +15,15 @@ import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 import io.hvd.transport.mpi.MpiProcess;
 import io.hvd.transport.mpi.MpiProvider;
+import io.hvd.transport.tcp.TcpProvider;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.channels.ServerSocketChannel;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
@@ -41,6 +52,38 @@ final class RawJob {
                 body.run(hvd, mpi);
             }
         }));
+    }
+
+    /** Opens hvd's TCP beside MPI, among the same ranks, which meet at rank 0; all ranks call this together. */
+    static Backend overTcp(Backend hvd) {
+        InetSocketAddress meeting = meeting(hvd, address(hvd));
+        Map<String, String> settings = new HashMap<>(System.getenv());
+        settings.put("HVD_BACKEND", TcpProvider.NAME);
+        settings.put("HVD_RENDEZVOUS", meeting.getAddress().getHostAddress() + ":" + meeting.getPort());
+        return new ProcessProvider(new TcpProvider("")).open(HvdConfig.from(settings), List.of());
+    }
+
+    /** This rank's address for the others. */
+    static InetAddress address(Backend hvd) {
+        try {
+            return HostAddress.of(
+                    hvd.topology().nodes(),
+                    HvdConfig.fromEnvironment().control().networkInterface());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Rank 0's address with a port that was free a moment ago; all ranks call this together. */
+    static InetSocketAddress meeting(Backend hvd, InetAddress here) {
+        try (ServerSocketChannel free = ServerSocketChannel.open().bind(new InetSocketAddress(here, 0))) {
+            var mine = (InetSocketAddress) free.getLocalAddress();
+            byte[] first = hvd.exchange(MessageWriter.encode(out -> out.writeSocketAddress(mine)))
+                    .get(0);
+            return MessageReader.decode("rank 0's address", first, MessageReader::readSocketAddress);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /**

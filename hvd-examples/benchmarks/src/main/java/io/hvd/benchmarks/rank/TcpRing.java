@@ -1,12 +1,11 @@
 package io.hvd.benchmarks.rank;
 
-import io.hvd.config.HvdConfig;
-import io.hvd.net.HostAddress;
 import io.hvd.net.MessageReader;
 import io.hvd.net.MessageWriter;
 import io.hvd.spi.Backend;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
@@ -31,9 +30,8 @@ final class TcpRing implements AutoCloseable {
     private final ExecutorService sender = Executors.newSingleThreadExecutor();
 
     /** Connects to the neighbours; all ranks do so together. */
-    TcpRing(Backend hvd, HvdConfig config) throws IOException {
+    TcpRing(Backend hvd, InetAddress here) throws IOException {
         var topology = hvd.topology();
-        var here = HostAddress.of(topology.nodes(), config.control().networkInterface());
         try (ServerSocketChannel listener = ServerSocketChannel.open().bind(new InetSocketAddress(here, 0))) {
             var mine = new InetSocketAddress(here, listener.socket().getLocalPort());
             List<byte[]> all = hvd.exchange(MessageWriter.encode(out -> out.writeSocketAddress(mine)));
