@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFileAttributeView;
 import java.nio.file.attribute.PosixFilePermission;
 import java.util.Set;
 
@@ -63,17 +64,22 @@ final class TemporaryFile implements AutoCloseable {
     void replace(Path target) throws IOException {
         channel.force(true);
         if (Files.exists(target)) {
-            permit(Files.getPosixFilePermissions(target));
+            permitAs(target);
         }
         Files.move(path, target, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
         renamed = true;
         WholeFile.forceNames(target.getParent());
     }
 
-    /** Some file systems have the same permissions for all files, and refuse to set any. */
-    private void permit(Set<PosixFilePermission> wanted) throws IOException {
-        if (!wanted.equals(Files.getPosixFilePermissions(path))) {
-            Files.setPosixFilePermissions(path, wanted);
+    /** Some file systems have the same permissions for all files, and refuse to set any. Windows has none. */
+    private void permitAs(Path target) throws IOException {
+        var unfinished = Files.getFileAttributeView(path, PosixFileAttributeView.class);
+        if (unfinished == null) {
+            return;
+        }
+        Set<PosixFilePermission> wanted = Files.getPosixFilePermissions(target);
+        if (!wanted.equals(unfinished.readAttributes().permissions())) {
+            unfinished.setPermissions(wanted);
         }
     }
 

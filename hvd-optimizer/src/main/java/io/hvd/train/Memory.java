@@ -38,6 +38,14 @@ public final class Memory implements Callback {
         }
     }
 
+    /** The peaks of all ranks for a line of text. */
+    public static String inWords(long[] mebibytes) {
+        return Arrays.stream(mebibytes)
+                .mapToObj(peak -> peak == 0 ? "unknown" : Long.toString(peak))
+                .toList()
+                .toString();
+    }
+
     @Override
     public void epochEnds(Training training) {
         long[] mine = {peakMebibytes()};
@@ -45,7 +53,7 @@ public final class Memory implements Callback {
                 training.ranks().allgather("training.memory", Tensor.of(mine)).toArray();
         if (training.ranks().rank() == 0) {
             out.accept("epoch " + (training.epoch() + 1) + "/" + training.epochs()
-                    + ": peak memory of the ranks' processes in MiB " + Arrays.toString((long[]) all));
+                    + ": peak memory of the ranks' processes in MiB " + inWords((long[]) all));
         }
     }
 }

@@ -1,10 +1,10 @@
 package io.hvd.monitor.hang;
 
+import io.hvd.file.PrivateFile;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.time.LocalDateTime;
 import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
@@ -29,7 +29,7 @@ public final class HangFile {
             Path file = fresh(folder.toAbsolutePath(), name);
             return Files.writeString(file, HangText.inFull(situation, when.toString()))
                     .toString();
-        } catch (IOException | UnsupportedOperationException e) {
+        } catch (IOException e) {
             return "not written into " + folder.toAbsolutePath() + ", because " + e;
         }
     }
@@ -39,10 +39,10 @@ public final class HangFile {
         if (!Files.isDirectory(folder)) { // a link to one would be refused
             Files.createDirectories(folder);
         }
-        var onlyMine = PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
         for (int i = 1; i < MOST_OF_A_NAME; i++) {
             try {
-                return Files.createFile(folder.resolve(name + (i == 1 ? "" : "-" + i) + ".txt"), onlyMine);
+                return Files.createFile(
+                        folder.resolve(name + (i == 1 ? "" : "-" + i) + ".txt"), PrivateFile.attributes());
             } catch (FileAlreadyExistsException e) {
                 continue;
             }

@@ -3,6 +3,7 @@ package io.hvd.transport.tcp;
 import io.hvd.config.HvdConfig;
 import io.hvd.config.RankPlace.OnOneHost;
 import io.hvd.config.Secret;
+import io.hvd.file.PrivateFile;
 import io.hvd.net.HandshakeListener;
 import io.hvd.rendezvous.RendezvousServer;
 import java.io.IOException;
@@ -14,7 +15,6 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.HexFormat;
 import java.util.List;
@@ -52,11 +52,7 @@ final class FilePlace extends MeetingPlace {
         int port = ((InetSocketAddress) socket.getLocalAddress()).getPort();
         server = RendezvousServer.start(
                 List.of(socket), random, Duration.ofSeconds(config.control().startTimeoutSeconds()));
-        Path written = Files.createTempFile(
-                file.getParent(),
-                "hvd",
-                "",
-                PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+        Path written = Files.createTempFile(file.getParent(), "hvd", "", PrivateFile.attributes());
         Files.writeString(written, port + " " + HexFormat.of().formatHex(random), StandardOpenOption.WRITE);
         Files.move(written, file, StandardCopyOption.ATOMIC_MOVE);
         file.toFile().deleteOnExit();
@@ -65,7 +61,7 @@ final class FilePlace extends MeetingPlace {
     @Override
     public InetSocketAddress address() throws IOException {
         try {
-            if (!Files.getOwner(file).equals(Files.getOwner(Path.of("/proc/self")))) {
+            if (!PrivateFile.isMine(file)) {
                 throw new IOException(
                         file + " belongs to " + Files.getOwner(file) + ", who may not be this job's user");
             }

@@ -6,10 +6,10 @@ import io.hvd.net.MessageWriter;
 import io.hvd.rendezvous.Rendezvous;
 import io.hvd.spi.Bootstrap;
 import io.hvd.spi.Topology;
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.Callable;
 
 /** Ranks that have met at a rendezvous, which stays open for their exchanges. */
 final class TcpBootstrap implements Bootstrap, AutoCloseable {
@@ -57,16 +57,21 @@ final class TcpBootstrap implements Bootstrap, AutoCloseable {
 
     /**
      * The identity of what the ranks of a node share: a kernel, its loopback, and a folder in memory. Containers of one machine
-     * may share any of these, or none.
+     * may share any of these, or none. Other systems than Linux have none, and the ranks of a host have its name.
      */
     private static String node() {
         Path memory = Path.of("/dev/shm");
+        return told(() -> Files.readString(Path.of("/proc/sys/kernel/random/boot_id"))
+                        .strip())
+                + told(() -> Files.readSymbolicLink(Path.of("/proc/self/ns/net")))
+                + told(() -> Files.getAttribute(memory, "unix:dev") + ":" + Files.getAttribute(memory, "unix:ino"));
+    }
+
+    private static String told(Callable<Object> part) {
         try {
-            return Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).strip() + " "
-                    + Files.readSymbolicLink(Path.of("/proc/self/ns/net")) + " "
-                    + Files.getAttribute(memory, "unix:dev") + ":" + Files.getAttribute(memory, "unix:ino");
-        } catch (IOException | UnsupportedOperationException | IllegalArgumentException e) {
-            return HostAddress.localName(); // a system that has none of these, where ranks of a host have the same name
+            return part.call() + " ";
+        } catch (Exception e) {
+            return HostAddress.localName() + " ";
         }
     }
 

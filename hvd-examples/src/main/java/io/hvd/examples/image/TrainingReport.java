@@ -105,7 +105,7 @@ final class TrainingReport {
                     Locale.ROOT,
                     "%s; peak memory of the ranks' processes in MiB: %s; %s%n",
                     totals.sent(),
-                    Arrays.toString(peaks),
+                    Memory.inWords(peaks),
                     totals.dataWait());
             System.out.printf(
                     Locale.ROOT,
