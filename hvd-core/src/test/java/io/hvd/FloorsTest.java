@@ -177,7 +177,7 @@ class FloorsTest {
                     "mpi.*"),
             // where ranks without MPI meet, and the connections on which their data travels
             floor(RENDEZVOUS, NET, ERROR, LOG),
-            floor(TCP, RENDEZVOUS, KERNEL, BUFFER, NET, SPI, ERROR, CONFIG, LOG),
+            floor(TCP, RENDEZVOUS, KERNEL, BUFFER, NET, SPI, ERROR, CONFIG, FILE, LOG),
             // kernels and copies on the GPU, for the back ends that have tensors there
             floor(CUDA, KERNEL, SPI, TENSOR, BUFFER, ERROR, FILE, "jcuda.*", "org.bytedeco.javacpp.*"),
             // NCCL as it is installed

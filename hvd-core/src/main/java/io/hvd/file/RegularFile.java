@@ -4,11 +4,15 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.FileSystemException;
+import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.nio.file.attribute.UserPrincipal;
 import java.util.Arrays;
 import java.util.Optional;
 
@@ -43,6 +47,26 @@ public final class RegularFile {
     /** Whether a regular file is there, which can be opened without waiting. */
     public static boolean isAt(Path file, LinkOption... options) {
         return Files.isRegularFile(file, options);
+    }
+
+    /** The attributes of a new file that only this user may read; none on Windows, where it is as private as its folder. */
+    public static FileAttribute<?>[] onlyMine() {
+        return FileSystems.getDefault().supportedFileAttributeViews().contains("posix")
+                ? new FileAttribute<?>[] {
+                    PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"))
+                }
+                : new FileAttribute<?>[0];
+    }
+
+    /** Whether the file has the owner of a new file in its folder, which this process makes to find out. */
+    public static boolean isMine(Path file) throws IOException {
+        UserPrincipal owner = Files.getOwner(file);
+        Path mine = Files.createTempFile(file.toAbsolutePath().getParent(), "hvd", "", onlyMine());
+        try {
+            return owner.equals(Files.getOwner(mine));
+        } finally {
+            Files.delete(mine);
+        }
     }
 
     /**

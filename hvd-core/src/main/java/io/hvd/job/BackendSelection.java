@@ -13,6 +13,7 @@ import io.hvd.transport.mpi.MpiProvider;
 import io.hvd.transport.nccl.NcclProvider;
 import io.hvd.transport.tcp.TcpProvider;
 import java.util.List;
+import java.util.Optional;
 import java.util.ServiceLoader;
 
 /** Chooses the back end of this process by the settings and by the launcher that started it. */
@@ -61,10 +62,11 @@ final class BackendSelection {
                     yield new TcpProvider("as no launcher of MPI's has started the ranks");
                 }
                 // A jar that the user names is used, or refused for its reason.
-                boolean missing = config.mpi().jar().isEmpty() && !MpiProvider.isInstalled(config);
-                yield started.meets() && missing
-                        ? new TcpProvider("as there is no Open MPI with its mpi.jar")
-                        : new MpiProvider();
+                Optional<String> missing =
+                        config.mpi().jar().isPresent() ? Optional.empty() : MpiProvider.missing(config);
+                yield missing.filter(why -> started.meets())
+                        .<TransportProvider>map(why -> new TcpProvider("as " + why))
+                        .orElseGet(MpiProvider::new);
             }
         };
     }

@@ -1,6 +1,6 @@
 package io.hvd.monitor.hang;
 
-import io.hvd.file.PrivateFile;
+import io.hvd.file.RegularFile;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
@@ -42,7 +42,7 @@ public final class HangFile {
         for (int i = 1; i < MOST_OF_A_NAME; i++) {
             try {
                 return Files.createFile(
-                        folder.resolve(name + (i == 1 ? "" : "-" + i) + ".txt"), PrivateFile.attributes());
+                        folder.resolve(name + (i == 1 ? "" : "-" + i) + ".txt"), RegularFile.onlyMine());
             } catch (FileAlreadyExistsException e) {
                 continue;
             }

@@ -33,6 +33,11 @@ final class MpiClassLoader extends URLClassLoader {
         openOwnModule();
     }
 
+    /** Whether hvd has the classes that are loaded here: a build without mpi.jar leaves them out. */
+    static boolean hasBindings() {
+        return MpiClassLoader.class.getResource("bindings/BoundSession.class") != null;
+    }
+
     /**
      * Opens hvd's packages to the classes loaded here, which are in no named module and need this on the module path.
      */

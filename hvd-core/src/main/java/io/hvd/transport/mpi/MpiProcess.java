@@ -134,6 +134,12 @@ public final class MpiProcess implements MpiFinalization.Mpi {
     private static MpiSession start(HvdConfig config) {
         OpenMpi mpi = OpenMpi.locate(config);
         Path jar = MpiJar.matching(mpi, config);
+        if (!MpiClassLoader.hasBindings()) {
+            throw new HvdException(
+                    ErrorId.INIT_FAILED,
+                    "hvd was built without mpi.jar, so it cannot use " + mpi.prefix()
+                            + ": build it again without -Dhvd.withoutMpi, or set HVD_BACKEND=tcp");
+        }
         try {
             return (MpiSession) Class.forName(
                             "io.hvd.transport.mpi.bindings.BoundSession",

@@ -5,6 +5,7 @@ import io.hvd.error.HvdException;
 import io.hvd.spi.TransportProvider;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Executor;
 
 /** Connects processes by Open MPI's Java bindings. */
@@ -40,19 +41,24 @@ public final class MpiProvider implements TransportProvider {
         return MpiJar.localRepository();
     }
 
-    /**
-     * Whether an Open MPI and the mpi.jar of its version are installed. Where MPI runs in this process they are, even if it
-     * can open no more files to look.
-     */
+    /** Whether MPI can be used here. */
     public static boolean isInstalled(HvdConfig config) {
+        return missing(config).isEmpty();
+    }
+
+    /**
+     * Why MPI cannot be used here; empty if an Open MPI and the mpi.jar of its version are installed. Where MPI runs in this
+     * process they are, even if it can open no more files to look.
+     */
+    public static Optional<String> missing(HvdConfig config) {
         if (MpiProcess.ofThisProcess().isStarted()) {
-            return true;
+            return Optional.empty();
         }
         try {
             jar(config);
-            return true;
+            return MpiClassLoader.hasBindings() ? Optional.empty() : Optional.of("hvd was built without mpi.jar");
         } catch (HvdException missing) {
-            return false;
+            return Optional.of("there is no Open MPI with its mpi.jar");
         }
     }
 }

@@ -3,7 +3,7 @@ package io.hvd.transport.tcp;
 import io.hvd.config.HvdConfig;
 import io.hvd.config.RankPlace.OnOneHost;
 import io.hvd.config.Secret;
-import io.hvd.file.PrivateFile;
+import io.hvd.file.RegularFile;
 import io.hvd.net.HandshakeListener;
 import io.hvd.rendezvous.RendezvousServer;
 import java.io.IOException;
@@ -52,7 +52,7 @@ final class FilePlace extends MeetingPlace {
         int port = ((InetSocketAddress) socket.getLocalAddress()).getPort();
         server = RendezvousServer.start(
                 List.of(socket), random, Duration.ofSeconds(config.control().startTimeoutSeconds()));
-        Path written = Files.createTempFile(file.getParent(), "hvd", "", PrivateFile.attributes());
+        Path written = Files.createTempFile(file.getParent(), "hvd", "", RegularFile.onlyMine());
         Files.writeString(written, port + " " + HexFormat.of().formatHex(random), StandardOpenOption.WRITE);
         Files.move(written, file, StandardCopyOption.ATOMIC_MOVE);
         file.toFile().deleteOnExit();
@@ -61,7 +61,7 @@ final class FilePlace extends MeetingPlace {
     @Override
     public InetSocketAddress address() throws IOException {
         try {
-            if (!PrivateFile.isMine(file)) {
+            if (!RegularFile.isMine(file)) {
                 throw new IOException(
                         file + " belongs to " + Files.getOwner(file) + ", who may not be this job's user");
             }
