@@ -2,6 +2,7 @@
 # Makes a Debian or Ubuntu machine ready to build and run hvd: a JDK (17 or newer), Maven, Open MPI and its mpi.jar.
 # Does only what is missing, so it may be called any number of times. Needs root or sudo only to install packages.
 # quickstart.sh and test.sh source it: they then run with the JDK and the Open MPI found here.
+# With wants_mpi=no in the shell that sources it, it leaves out Open MPI and mpi.jar.
 #
 #   JAVA_HOME         the JDK to use; otherwise the javac on PATH, otherwise one below /usr/lib/jvm
 #   HVD_OPENMPI_HOME  prefix of the Open MPI to use (bin/mpirun below it); otherwise the mpirun on PATH
@@ -22,6 +23,11 @@ setup_machine() {
     begin_quiet_log
     install_missing_packages
     use_jdk
+    if [[ $wants_mpi == no ]]; then
+        printf 'setup: JDK %s (%s), Maven %s, no MPI; packages %d s\n' \
+            "$(jdk_version "$JAVA_HOME")" "$JAVA_HOME" "$(maven_version)" $((SECONDS - began))
+        return
+    fi
     use_openmpi
     packages_done=$SECONDS
     prefix=$(openmpi_prefix)

@@ -3,8 +3,10 @@
 missing_packages() {
     jdk_home >/dev/null || jdk_package
     has mvn || echo maven
-    [[ -n ${HVD_OPENMPI_HOME:-} ]] || has mpirun || echo openmpi-bin
-    has xz || echo xz-utils
+    if [[ $wants_mpi != no ]]; then
+        [[ -n ${HVD_OPENMPI_HOME:-} ]] || has mpirun || echo openmpi-bin
+        has xz || echo xz-utils
+    fi
     [[ -e /etc/ssl/certs/ca-certificates.crt || -d /etc/pki ]] || echo ca-certificates
 }
 

@@ -2,6 +2,8 @@
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
+# Whether Open MPI is to be there; quickstart.sh --no-mpi does without.
+wants_mpi=${wants_mpi:-yes}
 # The name before each line; quickstart.sh has a name of its own.
 said_by=setup
 said=

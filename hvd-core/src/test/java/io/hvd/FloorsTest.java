@@ -125,7 +125,7 @@ class FloorsTest {
             // the monitor, from what a rank says of itself up to the thread that watches
             floor(MONITOR + ".view", TRACE, SPI),
             floor(MONITOR + ".diagnosis", MONITOR + ".view", SPI),
-            floor(MONITOR + ".hang", MONITOR + ".diagnosis", MONITOR + ".view"),
+            floor(MONITOR + ".hang", MONITOR + ".diagnosis", MONITOR + ".view", FILE),
             floor(MONITOR + ".peers", MONITOR + ".view", NET, SPI, LOG),
             floor(MONITOR + ".status", MONITOR + ".view", TRACE, FILE, LOG),
             floor(
