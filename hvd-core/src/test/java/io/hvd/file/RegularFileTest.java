@@ -2,6 +2,7 @@ package io.hvd.file;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -13,6 +14,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -155,5 +157,20 @@ class RegularFileTest {
             assertThat(RegularFile.recognise(channel)).get().asString().contains("GGUF");
             assertThat(channel.position()).isEqualTo(5);
         }
+    }
+
+    @Test
+    void aFileIsMineIfItsOwnerIsThisProcesssUserAndNobodyElseReadsIt() throws IOException {
+        Path file = Files.createFile(folder.resolve("mine"), RegularFile.onlyMine());
+        assertThat(RegularFile.isMine(file)).isTrue();
+        assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file)))
+                .isEqualTo("rw-------");
+        assertThat(folder)
+                .as("what was made to find out is gone")
+                .isDirectoryNotContaining(other -> !other.equals(file));
+
+        assumeTrue(System.getProperty("user.name").equals("root"), "only root can give a file away");
+        Files.setAttribute(file, "unix:uid", 12_345);
+        assertThat(RegularFile.isMine(file)).isFalse();
     }
 }

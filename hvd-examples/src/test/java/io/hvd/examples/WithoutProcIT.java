@@ -11,6 +11,7 @@ import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -39,7 +40,7 @@ class WithoutProcIT {
         assertThat(threads.ranks()).isEqualTo(2);
 
         Job job = covered(
-                TWO.formatted("HOROVOD_RANK"),
+                String.format(Locale.ROOT, TWO, "HOROVOD_RANK"),
                 Map.of("HOROVOD_SIZE", "2", "HVD_BACKEND", "tcp", "HVD_RENDEZVOUS", "127.0.0.1:" + freePort()));
         ResultLine processes = ResultLine.of(job);
         assertThat(processes.ranks()).isEqualTo(2);
@@ -52,7 +53,7 @@ class WithoutProcIT {
     void theProcessesOfAnMpirunMeetThereByAFile() throws Exception {
         String job = "without-proc-" + ProcessHandle.current().pid();
         ResultLine met = ResultLine.of(covered(
-                TWO.formatted("OMPI_COMM_WORLD_RANK"),
+                String.format(Locale.ROOT, TWO, "OMPI_COMM_WORLD_RANK"),
                 Map.of(
                         "OMPI_COMM_WORLD_SIZE", "2",
                         "OMPI_COMM_WORLD_LOCAL_SIZE", "2",
