@@ -7,10 +7,11 @@ set -euo pipefail
 scripts="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" >/dev/null && pwd)"
 root=$(dirname "$scripts")
 jar=$root/hvd-examples/target/train.jar
-build_flags=(-DskipTests) launcher=(-np 4)
+what=hvd build_flags=(-DskipTests) launcher=(-np 4)
 if [[ ${1:-} == --no-mpi ]]; then
     shift
     wants_mpi=no
+    what+=" without mpi.jar, that is without the back end mpi and the benchmarks"
     build_flags+=(-Dhvd.withoutMpi) launcher+=(--gloo)
 fi
 # shellcheck source=mpirun-scripts/setup.sh
@@ -24,7 +25,7 @@ is_built() {
 }
 
 build() {
-    say "building hvd (the first time this downloads 130 MB: LibTorch and what belongs to it)"
+    say "building $what (the first time this downloads 130 MB: LibTorch and what belongs to it)"
     quietly mvn -B -f "$root/pom.xml" "${build_flags[@]}" install
     touch -c "$jar" # Maven leaves it alone when only another module has changed
 }
