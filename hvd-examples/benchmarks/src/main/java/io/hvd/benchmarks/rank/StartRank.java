@@ -24,7 +24,11 @@ public final class StartRank {
                 PointerScope scope = new PointerScope()) {
             trainer.step();
             samples.add("step", 0, now());
-            samples.write(Path.of(args[0]), PlaceInJob.ofThisProcess().rank());
+            samples.write(
+                    Path.of(args[0]),
+                    args[1].equals("hvd")
+                            ? Hvd.rank()
+                            : PlaceInJob.ofThisProcess().rank());
         }
     }
 
