@@ -4,6 +4,7 @@ import static io.hvd.config.Setting.Scope.JOB;
 import static io.hvd.config.Setting.Scope.RANK;
 
 import io.hvd.log.HvdLogger;
+import io.hvd.net.PortRange;
 
 /** Every environment variable that hvd reads. The table of docs/reference/settings.md is made from this list. */
 public enum Setting {
@@ -24,6 +25,11 @@ public enum Setting {
             "",
             RANK,
             "any text that only the processes of this job know, for ranks that meet without MPI"),
+    PORT_RANGE(
+            PortRange.VARIABLE,
+            "",
+            RANK,
+            "ports at which hvd listens, such as 20000-20099; not set: whatever ports the system chooses"),
     TCP_CONNECTIONS(
             "HVD_TCP_CONNECTIONS",
             "1",

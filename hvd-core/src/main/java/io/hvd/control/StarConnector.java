@@ -75,7 +75,8 @@ final class StarConnector implements AutoCloseable {
             return new byte[0];
         }
         ServerSocketChannel socket = HandshakeListener.bind(
-                HostAddress.of(topology.nodes(), config.control().networkInterface()));
+                HostAddress.of(topology.nodes(), config.control().networkInterface()),
+                config.control().ports());
         address = (InetSocketAddress) socket.getLocalAddress();
         listener = new HandshakeListener(List.of(socket));
         return new Invitation(address, secret).encode();

@@ -49,7 +49,10 @@ final class LaunchedJob implements SpawnedJob {
         JoinRequest request = new JoinRequest(
                 providers.get(thread),
                 settings,
-                backend -> Peers.connect(backend, settings.config().control().networkInterface()),
+                backend -> Peers.connect(
+                        backend,
+                        settings.config().control().networkInterface(),
+                        settings.config().control().ports()),
                 new Events(thread));
         Membership membership = request.join(List.of(), processSets, StartupHooks.over());
         if (thread == 0) {

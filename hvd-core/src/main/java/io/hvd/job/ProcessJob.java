@@ -102,7 +102,10 @@ public final class ProcessJob {
         JoinRequest request = new JoinRequest(
                 BackendSelection.choose(config, joined),
                 settings,
-                backend -> Peers.connect(backend, config.control().networkInterface()),
+                backend -> Peers.connect(
+                        backend,
+                        config.control().networkInterface(),
+                        config.control().ports()),
                 policy);
         Membership membership = request.join(options.ranks(), options.processSets(), hooks);
         joined++;

@@ -87,9 +87,9 @@ public final class HandshakeListener implements AutoCloseable {
         return secret;
     }
 
-    /** Listens at one address, at a port that the system chooses. */
-    public static ServerSocketChannel bind(InetAddress address) throws IOException {
-        return bind(new InetSocketAddress(address, 0));
+    /** Listens at one address, at the first free port of a range. */
+    public static ServerSocketChannel bind(InetAddress address, PortRange ports) throws IOException {
+        return ports.open(address, HandshakeListener::bind);
     }
 
     /** Listens at an address and a port. */

@@ -2,11 +2,13 @@ package io.hvd.net;
 
 import java.io.IOException;
 import java.net.Inet4Address;
+import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;
 import java.net.UnknownHostException;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 
@@ -16,7 +18,8 @@ public final class HostAddress {
 
     /**
      * The loopback address if all ranks are on this host. Otherwise it is an address of the requested interfaces, or of
-     * the first interface that leads out of the host, by the same rule as in the launcher and hvd-doctor.
+     * the first interface that leads out of the host, by the same rule as in the launcher and hvd-doctor. An IPv4 address
+     * comes before an IPv6 one, and an IPv6 address that is good for one link only is taken if its interface is named.
      *
      * @param nodes number of the node of every rank of the job
      * @param asked comma-separated interface names and networks such as 10.0.0.0/8; the first that this host has counts
@@ -24,14 +27,14 @@ public final class HostAddress {
      */
     public static InetAddress of(List<Integer> nodes, Optional<String> asked) throws IOException {
         if (nodes.stream().distinct().count() == 1) {
-            return InetAddress.getLoopbackAddress();
+            return loopback();
         }
         List<Candidate> candidates = new ArrayList<>();
         for (NetworkInterface there : NetworkInterface.networkInterfaces().toList()) {
             candidates.add(new Candidate(
                     there.getName(),
                     there.isUp() && !there.isLoopback(),
-                    there.inetAddresses().filter(Inet4Address.class::isInstance).toList()));
+                    there.inetAddresses().toList()));
         }
         return choose(candidates, asked.orElse(""));
     }
@@ -40,7 +43,6 @@ public final class HostAddress {
      * A network interface of this host.
      *
      * @param leadsOut whether it is up and is not the loopback
-     * @param addresses its IPv4 addresses
      */
     record Candidate(String name, boolean leadsOut, List<InetAddress> addresses) {}
 
@@ -49,7 +51,9 @@ public final class HostAddress {
             Optional<InetAddress> found = candidates.stream()
                     .filter(candidate -> candidate.leadsOut() || isName(one))
                     .flatMap(candidate -> candidate.addresses().stream()
-                            .filter(address -> Interfaces.isMeant(one, candidate.name(), address)))
+                            .filter(address -> Interfaces.isMeant(one, candidate.name(), address)
+                                    && (isName(one) || !isOfOneLink(address))))
+                    .sorted(Comparator.comparing(HostAddress::preference))
                     .findFirst();
             if (found.isPresent()) {
                 return found.get();
@@ -65,6 +69,24 @@ public final class HostAddress {
      */
     private static boolean isName(String asked) {
         return !asked.isEmpty() && !asked.contains("/");
+    }
+
+    private static boolean isOfOneLink(InetAddress address) {
+        return address instanceof Inet6Address && address.isLinkLocalAddress();
+    }
+
+    private static int preference(InetAddress address) {
+        return address instanceof Inet4Address ? 0 : isOfOneLink(address) ? 2 : 1;
+    }
+
+    /** The address of this host for itself, which is an IPv6 one where there is no IPv4. */
+    public static InetAddress loopback() throws IOException {
+        for (String address : List.of("127.0.0.1", "::1")) {
+            if (isOwn(InetAddress.getByName(address))) {
+                return InetAddress.getByName(address);
+            }
+        }
+        return InetAddress.getLoopbackAddress();
     }
 
     /** Whether an interface of this host has the address. */

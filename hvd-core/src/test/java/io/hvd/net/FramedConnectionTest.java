@@ -39,7 +39,7 @@ class FramedConnectionTest {
 
     @BeforeEach
     void connect() throws IOException {
-        ServerSocketChannel socket = HandshakeListener.bind(InetAddress.getLoopbackAddress());
+        ServerSocketChannel socket = HandshakeListener.bind(InetAddress.getLoopbackAddress(), PortRange.ANY);
         address = (InetSocketAddress) socket.getLocalAddress();
         listener = new HandshakeListener(List.of(socket));
         client = FramedConnection.dial(address, secret, 3, LIMIT_MILLIS);

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.error.HvdException;
 import io.hvd.net.HandshakeListener;
+import io.hvd.net.PortRange;
 import io.hvd.testing.DamagedMessages;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -39,7 +40,7 @@ class RendezvousTest {
     }
 
     private void start(Duration limit) throws IOException {
-        ServerSocketChannel socket = HandshakeListener.bind(InetAddress.getLoopbackAddress());
+        ServerSocketChannel socket = HandshakeListener.bind(InetAddress.getLoopbackAddress(), PortRange.ANY);
         address = (InetSocketAddress) socket.getLocalAddress();
         open.add(RendezvousServer.start(List.of(socket), secret, limit));
     }

@@ -100,7 +100,8 @@ final class JobLaunch implements AutoCloseable {
         return LauncherServer.open(
                 folder.path(),
                 around.takesResults(),
-                settings.network().interfaces().orElse(""));
+                settings.network().interfaces().orElse(""),
+                settings.network().ports());
     }
 
     End run() throws IOException, InterruptedException {

@@ -3,6 +3,7 @@ package io.hvd.monitor.peers;
 import io.hvd.log.HvdLogger;
 import io.hvd.net.FramedConnection;
 import io.hvd.net.HandshakeListener;
+import io.hvd.net.PortRange;
 import java.io.Closeable;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -57,14 +58,14 @@ final class MonitorSockets implements AutoCloseable {
     }
 
     /** Opens both sockets, or neither. */
-    static MonitorSockets open(InetAddress address) throws IOException {
+    static MonitorSockets open(InetAddress address, PortRange ports) throws IOException {
         List<Closeable> opened = new ArrayList<>();
         try {
-            ServerSocketChannel listener = noted(opened, HandshakeListener.bind(address));
+            ServerSocketChannel listener = noted(opened, HandshakeListener.bind(address, ports));
             HandshakeListener handshakes = new HandshakeListener(List.of(listener));
             opened.add(handshakes::close);
             DatagramChannel datagrams = noted(opened, DatagramChannel.open());
-            datagrams.bind(new InetSocketAddress(address, 0));
+            ports.open(address, datagrams::bind);
             return new MonitorSockets(handshakes, listener, datagrams);
         } catch (IOException | RuntimeException e) {
             for (Closeable one : opened) {

@@ -7,6 +7,7 @@ import io.hvd.monitor.view.ProcessState;
 import io.hvd.monitor.view.RankProcess;
 import io.hvd.net.MessageReader;
 import io.hvd.net.MessageWriter;
+import io.hvd.net.PortRange;
 import io.hvd.net.StartupExchange;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -63,13 +64,14 @@ final class SocketPeers implements Peers {
     }
 
     /** @param exchange gives every rank the bytes of all ranks, by rank */
-    public static SocketPeers connect(RankProcess self, Reachable host, Function<byte[], List<byte[]>> exchange) {
+    public static SocketPeers connect(
+            RankProcess self, Reachable host, PortRange ports, Function<byte[], List<byte[]>> exchange) {
         MonitorSockets[] sockets = new MonitorSockets[1];
         try {
             List<byte[]> told = StartupExchange.hold(
                     "rank " + self.rank() + " (" + self.host() + ") could not open its monitor's sockets",
                     () -> {
-                        sockets[0] = MonitorSockets.open(host.address());
+                        sockets[0] = MonitorSockets.open(host.address(), ports);
                         return new Introduction(
                                         self,
                                         sockets[0].questions(),

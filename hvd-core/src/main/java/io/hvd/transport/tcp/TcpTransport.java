@@ -56,7 +56,8 @@ final class TcpTransport implements Transport {
                             () -> {
                                 InetAddress here = HostAddress.of(
                                         topology.nodes(), config.control().networkInterface());
-                                ServerSocketChannel socket = HandshakeListener.bind(here);
+                                ServerSocketChannel socket = HandshakeListener.bind(
+                                        here, config.control().ports());
                                 listener[0] = new HandshakeListener(List.of(socket));
                                 address[0] = (InetSocketAddress) socket.getLocalAddress();
                                 return new Invitation(address[0], HandshakeListener.newSecret()).encode();

@@ -2,6 +2,7 @@ package io.hvd.monitor.peers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.net.PortRange;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.util.List;
@@ -10,7 +11,7 @@ import org.junit.jupiter.api.Test;
 class MonitorSocketsTest {
     @Test
     void strangersAreNotAnswered() throws Exception {
-        try (MonitorSockets sockets = MonitorSockets.open(InetAddress.getLoopbackAddress())) {
+        try (MonitorSockets sockets = MonitorSockets.open(InetAddress.getLoopbackAddress(), PortRange.ANY)) {
             MessageAuthentication ours = MessageAuthentication.of(List.of(MessageAuthentication.share()));
             MessageAuthentication theirs = MessageAuthentication.of(List.of(MessageAuthentication.share()));
             sockets.serve(

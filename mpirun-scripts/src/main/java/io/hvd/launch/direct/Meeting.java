@@ -3,6 +3,7 @@ package io.hvd.launch.direct;
 import io.hvd.launch.line.LaunchFacts;
 import io.hvd.launch.process.LauncherServer;
 import io.hvd.net.HandshakeListener;
+import io.hvd.net.HostAddress;
 import io.hvd.net.LauncherAddress;
 import io.hvd.rendezvous.RendezvousServer;
 import java.io.IOException;
@@ -15,7 +16,7 @@ import java.util.HexFormat;
 import java.util.List;
 
 /**
- * The rendezvous of one job in the launcher, at ports that the system chooses.
+ * The rendezvous of one job in the launcher.
  *
  * @param address with the secret by which the job's ranks are told from others
  */
@@ -36,11 +37,11 @@ record Meeting(RendezvousServer server, String address) implements AutoCloseable
 
     private static List<ServerSocketChannel> sockets(LaunchFacts job) throws IOException {
         List<InetAddress> addresses = job.allRanksHere()
-                ? List.of(InetAddress.getLoopbackAddress())
+                ? List.of(HostAddress.loopback())
                 : LauncherServer.addresses(job.settings().network().interfaces().orElse(""));
         List<ServerSocketChannel> sockets = new ArrayList<>();
         for (InetAddress address : addresses) {
-            sockets.add(HandshakeListener.bind(address));
+            sockets.add(HandshakeListener.bind(address, job.settings().network().ports()));
         }
         return sockets;
     }

@@ -4,6 +4,7 @@ import io.hvd.config.LauncherSettings.ArchiveChoice;
 import io.hvd.launch.hosts.HostChecks;
 import io.hvd.launch.hosts.HostSlots;
 import io.hvd.launch.hosts.SshAccess;
+import io.hvd.net.PortRange;
 import java.util.List;
 import java.util.Optional;
 
@@ -59,8 +60,9 @@ public record LaunchSettings(
     /**
      * @param interfaces comma list of network interfaces
      * @param tcpOnly whether faster networks are left alone
+     * @param ports where the launcher's own sockets listen
      */
-    public record Network(Optional<String> interfaces, boolean tcpOnly) {}
+    public record Network(Optional<String> interfaces, boolean tcpOnly, PortRange ports) {}
 
     /**
      * @param directory the folder for one file per rank and stream

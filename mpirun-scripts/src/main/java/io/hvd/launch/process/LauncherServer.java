@@ -5,6 +5,7 @@ import io.hvd.net.HandshakeListener;
 import io.hvd.net.Interfaces;
 import io.hvd.net.LauncherAddress;
 import io.hvd.net.MalformedMessageException;
+import io.hvd.net.PortRange;
 import io.hvd.net.Upload;
 import java.io.Closeable;
 import java.io.IOException;
@@ -57,20 +58,22 @@ public final class LauncherServer implements Closeable {
     }
 
     /**
-     * Opens on this host's addresses, at each a port that the system chooses.
+     * Opens on this host's addresses.
      *
      * @param interfaces comma list of names and networks through which other hosts are reached; empty for all that lead
      *     out of this one
      */
-    public static LauncherServer open(Path folder, boolean takesResults, String interfaces) throws IOException {
-        return openAt(folder, takesResults, addresses(interfaces));
+    public static LauncherServer open(Path folder, boolean takesResults, String interfaces, PortRange ports)
+            throws IOException {
+        return openAt(folder, takesResults, addresses(interfaces), ports);
     }
 
-    static LauncherServer openAt(Path folder, boolean takesResults, List<InetAddress> addresses) throws IOException {
+    static LauncherServer openAt(Path folder, boolean takesResults, List<InetAddress> addresses, PortRange ports)
+            throws IOException {
         List<ServerSocketChannel> sockets = new ArrayList<>();
         try {
             for (InetAddress address : addresses) {
-                sockets.add(HandshakeListener.bind(address));
+                sockets.add(HandshakeListener.bind(address, ports));
             }
             var server = new LauncherServer(new UploadStore(folder, takesResults), sockets);
             worker(server::accept).start();

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.sun.management.ThreadMXBean;
 import io.hvd.error.FailureRecord;
 import io.hvd.net.LauncherAddress;
+import io.hvd.net.PortRange;
 import io.hvd.net.Upload;
 import java.io.DataOutputStream;
 import java.io.IOException;
@@ -38,7 +39,8 @@ final class LauncherServerTest {
     @BeforeAll
     static void loadWhatIsNeeded(@TempDir Path folder) throws IOException {
         var record = new FailureRecord(Instant.now(), 5, "b", 77, "main", "no space", "", false, 1);
-        try (LauncherServer server = LauncherServer.openAt(folder, true, List.of(InetAddress.getLoopbackAddress()))) {
+        try (LauncherServer server =
+                LauncherServer.openAt(folder, true, List.of(InetAddress.getLoopbackAddress()), PortRange.ANY)) {
             server.address().send("result-0", new byte[1]);
             send(server, record, Instant.now());
         }
@@ -216,10 +218,10 @@ final class LauncherServerTest {
 
     @Test
     void theServerListensAtTheAddressesOfTheInterfacesOnly() throws IOException {
-        try (LauncherServer server = LauncherServer.open(folder, false, "none0")) {
+        try (LauncherServer server = LauncherServer.open(folder, false, "none0", PortRange.ANY)) {
             assertThat(server.address().sockets()).isEmpty();
         }
-        try (LauncherServer server = LauncherServer.open(folder, false, "")) {
+        try (LauncherServer server = LauncherServer.open(folder, false, "", PortRange.ANY)) {
             assertThat(server.address().sockets())
                     .allMatch(socket -> !socket.getAddress().isAnyLocalAddress())
                     .allMatch(socket -> !socket.getAddress().isLoopbackAddress());
@@ -302,7 +304,7 @@ final class LauncherServerTest {
     }
 
     private LauncherServer open(boolean takesResults) throws IOException {
-        return LauncherServer.openAt(folder, takesResults, List.of(InetAddress.getLoopbackAddress()));
+        return LauncherServer.openAt(folder, takesResults, List.of(InetAddress.getLoopbackAddress()), PortRange.ANY);
     }
 
     /** As a rank with such a clock does it. */
