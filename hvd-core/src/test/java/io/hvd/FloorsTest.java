@@ -259,6 +259,7 @@ class FloorsTest {
                     LAUNCH + ".options",
                     LAUNCH + ".words",
                     LAUNCH + ".hosts",
+                    NET,
                     ERROR,
                     CONFIG,
                     FILE,

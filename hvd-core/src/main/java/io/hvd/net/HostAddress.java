@@ -27,7 +27,7 @@ public final class HostAddress {
      */
     public static InetAddress of(List<Integer> nodes, Optional<String> asked) throws IOException {
         if (nodes.stream().distinct().count() == 1) {
-            return loopback();
+            return InetAddress.getLoopbackAddress();
         }
         List<Candidate> candidates = new ArrayList<>();
         for (NetworkInterface there : NetworkInterface.networkInterfaces().toList()) {
@@ -77,16 +77,6 @@ public final class HostAddress {
 
     private static int preference(InetAddress address) {
         return address instanceof Inet4Address ? 0 : isOfOneLink(address) ? 2 : 1;
-    }
-
-    /** The address of this host for itself, which is an IPv6 one where there is no IPv4. */
-    public static InetAddress loopback() throws IOException {
-        for (String address : List.of("127.0.0.1", "::1")) {
-            if (isOwn(InetAddress.getByName(address))) {
-                return InetAddress.getByName(address);
-            }
-        }
-        return InetAddress.getLoopbackAddress();
     }
 
     /** Whether an interface of this host has the address. */

@@ -4,9 +4,9 @@ import io.hvd.config.HvdConfig;
 import io.hvd.config.RankPlace.OnOneHost;
 import io.hvd.config.Secret;
 import io.hvd.net.HandshakeListener;
-import io.hvd.net.HostAddress;
 import io.hvd.rendezvous.RendezvousServer;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.file.Files;
@@ -47,8 +47,8 @@ final class FilePlace extends MeetingPlace {
     }
 
     private void open(HvdConfig config) throws IOException {
-        ServerSocketChannel socket =
-                HandshakeListener.bind(HostAddress.loopback(), config.control().ports());
+        ServerSocketChannel socket = HandshakeListener.bind(
+                InetAddress.getLoopbackAddress(), config.control().ports());
         byte[] random = HandshakeListener.newSecret();
         int port = ((InetSocketAddress) socket.getLocalAddress()).getPort();
         server = RendezvousServer.start(
@@ -72,7 +72,7 @@ final class FilePlace extends MeetingPlace {
             }
             String[] words = Files.readString(file).split(" ");
             secret = HexFormat.of().parseHex(words[1]);
-            return new InetSocketAddress(HostAddress.loopback(), Integer.parseInt(words[0]));
+            return new InetSocketAddress(InetAddress.getLoopbackAddress(), Integer.parseInt(words[0]));
         } catch (NoSuchFileException e) {
             throw new IOException("rank 0 has not written it yet", e);
         }

@@ -7,7 +7,6 @@ import io.hvd.doctor.network.Dialler;
 import io.hvd.doctor.network.ExaminationSecret;
 import io.hvd.doctor.network.Listener;
 import io.hvd.doctor.network.MeasuredLink;
-import io.hvd.net.PortRange;
 import java.io.IOException;
 import java.util.List;
 
@@ -25,8 +24,7 @@ public final class ThisHost implements ExaminedHost {
     @Override
     public Facts open(AgentMessages.Opening opening) {
         ExaminationSecret secret = new ExaminationSecret(opening.secret());
-        String ports = opening.settings().getOrDefault(PortRange.VARIABLE, "");
-        listener = new Listener(secret, PortRange.parse(ports).orElse(PortRange.ANY));
+        listener = new Listener(secret, opening.settings());
         dialler = new Dialler(opening.host(), secret);
         Facts facts = probe.facts(opening.hosts(), opening.settings(), opening.interfaces());
         if (opening.hosts().size() > 1) {

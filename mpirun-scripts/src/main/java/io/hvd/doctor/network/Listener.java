@@ -15,6 +15,7 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
@@ -44,9 +45,11 @@ public final class Listener implements AutoCloseable {
         return thread;
     });
 
-    public Listener(ExaminationSecret secret, PortRange range) {
+    /** @param settings variables of the job, one of which may name the ports */
+    public Listener(ExaminationSecret secret, Map<String, String> settings) {
         this.secret = secret;
-        this.range = range;
+        this.range =
+                PortRange.parse(settings.getOrDefault(PortRange.VARIABLE, "")).orElse(PortRange.ANY);
     }
 
     /** From now on others may come to this address. */

@@ -3,7 +3,6 @@ package io.hvd.launch.direct;
 import io.hvd.launch.line.LaunchFacts;
 import io.hvd.launch.process.LauncherServer;
 import io.hvd.net.HandshakeListener;
-import io.hvd.net.HostAddress;
 import io.hvd.net.LauncherAddress;
 import io.hvd.rendezvous.RendezvousServer;
 import java.io.IOException;
@@ -37,7 +36,7 @@ record Meeting(RendezvousServer server, String address) implements AutoCloseable
 
     private static List<ServerSocketChannel> sockets(LaunchFacts job) throws IOException {
         List<InetAddress> addresses = job.allRanksHere()
-                ? List.of(HostAddress.loopback())
+                ? List.of(InetAddress.getLoopbackAddress())
                 : LauncherServer.addresses(job.settings().network().interfaces().orElse(""));
         List<ServerSocketChannel> sockets = new ArrayList<>();
         for (InetAddress address : addresses) {
