@@ -1,7 +1,6 @@
 package io.hvd.net;
 
 import java.io.IOException;
-import java.net.Inet4Address;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
@@ -19,7 +18,7 @@ public final class HostAddress {
     /**
      * The loopback address if all ranks are on this host. Otherwise it is an address of the requested interfaces, or of
      * the first interface that leads out of the host, by the same rule as in the launcher and hvd-doctor. An IPv4 address
-     * comes before an IPv6 one, and an IPv6 address that is good for one link only is taken if its interface is named.
+     * comes before an IPv6 one.
      *
      * @param nodes number of the node of every rank of the job
      * @param asked comma-separated interface names and networks such as 10.0.0.0/8; the first that this host has counts
@@ -51,9 +50,9 @@ public final class HostAddress {
             Optional<InetAddress> found = candidates.stream()
                     .filter(candidate -> candidate.leadsOut() || isName(one))
                     .flatMap(candidate -> candidate.addresses().stream()
-                            .filter(address -> Interfaces.isMeant(one, candidate.name(), address)
-                                    && (isName(one) || !isOfOneLink(address))))
-                    .sorted(Comparator.comparing(HostAddress::preference))
+                            .filter(address ->
+                                    Interfaces.isMeant(one, candidate.name(), address) && !isOfOneLink(address)))
+                    .sorted(Comparator.comparing(Inet6Address.class::isInstance))
                     .findFirst();
             if (found.isPresent()) {
                 return found.get();
@@ -71,12 +70,14 @@ public final class HostAddress {
         return !asked.isEmpty() && !asked.contains("/");
     }
 
+    /** An IPv6 address of a link means nothing to another host, which would have to know its own interface to that link. */
     private static boolean isOfOneLink(InetAddress address) {
         return address instanceof Inet6Address && address.isLinkLocalAddress();
     }
 
-    private static int preference(InetAddress address) {
-        return address instanceof Inet4Address ? 0 : isOfOneLink(address) ? 2 : 1;
+    /** An address without the name of this host's interface, which means nothing to another host. */
+    public static String digits(InetAddress address) {
+        return address.getHostAddress().replaceFirst("%.*", "");
     }
 
     /** Whether an interface of this host has the address. */

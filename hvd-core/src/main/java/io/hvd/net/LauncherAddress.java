@@ -63,7 +63,7 @@ public record LauncherAddress(String token, List<InetSocketAddress> sockets) {
     public String encode() {
         return token + "@"
                 + sockets.stream()
-                        .map(socket -> socket.getAddress().getHostAddress() + "/" + socket.getPort())
+                        .map(socket -> HostAddress.digits(socket.getAddress()) + "/" + socket.getPort())
                         .collect(Collectors.joining(","));
     }
 

@@ -94,11 +94,9 @@ class HostAddressTest {
         "eth1, fd00:0:0:0:0:0:0:6",
         "fd00::/16, fd00:0:0:0:0:0:0:6",
         "'10.0.0.0/8,fd00::/16', fd00:0:0:0:0:0:0:6",
-        "eth7, fe80:0:0:0:0:0:0:7",
-        "docker0, fe80:0:0:0:0:0:0:9"
+        "'eth7,docker0,eth1', fd00:0:0:0:0:0:0:6"
     })
-    void whereThereIsNoIpv4AnIpv6AddressIsTakenAndThatOfOneLinkOnlyIfItsInterfaceIsNamed(String asked, String address)
-            throws IOException {
+    void whereThereIsNoIpv4AnIpv6AddressIsTakenButNoneOfALink(String asked, String address) throws IOException {
         List<Candidate> all = List.of(
                 new Candidate("docker0", true, addresses("fe80::9")),
                 new Candidate("eth7", true, addresses("fe80::7")),

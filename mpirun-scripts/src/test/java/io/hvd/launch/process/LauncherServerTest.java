@@ -12,6 +12,7 @@ import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
+import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -301,6 +302,17 @@ final class LauncherServerTest {
 
         assertThat(LauncherAddress.decode(address.encode())).isEqualTo(address);
         assertThatThrownBy(() -> LauncherAddress.decode("nonsense")).hasMessageContaining(LauncherAddress.VARIABLE);
+    }
+
+    /** A host's own name of its interface is not one of the host that reads the address. */
+    @Test
+    void anIpv6AddressIsHandedOnWithoutItsInterface() throws IOException {
+        byte[] bytes = InetAddress.getByName("fd00::1").getAddress();
+        var known =
+                new LauncherAddress("00", List.of(new InetSocketAddress(Inet6Address.getByAddress(null, bytes, 1), 9)));
+
+        assertThat(known.encode()).isEqualTo("00@fd00:0:0:0:0:0:0:1/9");
+        assertThat(LauncherAddress.decode(known.encode())).isEqualTo(known);
     }
 
     private LauncherServer open(boolean takesResults) throws IOException {
