@@ -245,6 +245,11 @@ public enum Setting {
         return scope;
     }
 
+    /** Whether its value may stand in no report, as it holds, or may hold, what only the processes of the job know. */
+    public boolean isSecret() {
+        return this == SECRET || this == RENDEZVOUS || this == LAUNCHER_ADDRESS;
+    }
+
     public String meaning() {
         return meaning;
     }
