@@ -1,5 +1,6 @@
 package io.hvd.config;
 
+import io.hvd.net.Encryption;
 import io.hvd.net.PortRange;
 import java.util.Optional;
 
@@ -10,6 +11,7 @@ import java.util.Optional;
  * @param networkInterface the network interfaces of hvd's own sockets; empty for the address of the host's name
  * @param secret recognises the ranks of the job where they meet without MPI; empty if none is given
  * @param ports where hvd's own sockets listen
+ * @param encryption of hvd's own connections
  * @param connections TCP connections between two ranks that send each other data
  */
 public record ControlSettings(
@@ -17,6 +19,7 @@ public record ControlSettings(
         Optional<String> networkInterface,
         Optional<Secret> secret,
         PortRange ports,
+        Encryption encryption,
         int connections) {
     /** Eleven days; sockets count their timeouts in milliseconds, as an int. */
     private static final int LONGEST_START_TIMEOUT = 1_000_000;
@@ -30,6 +33,7 @@ public record ControlSettings(
                 reader.text(Setting.SECRET).map(Secret::of),
                 reader.parsed(Setting.PORT_RANGE, PortRange::parse, "first-last, two ports from 1 to 65535")
                         .orElse(PortRange.ANY),
+                reader.flag(Setting.TLS) ? Encryption.TLS : Encryption.NONE,
                 reader.between(Setting.TCP_CONNECTIONS, 1, MOST_CONNECTIONS));
     }
 }

@@ -30,6 +30,11 @@ public enum Setting {
             "",
             RANK,
             "ports at which hvd listens, such as 20000-20099; not set: whatever ports the system chooses"),
+    TLS(
+            "HVD_TLS",
+            "0",
+            JOB,
+            "1 encrypts hvd's own connections by TLS 1.3, with keys that javax.net.ssl.keyStore and trustStore name"),
     TCP_CONNECTIONS(
             "HVD_TCP_CONNECTIONS",
             "1",

@@ -52,7 +52,8 @@ final class LaunchedJob implements SpawnedJob {
                 backend -> Peers.connect(
                         backend,
                         settings.config().control().networkInterface(),
-                        settings.config().control().ports()),
+                        settings.config().control().ports(),
+                        settings.config().control().encryption()),
                 new Events(thread));
         Membership membership = request.join(List.of(), processSets, StartupHooks.over());
         if (thread == 0) {

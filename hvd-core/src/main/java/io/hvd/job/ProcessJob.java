@@ -105,7 +105,8 @@ public final class ProcessJob {
                 backend -> Peers.connect(
                         backend,
                         config.control().networkInterface(),
-                        config.control().ports()),
+                        config.control().ports(),
+                        config.control().encryption()),
                 policy);
         Membership membership = request.join(options.ranks(), options.processSets(), hooks);
         joined++;

@@ -3,6 +3,7 @@ package io.hvd.rendezvous;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.error.HvdException;
+import io.hvd.net.Encryption;
 import io.hvd.net.HandshakeListener;
 import io.hvd.net.PortRange;
 import io.hvd.testing.DamagedMessages;
@@ -43,7 +44,7 @@ class RendezvousTest {
     private void start(Duration limit) throws IOException {
         ServerSocketChannel socket = HandshakeListener.bind(InetAddress.getLoopbackAddress(), PortRange.ANY);
         address = (InetSocketAddress) socket.getLocalAddress();
-        open.add(RendezvousServer.start(List.of(socket), secret, limit));
+        open.add(RendezvousServer.start(List.of(socket), secret, Encryption.NONE, limit));
     }
 
     @AfterEach
@@ -55,6 +56,11 @@ class RendezvousTest {
 
     /** A place at an address, with a secret. */
     private record At(InetSocketAddress address, byte[] secret) implements Rendezvous.Place {
+        @Override
+        public Encryption encryption() {
+            return Encryption.NONE;
+        }
+
         @Override
         public String source() {
             return "HVD_RENDEZVOUS=here";
@@ -148,7 +154,9 @@ class RendezvousTest {
     @Test
     void aRankOfAnotherJobIsToldThatNobodyKnowsIt() throws Exception {
         assertThat(message(join(0, List.of(0, 1), SHORT, HandshakeListener.newSecret())))
-                .contains("rank 0 (host0) does not reach HVD_RENDEZVOUS=here", "another job or program has that port");
+                .contains(
+                        "rank 0 (host0) does not reach HVD_RENDEZVOUS=here",
+                        "another job or program may have that port");
     }
 
     @Test
@@ -175,6 +183,11 @@ class RendezvousTest {
             @Override
             public byte[] secret() {
                 return secret;
+            }
+
+            @Override
+            public Encryption encryption() {
+                return Encryption.NONE;
             }
 
             @Override

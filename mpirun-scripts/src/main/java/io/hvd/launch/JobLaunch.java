@@ -101,7 +101,8 @@ final class JobLaunch implements AutoCloseable {
                 folder.path(),
                 around.takesResults(),
                 settings.network().interfaces().orElse(""),
-                settings.network().ports());
+                settings.network().ports(),
+                settings.network().encryption());
     }
 
     End run() throws IOException, InterruptedException {

@@ -121,7 +121,7 @@ public final class Listener implements AutoCloseable {
     }
 
     private static void swallow(FramedConnection connection) throws IOException {
-        InputStream in = connection.channel().socket().getInputStream();
+        InputStream in = connection.wire().socket().socket().getInputStream();
         byte[] block = new byte[BLOCK];
         long bytes = 0;
         for (int read = in.read(block); read >= 0; read = in.read(block)) {

@@ -31,7 +31,8 @@ record Meeting(RendezvousServer server, String address) implements AutoCloseable
         }
         Duration limit = Duration.ofSeconds(job.settings().checks().limitSeconds());
         String address = new LauncherAddress(HexFormat.of().formatHex(secret), addresses).encode();
-        return new Meeting(RendezvousServer.start(sockets, secret, limit), address);
+        return new Meeting(
+                RendezvousServer.start(sockets, secret, job.settings().network().encryption(), limit), address);
     }
 
     private static List<ServerSocketChannel> sockets(LaunchFacts job) throws IOException {

@@ -60,7 +60,8 @@ public final class LaunchOptions {
                 new LaunchSettings.Network(
                         interfaces(),
                         has(Flag.TCP),
-                        here(Setting.PORT_RANGE).control().ports()),
+                        here(Setting.PORT_RANGE).control().ports(),
+                        here(Setting.TLS).control().encryption()),
                 new LaunchSettings.Output(value(Flag.OUTPUT_FILENAME), has(Flag.PREFIX_TIMESTAMP)),
                 new LaunchSettings.Words(
                         value(Flag.BINDING_ARGS).map(text -> ShellWords.split("--binding-args", text)),

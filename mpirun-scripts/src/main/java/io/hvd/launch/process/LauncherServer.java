@@ -1,5 +1,6 @@
 package io.hvd.launch.process;
 
+import io.hvd.net.Encryption;
 import io.hvd.net.FramedConnection;
 import io.hvd.net.HandshakeListener;
 import io.hvd.net.Interfaces;
@@ -46,7 +47,8 @@ public final class LauncherServer implements Closeable {
     private final Set<FramedConnection> connections = ConcurrentHashMap.newKeySet();
     private final ExecutorService workers = Executors.newFixedThreadPool(WORKERS, LauncherServer::worker);
 
-    private LauncherServer(UploadStore store, List<ServerSocketChannel> sockets) throws IOException {
+    private LauncherServer(UploadStore store, List<ServerSocketChannel> sockets, Encryption encryption)
+            throws IOException {
         this.store = store;
         this.token = HandshakeListener.newSecret();
         List<InetSocketAddress> addresses = new ArrayList<>();
@@ -54,7 +56,7 @@ public final class LauncherServer implements Closeable {
             addresses.add((InetSocketAddress) socket.getLocalAddress());
         }
         address = new LauncherAddress(HexFormat.of().formatHex(token), addresses);
-        listener = new HandshakeListener(sockets);
+        listener = new HandshakeListener(sockets, encryption);
     }
 
     /**
@@ -63,19 +65,21 @@ public final class LauncherServer implements Closeable {
      * @param interfaces comma list of names and networks through which other hosts are reached; empty for all that lead
      *     out of this one
      */
-    public static LauncherServer open(Path folder, boolean takesResults, String interfaces, PortRange ports)
+    public static LauncherServer open(
+            Path folder, boolean takesResults, String interfaces, PortRange ports, Encryption encryption)
             throws IOException {
-        return openAt(folder, takesResults, addresses(interfaces), ports);
+        return openAt(folder, takesResults, addresses(interfaces), ports, encryption);
     }
 
-    static LauncherServer openAt(Path folder, boolean takesResults, List<InetAddress> addresses, PortRange ports)
+    static LauncherServer openAt(
+            Path folder, boolean takesResults, List<InetAddress> addresses, PortRange ports, Encryption encryption)
             throws IOException {
         List<ServerSocketChannel> sockets = new ArrayList<>();
         try {
             for (InetAddress address : addresses) {
                 sockets.add(HandshakeListener.bind(address, ports));
             }
-            var server = new LauncherServer(new UploadStore(folder, takesResults), sockets);
+            var server = new LauncherServer(new UploadStore(folder, takesResults), sockets, encryption);
             worker(server::accept).start();
             return server;
         } catch (IOException e) {
