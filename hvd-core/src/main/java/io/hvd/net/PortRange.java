@@ -63,7 +63,7 @@ public record PortRange(int first, int last) {
                 refused.merge(e.getMessage(), new PortRange(port, port), (some, one) -> some.upTo(one.last));
             }
         }
-        throw new BindException("no port of " + VARIABLE + "=" + this + " is free at " + host.getHostAddress() + ": "
+        throw new BindException("no port of " + VARIABLE + "=" + this + " is free at " + HostAddress.digits(host) + ": "
                 + refused.entrySet().stream()
                         .map(one -> one.getValue() + " " + one.getKey())
                         .collect(Collectors.joining("; ")));
