@@ -67,7 +67,7 @@ class FloorsTest {
             // conversions and sums, for everybody who moves elements
             floor(KERNEL, TENSOR, BUFFER, ERROR),
             // control messages, and the connections on which they travel
-            floor(NET, ERROR),
+            floor(NET, ERROR, "javax.net.ssl"),
             // tensors over memory of CUDA's, for programs that bring it
             floor(TENSOR + ".cuda", TENSOR, ERROR, "jcuda.*", "org.bytedeco.javacpp.*"),
             floor(CONFIG, NET, ERROR, LOG),
@@ -259,6 +259,7 @@ class FloorsTest {
                     LAUNCH + ".options",
                     LAUNCH + ".words",
                     LAUNCH + ".hosts",
+                    NET,
                     ERROR,
                     CONFIG,
                     FILE,
@@ -640,6 +641,7 @@ class FloorsTest {
                     BACKEND,
                     KERNEL,
                     MPI,
+                    TCP,
                     SHM,
                     NET,
                     SPI,

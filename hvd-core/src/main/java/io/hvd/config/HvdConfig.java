@@ -58,6 +58,7 @@ public record HvdConfig(
                 .removeIf(name -> OtherVariables.isOurs(name)
                         && !name.equals(Setting.FAILURE_DIR.variable())
                         && !name.equals(Setting.LAUNCHER_ADDRESS.variable())
+                        && !name.equals(Setting.TLS.variable())
                         && !(name.equals(Setting.UNCAUGHT_HANDLER.variable())
                                 && environment.get(name).equals("0")));
         return from(launchers);

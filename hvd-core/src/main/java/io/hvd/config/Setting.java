@@ -4,6 +4,7 @@ import static io.hvd.config.Setting.Scope.JOB;
 import static io.hvd.config.Setting.Scope.RANK;
 
 import io.hvd.log.HvdLogger;
+import io.hvd.net.PortRange;
 
 /** Every environment variable that hvd reads. The table of docs/reference/settings.md is made from this list. */
 public enum Setting {
@@ -24,6 +25,16 @@ public enum Setting {
             "",
             RANK,
             "any text that only the processes of this job know, for ranks that meet without MPI"),
+    PORT_RANGE(
+            PortRange.VARIABLE,
+            "",
+            RANK,
+            "ports at which hvd listens, such as 20000-20099; not set: whatever ports the system chooses"),
+    TLS(
+            "HVD_TLS",
+            "0",
+            JOB,
+            "1 encrypts hvd's own connections by TLS 1.3, with keys that javax.net.ssl.keyStore and trustStore name"),
     TCP_CONNECTIONS(
             "HVD_TCP_CONNECTIONS",
             "1",
@@ -237,6 +248,11 @@ public enum Setting {
 
     public Scope scope() {
         return scope;
+    }
+
+    /** Whether its value may stand in no report, as it holds, or may hold, what only the processes of the job know. */
+    public boolean isSecret() {
+        return this == SECRET || this == RENDEZVOUS || this == LAUNCHER_ADDRESS;
     }
 
     public String meaning() {

@@ -8,6 +8,7 @@ import java.util.EnumMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
@@ -37,6 +38,12 @@ final class SettingReader {
         return Optional.ofNullable(environment.get(setting.variable()))
                 .map(String::trim)
                 .filter(value -> !value.isEmpty());
+    }
+
+    /** A value with a form of its own, which the parser gives nothing else. */
+    <T> Optional<T> parsed(Setting setting, Function<String, Optional<T>> parser, String expected) {
+        return text(setting)
+                .map(value -> meant(setting, parser.apply(value).orElseThrow(() -> bad(setting, value, expected))));
     }
 
     Optional<Path> path(Setting setting) {

@@ -27,6 +27,8 @@ public final class SocketControl implements ControlChannel, AutoCloseable {
     private final Selector selector;
     private final SelectorWait wait;
     private final Map<Integer, Peer> peers = new HashMap<>();
+    /** Those that have spoken while they were connected, of which the selector does not tell. */
+    private final List<Peer> early = new ArrayList<>();
 
     private SocketControl(Selector selector, SelectorWait.Clock clock) {
         this.selector = selector;
@@ -82,7 +84,11 @@ public final class SocketControl implements ControlChannel, AutoCloseable {
     }
 
     private void add(int rank, FramedConnection connection) throws IOException {
-        peers.put(rank, new Peer(rank, connection));
+        Peer peer = new Peer(rank, connection);
+        peers.put(rank, peer);
+        if (connection.holdsBytes()) {
+            early.add(peer);
+        }
     }
 
     @Override
@@ -102,6 +108,12 @@ public final class SocketControl implements ControlChannel, AutoCloseable {
 
     @Override
     public void receive(long nanos, Inbox inbox) {
+        if (!early.isEmpty()) {
+            List<Peer> spoken = List.copyOf(early);
+            early.clear();
+            spoken.forEach(peer -> peer.serve(inbox));
+            return;
+        }
         try {
             wait.select(nanos);
         } catch (IOException e) {

@@ -75,9 +75,10 @@ final class StarConnector implements AutoCloseable {
             return new byte[0];
         }
         ServerSocketChannel socket = HandshakeListener.bind(
-                HostAddress.of(topology.nodes(), config.control().networkInterface()));
+                HostAddress.of(topology.nodes(), config.control().networkInterface()),
+                config.control().ports());
         address = (InetSocketAddress) socket.getLocalAddress();
-        listener = new HandshakeListener(List.of(socket));
+        listener = new HandshakeListener(List.of(socket), config.control().encryption());
         return new Invitation(address, secret).encode();
     }
 
@@ -121,7 +122,7 @@ final class StarConnector implements AutoCloseable {
                 + missing.stream().map(topology.hosts()::get).distinct().toList() + " did not connect to " + address
                 + " in time; check the network between the hosts, name the interface"
                 + " with HOROVOD_GLOO_IFACE, or allow more with HOROVOD_START_TIMEOUT or --start-timeout of "
-                + HvdProgram.HOROVODRUN.eitherWay());
+                + HvdProgram.HOROVODRUN.eitherWay() + listener.refused());
     }
 
     private void dial(Invitation invitation, Stars to) throws IOException {
@@ -136,8 +137,9 @@ final class StarConnector implements AutoCloseable {
         boolean told = false;
         while (true) {
             try {
-                return FramedConnection.dial(
-                        own.peek(), invitation.address(), invitation.secret(), number, millisLeft());
+                own.peek().socket().connect(invitation.address(), millisLeft());
+                return FramedConnection.greet(
+                        own.peek(), config.control().encryption(), invitation.secret(), number, millisLeft());
             } catch (ConnectException | NoRouteToHostException e) {
                 if (millisLeft() <= PAUSE_MILLIS) {
                     throw e;

@@ -21,10 +21,10 @@ final class JobFacts {
                 settings(environment));
     }
 
-    /** The settings that are in the environment, in the order of their table; the launcher's address holds a secret. */
+    /** The settings that are in the environment, in the order of their table, without the secret ones. */
     static String settings(Map<String, String> environment) {
         return Arrays.stream(Setting.values())
-                .filter(setting -> setting != Setting.LAUNCHER_ADDRESS)
+                .filter(setting -> !setting.isSecret())
                 .map(Setting::variable)
                 .filter(environment::containsKey)
                 .map(name -> name + "=" + environment.get(name))

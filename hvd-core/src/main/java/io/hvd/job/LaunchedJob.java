@@ -49,7 +49,11 @@ final class LaunchedJob implements SpawnedJob {
         JoinRequest request = new JoinRequest(
                 providers.get(thread),
                 settings,
-                backend -> Peers.connect(backend, settings.config().control().networkInterface()),
+                backend -> Peers.connect(
+                        backend,
+                        settings.config().control().networkInterface(),
+                        settings.config().control().ports(),
+                        settings.config().control().encryption()),
                 new Events(thread));
         Membership membership = request.join(List.of(), processSets, StartupHooks.over());
         if (thread == 0) {

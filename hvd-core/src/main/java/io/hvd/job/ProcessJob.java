@@ -102,7 +102,11 @@ public final class ProcessJob {
         JoinRequest request = new JoinRequest(
                 BackendSelection.choose(config, joined),
                 settings,
-                backend -> Peers.connect(backend, config.control().networkInterface()),
+                backend -> Peers.connect(
+                        backend,
+                        config.control().networkInterface(),
+                        config.control().ports(),
+                        config.control().encryption()),
                 policy);
         Membership membership = request.join(options.ranks(), options.processSets(), hooks);
         joined++;

@@ -25,48 +25,47 @@ public final class FramedConnection implements Closeable {
     /** The most bytes of one write: the JDK keeps native memory for the longest write of a thread. */
     private static final int MOST_AT_ONCE = 1 << 17;
 
-    private final SocketChannel channel;
+    private final Wire wire;
     private final FrameBuffer incoming = new FrameBuffer();
     private final ArrayDeque<ByteBuffer> outgoing = new ArrayDeque<>();
 
-    FramedConnection(SocketChannel channel) throws IOException {
-        this.channel = channel;
-        channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
+    FramedConnection(Wire wire) throws IOException {
+        this.wire = wire;
+        wire.socket().setOption(StandardSocketOptions.TCP_NODELAY, true);
     }
 
     /**
-     * Connects, and sends the hello.
+     * Connects without encryption, and sends the hello.
      *
      * @param number tells the listener who connects, or what it wants
      * @param limitMillis limit in milliseconds for the connection, and then for each read
      */
     public static FramedConnection dial(InetSocketAddress address, byte[] secret, int number, int limitMillis)
             throws IOException {
+        return dial(Encryption.NONE, address, secret, number, limitMillis);
+    }
+
+    /** Connects with or without encryption, and sends the hello. */
+    public static FramedConnection dial(
+            Encryption encryption, InetSocketAddress address, byte[] secret, int number, int limitMillis)
+            throws IOException {
         SocketChannel channel = SocketChannel.open();
         try {
-            return dial(channel, address, secret, number, limitMillis);
+            channel.socket().connect(address, limitMillis);
+            return greet(channel, encryption, secret, number, limitMillis);
         } catch (IOException | RuntimeException e) {
             channel.close();
             throw e;
         }
     }
 
-    /**
-     * Connects a socket that is open already, and sends the hello. If it throws, the socket still belongs to the
-     * caller.
-     */
-    public static FramedConnection dial(
-            SocketChannel channel, InetSocketAddress address, byte[] secret, int number, int limitMillis)
+    /** Sends the hello on a new connection. If it throws, the socket still belongs to the caller. */
+    public static FramedConnection greet(
+            SocketChannel connected, Encryption encryption, byte[] secret, int number, int limitMillis)
             throws IOException {
-        channel.socket().connect(address, limitMillis);
-        FramedConnection connection = greet(channel, secret, number);
+        FramedConnection connection = new FramedConnection(encryption.called(connected));
         connection.limitReads(limitMillis);
-        return connection;
-    }
-
-    /** Sends the hello on a new connection. */
-    public static FramedConnection greet(SocketChannel connected, byte[] secret, int number) throws IOException {
-        FramedConnection connection = new FramedConnection(connected);
+        connection.wire.shake();
         connection.outgoing.add(new Hello(secret, number).encode());
         connection.flush();
         return connection;
@@ -74,7 +73,7 @@ public final class FramedConnection implements Closeable {
 
     /** Limits how long {@link #receive} waits for the next bytes, in milliseconds; 0 means no limit. */
     public void limitReads(int millis) throws IOException {
-        channel.socket().setSoTimeout(millis);
+        wire.socket().socket().setSoTimeout(millis);
     }
 
     /** Sends a message, from its position to its limit, and returns when the socket has taken all of it. */
@@ -97,7 +96,7 @@ public final class FramedConnection implements Closeable {
     public ByteBuffer receive(int longest) throws IOException {
         Optional<ByteBuffer> message = incoming.next(longest);
         while (message.isEmpty()) {
-            if (incoming.fill(this::readWithLimit) < 0) {
+            if (incoming.fill(wire::read) < 0) {
                 throw new EOFException(
                         incoming.holdsAPart() ? "the connection ended within a message" : "the connection ended");
             }
@@ -113,17 +112,15 @@ public final class FramedConnection implements Closeable {
         return bytes;
     }
 
-    /** Reads through the socket's stream, because the channel itself has no limit. */
-    private int readWithLimit(ByteBuffer into) throws IOException {
-        int read = channel.socket().getInputStream().read(into.array(), into.position(), into.remaining());
-        into.position(into.position() + Math.max(0, read));
-        return read;
-    }
-
     /** Registers this connection with a selector; it no longer blocks. */
     public SelectionKey register(Selector selector, Object attachment) throws IOException {
-        channel.configureBlocking(false);
-        return channel.register(selector, SelectionKey.OP_READ, attachment);
+        wire.socket().configureBlocking(false);
+        return wire.socket().register(selector, SelectionKey.OP_READ, attachment);
+    }
+
+    /** Whether bytes have come that a selector does not tell of; {@link #poll} takes them. */
+    public boolean holdsBytes() {
+        return wire.holdsBytes();
     }
 
     /** Queues a message for {@link #flush}. */
@@ -140,10 +137,14 @@ public final class FramedConnection implements Closeable {
      */
     public boolean flush() throws IOException {
         while (!outgoing.isEmpty()) {
-            if (write(outgoing.peek()) == 0) {
+            ByteBuffer first = outgoing.peek();
+            if (first.hasRemaining() && write(first) == 0) {
                 return false;
             }
-            if (!outgoing.peek().hasRemaining()) {
+            if (!first.hasRemaining()) {
+                if (!wire.flush()) {
+                    return false;
+                }
                 outgoing.remove();
             }
         }
@@ -154,7 +155,7 @@ public final class FramedConnection implements Closeable {
         int end = framed.limit();
         framed.limit(Math.min(end, framed.position() + MOST_AT_ONCE));
         try {
-            return channel.write(framed);
+            return wire.write(framed);
         } finally {
             framed.limit(end);
         }
@@ -176,10 +177,10 @@ public final class FramedConnection implements Closeable {
      * @return false if the connection has ended
      */
     public boolean poll(int longest, Consumer<ByteBuffer> inbox) throws IOException {
-        int read = incoming.fill(channel::read);
+        int read = incoming.fill(wire::read);
         while (read > 0) {
             deliver(longest, inbox);
-            read = incoming.fill(channel::read);
+            read = incoming.fill(wire::read);
         }
         return read == 0;
     }
@@ -194,13 +195,13 @@ public final class FramedConnection implements Closeable {
         }
     }
 
-    /** The socket itself, for bulk data between two messages. */
-    public SocketChannel channel() {
-        return channel;
+    /** The bytes themselves, for bulk data between two messages. */
+    public Wire wire() {
+        return wire;
     }
 
     @Override
     public void close() throws IOException {
-        channel.close();
+        wire.socket().close();
     }
 }

@@ -17,6 +17,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import javax.net.ssl.SSLException;
 
 /**
  * Accepts connections and returns those whose hello has the job's secret. A connection that sends something else or
@@ -32,6 +33,9 @@ public final class HandshakeListener implements AutoCloseable {
     /** How long a connection may take to send its hello. A rank of the job sends it in its first packet. */
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(5);
 
+    /** The same with encryption, whose classes a rank loads after it has connected. */
+    private static final long PATIENCE_FOR_TLS_NANOS = TimeUnit.SECONDS.toNanos(20);
+
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
     private static final int MOST_PENDING = 256;
     /**
@@ -41,12 +45,20 @@ public final class HandshakeListener implements AutoCloseable {
     private static final int MOST_AT_ONCE = 64;
 
     private static final int BACKLOG = 1_000;
+    /** The first bytes of a connection by TLS (RFC 8446, 5.1). */
+    private static final int TLS_HANDSHAKE = 22;
+
+    private static final int TLS_MAJOR = 3;
 
     private final Selector selector;
     /** The pending connections, in the order in which they were made. */
     private final Set<Pending> pending = new LinkedHashSet<>();
 
     private final ArrayDeque<Accepted> accepted = new ArrayDeque<>();
+    private final Encryption encryption;
+    /** Who was refused though it may be of this job; empty while nobody was. */
+    private String refused = "";
+
     private volatile boolean closed;
 
     /**
@@ -62,6 +74,8 @@ public final class HandshakeListener implements AutoCloseable {
         private final SelectionKey key;
         private final ByteBuffer hello = ByteBuffer.allocate(Hello.BYTES);
         private final long since = System.nanoTime();
+        /** Null until its first bytes have come, if the connection is to be encrypted. */
+        private Wire wire;
 
         Pending(SelectionKey key) {
             this.key = key;
@@ -72,8 +86,14 @@ public final class HandshakeListener implements AutoCloseable {
         }
     }
 
-    /** @param sockets the listening sockets, which are closed with this listener */
+    /** Listens without encryption. @param sockets the listening sockets, which are closed with this listener */
     public HandshakeListener(List<ServerSocketChannel> sockets) throws IOException {
+        this(sockets, Encryption.NONE);
+    }
+
+    /** @param sockets the listening sockets, which are closed with this listener */
+    public HandshakeListener(List<ServerSocketChannel> sockets, Encryption encryption) throws IOException {
+        this.encryption = encryption;
         this.selector = Selector.open();
         for (ServerSocketChannel socket : sockets) {
             socket.configureBlocking(false).register(selector, SelectionKey.OP_ACCEPT);
@@ -87,9 +107,9 @@ public final class HandshakeListener implements AutoCloseable {
         return secret;
     }
 
-    /** Listens at one address, at a port that the system chooses. */
-    public static ServerSocketChannel bind(InetAddress address) throws IOException {
-        return bind(new InetSocketAddress(address, 0));
+    /** Listens at one address, at the first free port of a range. */
+    public static ServerSocketChannel bind(InetAddress address, PortRange ports) throws IOException {
+        return ports.open(address, HandshakeListener::bind);
     }
 
     /** Listens at an address and a port. */
@@ -132,14 +152,15 @@ public final class HandshakeListener implements AutoCloseable {
         return Math.max(1, TimeUnit.NANOSECONDS.toMillis(Math.min(left, patience)));
     }
 
-    private static long patience(Pending one) {
-        return PATIENCE_NANOS - (System.nanoTime() - one.since);
+    private long patience(Pending one) {
+        return (encryption == Encryption.NONE ? PATIENCE_NANOS : PATIENCE_FOR_TLS_NANOS)
+                - (System.nanoTime() - one.since);
     }
 
     private void serve(SelectionKey key, byte[] secret) {
         if (key.isValid() && key.isAcceptable()) {
             accept((ServerSocketChannel) key.channel());
-        } else if (key.isValid() && key.isReadable()) {
+        } else if (key.isValid() && (key.isReadable() || key.isWritable())) {
             read((Pending) key.attachment(), secret);
         }
     }
@@ -182,27 +203,66 @@ public final class HandshakeListener implements AutoCloseable {
 
     private void read(Pending one, byte[] secret) {
         try {
-            int count = one.channel().read(one.hello);
-            if (count < 0) {
-                drop(one);
-            } else if (!one.hello.hasRemaining()) {
-                decide(one, secret);
+            if (one.wire == null) {
+                readFirst(one, secret);
+            } else {
+                readEncrypted(one, secret);
             }
+        } catch (SSLException e) {
+            refused = refused.isEmpty() ? "a process was refused: " + e.getMessage() : refused;
+            drop(one);
         } catch (IOException e) {
             drop(one); // the connection has ended already
         }
     }
 
-    private void decide(Pending one, byte[] secret) throws IOException {
+    /** The first bytes are as many as a hello has, and fewer than a connection by TLS begins with. */
+    private void readFirst(Pending one, byte[] secret) throws IOException {
+        int count = one.channel().read(one.hello);
+        if (count < 0) {
+            drop(one);
+        } else if (!one.hello.hasRemaining() && encryption == Encryption.NONE) {
+            decide(one, secret, new PlainWire(one.channel()));
+        } else if (!one.hello.hasRemaining() && Hello.decode(one.hello.flip()).knows(secret)) {
+            refused = "a process of this job came without the encryption that HVD_TLS=1 asks for here";
+            drop(one);
+        } else if (!one.hello.hasRemaining()) {
+            one.wire = encryption.answered(one.channel(), one.hello.rewind());
+            one.hello.clear();
+            readEncrypted(one, secret);
+        }
+    }
+
+    private void readEncrypted(Pending one, byte[] secret) throws IOException {
+        boolean shaken = one.wire.shake();
+        boolean flushed = one.wire.flush();
+        one.key.interestOps(flushed ? SelectionKey.OP_READ : SelectionKey.OP_READ | SelectionKey.OP_WRITE);
+        int count = shaken ? one.wire.read(one.hello) : 0;
+        if (count < 0) {
+            drop(one);
+        } else if (!one.hello.hasRemaining()) {
+            decide(one, secret, one.wire);
+        }
+    }
+
+    private void decide(Pending one, byte[] secret, Wire wire) throws IOException {
         Hello hello = Hello.decode(one.hello.flip());
         if (!hello.knows(secret)) {
+            if (encryption == Encryption.NONE && one.hello.get(0) == TLS_HANDSHAKE && one.hello.get(1) == TLS_MAJOR) {
+                refused = "a process came with encryption, perhaps of this job, and here HVD_TLS is 0";
+            }
             drop(one);
             return;
         }
         pending.remove(one);
         one.key.cancel();
         one.channel().configureBlocking(true);
-        accepted.add(new Accepted(new FramedConnection(one.channel()), hello.number()));
+        accepted.add(new Accepted(new FramedConnection(wire), hello.number()));
+    }
+
+    /** A clause for an error about processes that have not come; empty unless one came that was refused for HVD_TLS. */
+    public String refused() {
+        return refused.isEmpty() ? "" : "; " + refused;
     }
 
     private void dropTheSlow() {

@@ -1,12 +1,13 @@
 package io.hvd.net;
 
 import java.io.IOException;
-import java.net.Inet4Address;
+import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;
 import java.net.UnknownHostException;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 
@@ -16,7 +17,8 @@ public final class HostAddress {
 
     /**
      * The loopback address if all ranks are on this host. Otherwise it is an address of the requested interfaces, or of
-     * the first interface that leads out of the host, by the same rule as in the launcher and hvd-doctor.
+     * the first interface that leads out of the host, by the same rule as in the launcher and hvd-doctor. An IPv4 address
+     * comes before an IPv6 one.
      *
      * @param nodes number of the node of every rank of the job
      * @param asked comma-separated interface names and networks such as 10.0.0.0/8; the first that this host has counts
@@ -31,7 +33,7 @@ public final class HostAddress {
             candidates.add(new Candidate(
                     there.getName(),
                     there.isUp() && !there.isLoopback(),
-                    there.inetAddresses().filter(Inet4Address.class::isInstance).toList()));
+                    there.inetAddresses().toList()));
         }
         return choose(candidates, asked.orElse(""));
     }
@@ -40,7 +42,6 @@ public final class HostAddress {
      * A network interface of this host.
      *
      * @param leadsOut whether it is up and is not the loopback
-     * @param addresses its IPv4 addresses
      */
     record Candidate(String name, boolean leadsOut, List<InetAddress> addresses) {}
 
@@ -49,7 +50,9 @@ public final class HostAddress {
             Optional<InetAddress> found = candidates.stream()
                     .filter(candidate -> candidate.leadsOut() || isName(one))
                     .flatMap(candidate -> candidate.addresses().stream()
-                            .filter(address -> Interfaces.isMeant(one, candidate.name(), address)))
+                            .filter(address ->
+                                    Interfaces.isMeant(one, candidate.name(), address) && !isOfOneLink(address)))
+                    .sorted(Comparator.comparing(Inet6Address.class::isInstance))
                     .findFirst();
             if (found.isPresent()) {
                 return found.get();
@@ -65,6 +68,16 @@ public final class HostAddress {
      */
     private static boolean isName(String asked) {
         return !asked.isEmpty() && !asked.contains("/");
+    }
+
+    /** An IPv6 address of a link means nothing to another host, which would have to know its own interface to that link. */
+    private static boolean isOfOneLink(InetAddress address) {
+        return address instanceof Inet6Address && address.isLinkLocalAddress();
+    }
+
+    /** An address without the name of this host's interface, which means nothing to another host. */
+    public static String digits(InetAddress address) {
+        return address.getHostAddress().replaceFirst("%.*", "");
     }
 
     /** Whether an interface of this host has the address. */

@@ -63,7 +63,7 @@ public record LauncherAddress(String token, List<InetSocketAddress> sockets) {
     public String encode() {
         return token + "@"
                 + sockets.stream()
-                        .map(socket -> socket.getAddress().getHostAddress() + "/" + socket.getPort())
+                        .map(socket -> HostAddress.digits(socket.getAddress()) + "/" + socket.getPort())
                         .collect(Collectors.joining(","));
     }
 
@@ -77,16 +77,21 @@ public record LauncherAddress(String token, List<InetSocketAddress> sockets) {
      * Uploads content; returns when the launcher has stored it. All addresses are tried at once, so that an unreachable
      * one costs no time; the first one that answers gets the content.
      *
+     * @param encryption the launcher's
+     *
      * @throws IOException if none of the addresses answers in time
      */
-    public void send(String name, byte[] content) throws IOException {
+    public void send(String name, byte[] content, Encryption encryption) throws IOException {
         int limitMillis = name.equals(FAILURE) ? FAILING_MILLIS : RESULT_MILLIS;
         try (var calls = Calls.to(sockets)) {
             IOException last = null;
             long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(limitMillis);
             for (var call = calls.next(deadline); call.isPresent(); call = calls.next(deadline)) {
                 try {
-                    handIn(call.get(), limitMillis, name, content);
+                    handIn(
+                            FramedConnection.greet(call.get(), encryption, secret(), ANY_RANK, limitMillis),
+                            name,
+                            content);
                     return;
                 } catch (IOException e) {
                     last = e;
@@ -114,9 +119,7 @@ public record LauncherAddress(String token, List<InetSocketAddress> sockets) {
         }
     }
 
-    private void handIn(SocketChannel channel, int limitMillis, String name, byte[] content) throws IOException {
-        var connection = FramedConnection.greet(channel, secret(), ANY_RANK);
-        connection.limitReads(limitMillis);
+    private static void handIn(FramedConnection connection, String name, byte[] content) throws IOException {
         connection.send(new Upload(System.currentTimeMillis(), name, content.length).encode());
         for (int from = 0; from < content.length; from += Upload.PIECE_BYTES) {
             connection.send(ByteBuffer.wrap(content, from, Math.min(Upload.PIECE_BYTES, content.length - from)));

@@ -3,11 +3,13 @@ package io.hvd.rendezvous;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.log.HvdLogger;
+import io.hvd.net.Encryption;
 import io.hvd.net.FramedConnection;
 import java.io.Closeable;
 import java.io.EOFException;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.List;
@@ -47,6 +49,9 @@ public final class Rendezvous implements Closeable {
         /** The secret that is valid there; asked for after the address. */
         byte[] secret();
 
+        /** Of the connections there. */
+        Encryption encryption();
+
         /** Where it comes from, such as {@code HVD_RENDEZVOUS=a:29400}. */
         String source();
     }
@@ -63,13 +68,15 @@ public final class Rendezvous implements Closeable {
     public static Rendezvous join(Place place, int rank, List<Integer> members, String host, Duration limit) {
         long begun = System.nanoTime();
         boolean told = false;
+        String seen = "it does not answer";
         while (true) {
             try {
                 Rendezvous joined = new Rendezvous(place, rank, dialled(place, rank, left(begun, limit)));
                 joined.arrive(new Arrival(host, members), left(begun, limit));
                 return joined;
             } catch (IOException e) {
-                String why = "rank " + rank + " (" + host + ") does not reach " + place.source() + ": " + words(e);
+                seen = e instanceof SocketTimeoutException ? seen : words(e); // what it said before the time was over
+                String why = "rank " + rank + " (" + host + ") does not reach " + place.source() + ": " + seen;
                 long waited = System.nanoTime() - begun;
                 if (waited >= limit.toNanos()) {
                     throw new HvdException(
@@ -93,7 +100,8 @@ public final class Rendezvous implements Closeable {
             return "its name has no address yet";
         }
         return e instanceof EOFException
-                ? "what answers there is no rendezvous of this job; another job or program has that port"
+                ? "what answers there is no rendezvous of this job, or has another HVD_TLS; another job or program may have"
+                        + " that port"
                 : String.valueOf(e.getMessage());
     }
 
@@ -106,7 +114,7 @@ public final class Rendezvous implements Closeable {
         if (address.isUnresolved()) {
             throw new UnknownHostException(address.getHostString());
         }
-        return FramedConnection.dial(address, place.secret(), rank, millis(nanos));
+        return FramedConnection.dial(place.encryption(), address, place.secret(), rank, millis(nanos));
     }
 
     private static int millis(long nanos) {

@@ -1,6 +1,7 @@
 package io.hvd.rendezvous;
 
 import io.hvd.log.HvdLogger;
+import io.hvd.net.Encryption;
 import io.hvd.net.FramedConnection;
 import io.hvd.net.HandshakeListener;
 import io.hvd.net.HandshakeListener.Accepted;
@@ -34,11 +35,13 @@ public final class RendezvousServer implements AutoCloseable {
      *
      * @param sockets the listening sockets, which are closed with the server
      * @param secret recognises the ranks of the job
+     * @param encryption of the connections
      * @param limit the time within which the ranks of a job must have come, from the first one on
      */
-    public static RendezvousServer start(List<ServerSocketChannel> sockets, byte[] secret, Duration limit)
+    public static RendezvousServer start(
+            List<ServerSocketChannel> sockets, byte[] secret, Encryption encryption, Duration limit)
             throws IOException {
-        RendezvousServer server = new RendezvousServer(new HandshakeListener(sockets), secret, limit);
+        RendezvousServer server = new RendezvousServer(new HandshakeListener(sockets, encryption), secret, limit);
         daemon(server::run, "hvd-rendezvous").start();
         return server;
     }
@@ -98,7 +101,7 @@ public final class RendezvousServer implements AutoCloseable {
         gatherings.values().removeIf(gathering -> {
             boolean over = now - gathering.deadline >= 0;
             if (over) {
-                gathering.endIncomplete(limit);
+                gathering.endIncomplete(limit, listener.refused());
             }
             return over;
         });
@@ -162,12 +165,12 @@ public final class RendezvousServer implements AutoCloseable {
             return connections.size() == members.size();
         }
 
-        void endIncomplete(Duration limit) {
+        void endIncomplete(Duration limit, String refused) {
             List<Integer> missing = members.stream()
                     .filter(rank -> !connections.containsKey(rank))
                     .toList();
             end("ranks " + missing + " of " + members.size() + " have not come to the rendezvous within "
-                    + limit.toSeconds() + " s (HOROVOD_START_TIMEOUT); these have come: " + arrived());
+                    + limit.toSeconds() + " s (HOROVOD_START_TIMEOUT); these have come: " + arrived() + refused);
         }
 
         private List<String> arrived() {

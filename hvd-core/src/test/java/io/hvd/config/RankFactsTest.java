@@ -71,7 +71,7 @@ class RankFactsTest {
 
     /** A value that is right and not the default. */
     private static String other(Setting setting) {
-        return Stream.of("mpi", "info", "0", "5000", "1", "2", "off", "node1:29400")
+        return Stream.of("mpi", "info", "0", "5000", "1", "2", "off", "node1:29400", "20000-20099")
                 .filter(value -> isRight(setting, value) && !value.equals(setting.defaultValue()))
                 .findFirst()
                 .orElseThrow();

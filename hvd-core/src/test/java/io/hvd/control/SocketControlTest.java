@@ -8,6 +8,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.net.HandshakeListener;
 import io.hvd.net.Invitation;
+import io.hvd.net.PortRange;
 import io.hvd.spi.ControlChannel;
 import io.hvd.spi.Topology;
 import io.hvd.testing.Exchange;
@@ -457,7 +458,7 @@ class SocketControlTest {
     void aRankThatIsRefusedTriesAgainUntilRankZeroAnswers() throws Exception {
         InetSocketAddress address;
         byte[] secret = HandshakeListener.newSecret();
-        try (ServerSocketChannel found = HandshakeListener.bind(InetAddress.getLoopbackAddress())) {
+        try (ServerSocketChannel found = HandshakeListener.bind(InetAddress.getLoopbackAddress(), PortRange.ANY)) {
             address = (InetSocketAddress) found.getLocalAddress();
         }
         CompletableFuture<Integer> connected = new CompletableFuture<>();

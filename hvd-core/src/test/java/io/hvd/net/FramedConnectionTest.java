@@ -39,7 +39,7 @@ class FramedConnectionTest {
 
     @BeforeEach
     void connect() throws IOException {
-        ServerSocketChannel socket = HandshakeListener.bind(InetAddress.getLoopbackAddress());
+        ServerSocketChannel socket = HandshakeListener.bind(InetAddress.getLoopbackAddress(), PortRange.ANY);
         address = (InetSocketAddress) socket.getLocalAddress();
         listener = new HandshakeListener(List.of(socket));
         client = FramedConnection.dial(address, secret, 3, LIMIT_MILLIS);
@@ -152,14 +152,14 @@ class FramedConnectionTest {
     @ParameterizedTest
     @ValueSource(ints = {-1, 11, Integer.MIN_VALUE, Integer.MAX_VALUE})
     void aLengthBeyondTheLimitIsRefusedBeforeTheMessageComes(int announced) throws Exception {
-        client.channel().write(ByteBuffer.allocate(4).putInt(0, announced));
+        client.wire().socket().write(ByteBuffer.allocate(4).putInt(0, announced));
 
         assertThatThrownBy(() -> server.receive(10))
                 .isInstanceOf(IOException.class)
                 .hasMessage("it announced a message of " + announced + " bytes, expected 0 to 10 bytes");
         try (Selector selector = Selector.open()) {
             server.register(selector, null);
-            client.channel().write(ByteBuffer.allocate(4));
+            client.wire().socket().write(ByteBuffer.allocate(4));
             assertThatThrownBy(() -> server.poll(10, message -> {}))
                     .isInstanceOf(IOException.class)
                     .hasMessageContaining("announced a message of " + announced);
@@ -170,7 +170,7 @@ class FramedConnectionTest {
     @Test
     void aLongMessageThatDoesNotComeTakesNoMemory() throws Exception {
         server.limitReads(100);
-        client.channel().write(ByteBuffer.allocate(20).putInt(0, 1 << 29));
+        client.wire().socket().write(ByteBuffer.allocate(20).putInt(0, 1 << 29));
         var threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         long before = threads.getThreadAllocatedBytes(Thread.currentThread().getId());
 

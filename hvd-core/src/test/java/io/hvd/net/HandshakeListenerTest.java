@@ -11,6 +11,7 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -38,7 +39,7 @@ final class HandshakeListenerTest {
 
     @BeforeEach
     void open() throws IOException {
-        ServerSocketChannel socket = HandshakeListener.bind(InetAddress.getLoopbackAddress());
+        ServerSocketChannel socket = HandshakeListener.bind(InetAddress.getLoopbackAddress(), PortRange.ANY);
         address = (InetSocketAddress) socket.getLocalAddress();
         listener = new HandshakeListener(List.of(socket));
     }
@@ -76,6 +77,38 @@ final class HandshakeListenerTest {
         assertThat(next().orElseThrow().number()).isEqualTo(2);
         assertThat(guessing.getInputStream().read()).isEqualTo(-1);
         assertThatDropped(garbage);
+    }
+
+    @Test
+    void whoComesWithEncryptionWhereThereIsNoneIsTold() throws IOException {
+        call(new byte[1_000]);
+        assertThat(listener.next(secret, TimeUnit.MILLISECONDS.toNanos(300))).isEmpty();
+        assertThat(listener.refused()).isEmpty();
+        byte[] beginning = new byte[200];
+        beginning[0] = 22;
+        beginning[1] = 3;
+        call(beginning);
+        assertThat(listener.next(secret, TimeUnit.MILLISECONDS.toNanos(300))).isEmpty();
+        assertThat(listener.refused()).contains("with encryption", "here HVD_TLS is 0");
+    }
+
+    @Test
+    void whoComesWithoutEncryptionWhereThereIsSomeIsNotAccepted() throws IOException {
+        listener.close();
+        ServerSocketChannel socket = HandshakeListener.bind(InetAddress.getLoopbackAddress(), PortRange.ANY);
+        address = (InetSocketAddress) socket.getLocalAddress();
+        listener = new HandshakeListener(List.of(socket), Encryption.TLS);
+        call("GET / HTTP/1.0 and more".getBytes(StandardCharsets.US_ASCII));
+        assertThat(listener.next(secret, TimeUnit.MILLISECONDS.toNanos(300))).isEmpty();
+        assertThat(listener.refused()).contains("TLS has failed");
+        listener.close();
+        socket = HandshakeListener.bind(InetAddress.getLoopbackAddress(), PortRange.ANY);
+        address = (InetSocketAddress) socket.getLocalAddress();
+        listener = new HandshakeListener(List.of(socket), Encryption.TLS);
+        Socket rank = call(secret, 6);
+        assertThat(listener.next(secret, TimeUnit.MILLISECONDS.toNanos(300))).isEmpty();
+        assertThat(listener.refused()).contains("of this job came without the encryption");
+        assertThatDropped(rank);
     }
 
     @Test

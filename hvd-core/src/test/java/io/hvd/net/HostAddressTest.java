@@ -88,6 +88,41 @@ class HostAddressTest {
         assertThat(HostAddress.choose(all, asked).getHostAddress()).isEqualTo(address);
     }
 
+    @ParameterizedTest
+    @CsvSource({
+        "'', fd00:0:0:0:0:0:0:6",
+        "eth1, fd00:0:0:0:0:0:0:6",
+        "fd00::/16, fd00:0:0:0:0:0:0:6",
+        "'10.0.0.0/8,fd00::/16', fd00:0:0:0:0:0:0:6",
+        "'eth7,docker0,eth1', fd00:0:0:0:0:0:0:6"
+    })
+    void whereThereIsNoIpv4AnIpv6AddressIsTakenButNoneOfALink(String asked, String address) throws IOException {
+        List<Candidate> all = List.of(
+                new Candidate("docker0", true, addresses("fe80::9")),
+                new Candidate("eth7", true, addresses("fe80::7")),
+                new Candidate("eth1", true, addresses("fe80::6", "fd00::6")));
+
+        assertThat(HostAddress.choose(all, asked).getHostAddress()).isEqualTo(address);
+        assertThatThrownBy(() -> HostAddress.choose(all.subList(0, 2), "")).hasMessageContaining("[docker0, eth7]");
+        assertThatThrownBy(() -> HostAddress.choose(all, "fe80::/10")).hasMessageContaining("named fe80::/10");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "'', 10.0.0.3",
+        "eth8, 10.0.0.9",
+        "'fd00::/16,eth2', fd00:0:0:0:0:0:0:8",
+        "'eth6,eth2', 2001:db8:0:0:0:0:0:1"
+    })
+    void anIpv4AddressComesFirstAmongAllThatAreMeant(String asked, String address) throws IOException {
+        List<Candidate> all = List.of(
+                new Candidate("eth6", true, addresses("2001:db8::1")),
+                ETHERNET,
+                new Candidate("eth8", true, addresses("fd00::8", "10.0.0.9")));
+
+        assertThat(HostAddress.choose(all, asked).getHostAddress()).isEqualTo(address);
+    }
+
     @Test
     void bridgesAloneLeadNowhereAndAreListed() {
         assertThatThrownBy(() -> HostAddress.choose(BRIDGES, ""))
@@ -105,6 +140,14 @@ class HostAddressTest {
                 .isInstanceOf(IOException.class)
                 .hasMessageContaining("named no0")
                 .hasMessageContainingAll(there);
+    }
+
+    private static List<InetAddress> addresses(String... digits) throws IOException {
+        List<InetAddress> all = new ArrayList<>();
+        for (String one : digits) {
+            all.add(InetAddress.getByName(one));
+        }
+        return all;
     }
 
     private static List<InetAddress> address(int last) {

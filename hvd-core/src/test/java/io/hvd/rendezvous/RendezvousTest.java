@@ -3,7 +3,9 @@ package io.hvd.rendezvous;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.error.HvdException;
+import io.hvd.net.Encryption;
 import io.hvd.net.HandshakeListener;
+import io.hvd.net.PortRange;
 import io.hvd.testing.DamagedMessages;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -11,6 +13,7 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.UnknownHostException;
+import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -39,9 +42,9 @@ class RendezvousTest {
     }
 
     private void start(Duration limit) throws IOException {
-        ServerSocketChannel socket = HandshakeListener.bind(InetAddress.getLoopbackAddress());
+        ServerSocketChannel socket = HandshakeListener.bind(InetAddress.getLoopbackAddress(), PortRange.ANY);
         address = (InetSocketAddress) socket.getLocalAddress();
-        open.add(RendezvousServer.start(List.of(socket), secret, limit));
+        open.add(RendezvousServer.start(List.of(socket), secret, Encryption.NONE, limit));
     }
 
     @AfterEach
@@ -53,6 +56,11 @@ class RendezvousTest {
 
     /** A place at an address, with a secret. */
     private record At(InetSocketAddress address, byte[] secret) implements Rendezvous.Place {
+        @Override
+        public Encryption encryption() {
+            return Encryption.NONE;
+        }
+
         @Override
         public String source() {
             return "HVD_RENDEZVOUS=here";
@@ -146,7 +154,9 @@ class RendezvousTest {
     @Test
     void aRankOfAnotherJobIsToldThatNobodyKnowsIt() throws Exception {
         assertThat(message(join(0, List.of(0, 1), SHORT, HandshakeListener.newSecret())))
-                .contains("rank 0 (host0) does not reach HVD_RENDEZVOUS=here", "another job or program has that port");
+                .contains(
+                        "rank 0 (host0) does not reach HVD_RENDEZVOUS=here",
+                        "another job or program may have that port");
     }
 
     @Test
@@ -176,6 +186,11 @@ class RendezvousTest {
             }
 
             @Override
+            public Encryption encryption() {
+                return Encryption.NONE;
+            }
+
+            @Override
             public String source() {
                 return "HVD_RENDEZVOUS=job-0.service:29400";
             }
@@ -194,11 +209,44 @@ class RendezvousTest {
 
     @Test
     void strangersKeepNobodyFromMeeting() throws Exception {
-        for (int i = 0; i < 300; i++) {
+        var zero = join(0, List.of(0, 1));
+        for (int i = 0; i < 1_000; i++) {
             Socket stranger = new Socket(address.getAddress(), address.getPort());
-            stranger.getOutputStream().write(new byte[i % 40]);
+            stranger.getOutputStream().write(said(i % 4));
             open.add(stranger);
         }
+        var one = join(1, List.of(0, 1));
+        assertThat(say(zero, "a").thenCombine(say(one, "b"), (a, b) -> a).get()).containsExactly("a", "b");
+    }
+
+    /** Nothing, half a hello, garbage, and a wrong secret before a message of the greatest length. */
+    private static byte[] said(int kind) {
+        return switch (kind) {
+            case 0 -> new byte[0];
+            case 1 -> new byte[HandshakeListener.SECRET_BYTES / 2];
+            case 2 -> "GET / HTTP/1.0\r\nHost: somebody\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
+            default ->
+                ByteBuffer.allocate(HandshakeListener.SECRET_BYTES + 2 * Integer.BYTES)
+                        .putInt(HandshakeListener.SECRET_BYTES + Integer.BYTES, Integer.MAX_VALUE)
+                        .array();
+        };
+    }
+
+    /** It knows what only ranks know, so the server waits for it, but not for long. */
+    @Test
+    void aProcessOfTheJobThatSaysNothingKeepsTheOthersWaitingForSecondsOnly() throws Exception {
+        Socket silent = new Socket(address.getAddress(), address.getPort());
+        open.add(silent);
+        silent.getOutputStream().write(secret);
+        silent.getOutputStream().write(new byte[Integer.BYTES]);
+        Socket oversized = new Socket(address.getAddress(), address.getPort());
+        open.add(oversized);
+        oversized.getOutputStream().write(secret);
+        oversized
+                .getOutputStream()
+                .write(ByteBuffer.allocate(2 * Integer.BYTES)
+                        .putInt(Integer.BYTES, Integer.MAX_VALUE)
+                        .array());
         var zero = join(0, List.of(0, 1));
         var one = join(1, List.of(0, 1));
         assertThat(say(zero, "a").thenCombine(say(one, "b"), (a, b) -> a).get()).containsExactly("a", "b");

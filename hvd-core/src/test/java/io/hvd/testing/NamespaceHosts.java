@@ -24,13 +24,22 @@ public record NamespaceHosts(Path folder) {
 
     /** They answer when this returns. */
     public void start(String... names) {
+        start("up", names);
+    }
+
+    /** The same, with IPv6 alone, at fd71::1, fd71::2 and so on. */
+    public void startWithoutIpv4(String... names) {
+        start("up6", names);
+    }
+
+    private void start(String how, String... names) {
         assumeTrue(System.getProperty("user.name").equals("root"), "needs root, to make network namespaces");
         for (String program : List.of("/usr/sbin/sshd", "/usr/bin/ssh", "/usr/bin/nsenter")) {
             assumeTrue(
                     Files.isExecutable(Path.of(program)),
                     "needs " + program + ": apt-get install openssh-server iproute2");
         }
-        List<String> words = new ArrayList<>(List.of("up"));
+        List<String> words = new ArrayList<>(List.of(how));
         words.addAll(List.of(names));
         Job up = script(words);
         if (up.exitCode() != 0) {

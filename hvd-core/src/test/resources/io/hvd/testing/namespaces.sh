@@ -3,6 +3,7 @@
 # all on one switch. Nothing outside FOLDER is written. Needs root, sshd, ip, unshare and nsenter.
 #
 #   namespaces.sh FOLDER up node-a node-b ...   returns when every sshd answers
+#   namespaces.sh FOLDER up6 node-a node-b ...  the same, with IPv6 alone, even inside a host
 #   namespaces.sh FOLDER on node-a COMMAND...   becomes that command, on that host
 #   namespaces.sh FOLDER cut node-a             pulls its network cable
 #   namespaces.sh FOLDER mend node-a            puts it back
@@ -14,6 +15,8 @@ set -euo pipefail
 folder=$1 action=$2
 shift 2
 port=2222
+network=10.71.0. bits=24 inside=172.17.0.1/16 localhost=127.0.0.1 nodad=()
+if [[ $action = up6 ]]; then network=fd71:: bits=64 inside=fd17::1/64 localhost=::1 nodad=(nodad); fi
 
 # Tries a command for ten seconds.
 await() {
@@ -57,10 +60,11 @@ plug_in() {
     nsenter -t "$switch" -n ip link add "$host" type veth peer name eth0 netns "$pid"
     nsenter -t "$switch" -n ip link set "$host" master switch up
     nsenter -t "$pid" -n ip link set lo up
-    nsenter -t "$pid" -n ip addr add "$address/24" dev eth0
+    if [[ $action = up6 ]]; then nsenter -t "$pid" -n ip addr del 127.0.0.1/8 dev lo; fi
+    nsenter -t "$pid" -n ip addr add "$address/$bits" dev eth0 "${nodad[@]}"
     nsenter -t "$pid" -n ip link set eth0 up
     nsenter -t "$pid" -n ip link add docker0 type bridge
-    nsenter -t "$pid" -n ip addr add 172.17.0.1/16 dev docker0
+    nsenter -t "$pid" -n ip addr add "$inside" dev docker0 "${nodad[@]}"
     nsenter -t "$pid" -n ip link set docker0 up
 }
 
@@ -69,8 +73,8 @@ write_files() {
     ssh-keygen -q -t ed25519 -N '' -f "$folder/id"
     ssh-keygen -q -t ed25519 -N '' -f "$folder/stranger"
     ssh-keygen -q -t ed25519 -N '' -f "$folder/hostkey"
-    echo '127.0.0.1 localhost' >"$folder/hosts"
-    for host; do echo "10.71.0.$((++number)) $host" >>"$folder/hosts"; done
+    echo "$localhost localhost" >"$folder/hosts"
+    for host; do echo "$network$((++number)) $host" >>"$folder/hosts"; done
     printf '%s\n' "Host *" " UserKnownHostsFile $folder/known_hosts" " HashKnownHosts no" >"$folder/ssh_config"
     printf '%s\n' "Port $port" "HostKey $folder/hostkey" "AuthorizedKeysFile $folder/id.pub" 'StrictModes no' \
         'PasswordAuthentication no' 'KbdInteractiveAuthentication no' 'UsePAM no' 'PidFile none' \
@@ -89,7 +93,7 @@ up() {
     nsenter -t "$(<"$folder/switch.pid")" -n ip link add switch type bridge
     nsenter -t "$(<"$folder/switch.pid")" -n ip link set switch up
     for host; do start_host "$host"; done
-    for host; do plug_in "$host" "10.71.0.$((++number))"; done
+    for host; do plug_in "$host" "$network$((++number))"; done
     touch "$folder/go"
     for host; do await answers "$host"; done
 }
@@ -111,7 +115,7 @@ down() {
 }
 
 case $action in
-    up) up "$@" ;;
+    up | up6) up "$@" ;;
     on) on "$@" ;;
     cut) cable "$1" down ;;
     mend) cable "$1" up ;;

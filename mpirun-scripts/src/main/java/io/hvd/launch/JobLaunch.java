@@ -100,7 +100,9 @@ final class JobLaunch implements AutoCloseable {
         return LauncherServer.open(
                 folder.path(),
                 around.takesResults(),
-                settings.network().interfaces().orElse(""));
+                settings.network().interfaces().orElse(""),
+                settings.network().ports(),
+                settings.network().encryption());
     }
 
     End run() throws IOException, InterruptedException {

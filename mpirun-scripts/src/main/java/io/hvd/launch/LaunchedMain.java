@@ -2,6 +2,7 @@ package io.hvd.launch;
 
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
+import io.hvd.config.HvdConfig;
 import io.hvd.error.FailureRecord;
 import io.hvd.net.LauncherAddress;
 import java.io.IOException;
@@ -37,7 +38,8 @@ final class LaunchedMain {
             Files.write(unfinished, content);
             Files.move(unfinished, folder.resolve(name), StandardCopyOption.ATOMIC_MOVE);
         } else {
-            LauncherAddress.decode(System.getenv(LauncherAddress.VARIABLE)).send(name, content);
+            LauncherAddress.decode(System.getenv(LauncherAddress.VARIABLE))
+                    .send(name, content, HvdConfig.fromEnvironment().control().encryption());
         }
     }
 }

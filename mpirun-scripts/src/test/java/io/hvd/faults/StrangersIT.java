@@ -45,6 +45,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 class StrangersIT {
     private static final int RANKS = 2;
     private static final int ROUNDS = 20;
+    /** More than wait in a listener's queue, and than it lets in without a hello. */
+    private static final int CROWD = 1_000;
+
     private static final String LOOPBACK = "0100007F:";
     private static final String LISTENS = "0A";
     private static final int SEED = 20_260;
@@ -55,10 +58,21 @@ class StrangersIT {
 
     @Test
     void strangersAtEveryPortOfAJobDoNotDisturbIt() throws Exception {
+        requireUndisturbed(Map.of(), 1);
+    }
+
+    /** Without shared memory, so that all data comes in at the ports that the strangers visit. */
+    @Test
+    void strangersAtEveryPortOfAJobWithoutMpiDoNotDisturbIt() throws Exception {
+        requireUndisturbed(Map.of("HVD_BACKEND", "tcp", "HVD_SHARED_MEMORY", "0"), 2);
+    }
+
+    /** @param portsOfARank at which it listens while it trains */
+    private void requireUndisturbed(Map<String, String> environment, int portsOfARank) throws Exception {
         Path over = folder.resolve("over");
         Path ranks = Files.createDirectory(folder.resolve("ranks"));
         CompletableFuture<Job> running = CompletableFuture.supplyAsync(
-                () -> Job.horovodrun(RANKS, StrangersProgram.class, over.toString(), ranks.toString()));
+                () -> Job.horovodrun(RANKS, environment, StrangersProgram.class, over.toString(), ranks.toString()));
         List<Closeable> strangers = new ArrayList<>();
         try {
             List<Long> pids = pids(ranks, running);
@@ -68,12 +82,17 @@ class StrangersIT {
                 listening.addAll(ports(pid, "tcp", LOOPBACK, LISTENS));
                 letterBoxes.addAll(ports(pid, "udp", LOOPBACK, ""));
             }
-            assertThat(listening).as("one port for questions per rank").hasSize(RANKS);
+            assertThat(listening).as("for questions, and for data").hasSize(RANKS * portsOfARank);
             assertThat(letterBoxes).as("one place for signs of life per rank").hasSize(RANKS);
             Random random = new Random(SEED);
             for (int port : listening) {
                 for (int round = 0; round < ROUNDS; round++) {
                     strangers.addAll(visit(port, random));
+                }
+            }
+            for (int silent = 0; silent < CROWD; silent++) {
+                for (int port : listening) {
+                    strangers.add(call(port, new byte[0]));
                 }
             }
             for (int box : letterBoxes) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.testing.Job;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -11,6 +12,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -32,6 +34,39 @@ final class SecretsIT {
 
     @TempDir
     private Path folder;
+
+    @Test
+    void theSecretsOfAJobWithoutMpiStandOnNoCommandLineAndInNoReport() throws IOException {
+        List<String> command = new ArrayList<>(Job.program(Horovodrun.class, "--gloo", "-np", "2", "--verbose"));
+        command.addAll(Job.program(SecretsProgram.class, folder.toString()));
+        Map<String, String> environment = new HashMap<>();
+        environment.put("HVD_SECRET", "s3cret-3");
+        environment.put("HVD_REPORT_DIR", folder.toString());
+        environment.put("HOROVOD_STALL_CHECK_TIME_SECONDS", "1");
+        environment.put("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "2");
+
+        Job job = Job.run(command, environment);
+
+        assertThat(job.exitCode()).as(job.output()).isNotZero();
+        String token = Files.readString(folder.resolve("token-0"));
+        assertThat(token).matches("[0-9a-f]{32}").isEqualTo(Files.readString(folder.resolve("token-1")));
+        assertThat(job.output()).contains("left out").doesNotContain("s3cret").doesNotContain(token);
+        List<String> written = new ArrayList<>();
+        try (Stream<Path> files = Files.walk(folder)) {
+            for (Path file : files.filter(Files::isRegularFile).toList()) {
+                String name = file.getFileName().toString();
+                if (!name.startsWith("token-")) {
+                    written.add(name.replaceAll("\\d+", "N"));
+                    assertThat(Files.readString(file, StandardCharsets.ISO_8859_1))
+                            .as(name)
+                            .doesNotContain("s3cret")
+                            .doesNotContain(token);
+                }
+            }
+        }
+        assertThat(folder.resolve("job-0")).content().contains("HOROVOD_STALL_CHECK_TIME_SECONDS=1");
+        assertThat(written).contains("ps-N-N", "job-N").anyMatch(name -> name.startsWith("hvd-hang"));
+    }
 
     @Test
     void noSecretStandsOnACommandLineNorInWhatVerboseShows() throws IOException {

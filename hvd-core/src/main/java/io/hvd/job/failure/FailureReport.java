@@ -112,7 +112,10 @@ public final class FailureReport {
                         .token();
                 new Upload(0, LauncherAddress.FAILURE, 0).encode();
                 new LauncherAddress(token, List.of())
-                        .send(LauncherAddress.FAILURE, record.encode().getBytes(StandardCharsets.UTF_8));
+                        .send(
+                                LauncherAddress.FAILURE,
+                                record.encode().getBytes(StandardCharsets.UTF_8),
+                                config.control().encryption());
             }
         } catch (IOException | IllegalArgumentException e) {
             // the launcher has not answered, or the folder was deleted with its job; a failure is reported later
@@ -187,7 +190,8 @@ public final class FailureReport {
                 record.write(folder.get());
             } else {
                 byte[] content = record.encode().getBytes(StandardCharsets.UTF_8);
-                LauncherAddress.decode(address.get()).send(LauncherAddress.FAILURE, content);
+                LauncherAddress.decode(address.get())
+                        .send(LauncherAddress.FAILURE, content, config.control().encryption());
             }
         } catch (IOException | IllegalArgumentException | LinkageError e) {
             // Without a free file descriptor not even the record's class may be readable.

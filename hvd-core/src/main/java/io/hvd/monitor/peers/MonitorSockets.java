@@ -1,8 +1,10 @@
 package io.hvd.monitor.peers;
 
 import io.hvd.log.HvdLogger;
+import io.hvd.net.Encryption;
 import io.hvd.net.FramedConnection;
 import io.hvd.net.HandshakeListener;
+import io.hvd.net.PortRange;
 import java.io.Closeable;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -57,14 +59,14 @@ final class MonitorSockets implements AutoCloseable {
     }
 
     /** Opens both sockets, or neither. */
-    static MonitorSockets open(InetAddress address) throws IOException {
+    static MonitorSockets open(InetAddress address, PortRange ports, Encryption encryption) throws IOException {
         List<Closeable> opened = new ArrayList<>();
         try {
-            ServerSocketChannel listener = noted(opened, HandshakeListener.bind(address));
-            HandshakeListener handshakes = new HandshakeListener(List.of(listener));
+            ServerSocketChannel listener = noted(opened, HandshakeListener.bind(address, ports));
+            HandshakeListener handshakes = new HandshakeListener(List.of(listener), encryption);
             opened.add(handshakes::close);
             DatagramChannel datagrams = noted(opened, DatagramChannel.open());
-            datagrams.bind(new InetSocketAddress(address, 0));
+            ports.open(address, datagrams::bind);
             return new MonitorSockets(handshakes, listener, datagrams);
         } catch (IOException | RuntimeException e) {
             for (Closeable one : opened) {
@@ -149,8 +151,9 @@ final class MonitorSockets implements AutoCloseable {
         }
     }
 
-    static byte[] ask(InetSocketAddress whom, byte[] password, byte[] question, int limitMillis) throws IOException {
-        try (FramedConnection connection = FramedConnection.dial(whom, password, ANY_RANK, limitMillis)) {
+    static byte[] ask(Encryption encryption, InetSocketAddress whom, byte[] password, byte[] question, int limitMillis)
+            throws IOException {
+        try (FramedConnection connection = FramedConnection.dial(encryption, whom, password, ANY_RANK, limitMillis)) {
             connection.send(question);
             return connection.receiveBytes(LONGEST_ANSWER);
         }

@@ -5,7 +5,9 @@ import io.hvd.monitor.view.HangReport;
 import io.hvd.monitor.view.LiveReport;
 import io.hvd.monitor.view.ProcessState;
 import io.hvd.monitor.view.RankProcess;
+import io.hvd.net.Encryption;
 import io.hvd.net.HostAddress;
+import io.hvd.net.PortRange;
 import io.hvd.spi.Backend;
 import io.hvd.spi.Topology;
 import java.io.IOException;
@@ -21,14 +23,19 @@ public sealed interface Peers extends AutoCloseable permits SocketPeers, SharedP
      * Finds the monitors of the other ranks; all ranks call it together. A rank that is alone needs no sockets.
      *
      * @param controlInterface the network interface that hvd's sockets use; empty for the host's own name
+     * @param ports where they listen
+     * @param encryption of their connections
      */
-    static Peers connect(Backend backend, Optional<String> controlInterface) throws IOException {
+    static Peers connect(Backend backend, Optional<String> controlInterface, PortRange ports, Encryption encryption)
+            throws IOException {
         Topology topology = backend.topology();
         return topology.size() == 1
                 ? ofThreads(1, topology.host()).get(0)
                 : SocketPeers.connect(
                         RankProcess.ofThisProcess(topology.rank(), topology.host()),
                         () -> HostAddress.of(topology.nodes(), controlInterface),
+                        ports,
+                        encryption,
                         backend::exchange);
     }
 

@@ -1,5 +1,6 @@
 package io.hvd.monitor.peers;
 
+import io.hvd.net.Encryption;
 import io.hvd.net.MalformedMessageException;
 import io.hvd.net.MessageReader;
 import java.io.IOException;
@@ -24,8 +25,11 @@ final class QuestionSender {
     private final String threadName;
     private final List<Introduction> all;
     private final MessageAuthentication authentication;
+    private final Encryption encryption;
 
-    QuestionSender(String threadName, List<Introduction> all, MessageAuthentication authentication) {
+    QuestionSender(
+            String threadName, List<Introduction> all, MessageAuthentication authentication, Encryption encryption) {
+        this.encryption = encryption;
         this.threadName = threadName;
         this.all = all;
         this.authentication = authentication;
@@ -64,7 +68,7 @@ final class QuestionSender {
     private <T> Optional<T> askOne(int rank, Duration limit, byte[] message, MessageReader.Decoding<T> reader) {
         try {
             Optional<byte[]> answer = authentication.verify(MonitorSockets.ask(
-                    all.get(rank).questions(), authentication.password(), message, (int) limit.toMillis()));
+                    encryption, all.get(rank).questions(), authentication.password(), message, (int) limit.toMillis()));
             return answer.map(bytes -> MessageReader.decode("a monitor's answer", bytes, reader));
         } catch (IOException | MalformedMessageException e) {
             return Optional.empty();

@@ -5,8 +5,10 @@ import io.hvd.monitor.view.HangReport;
 import io.hvd.monitor.view.LiveReport;
 import io.hvd.monitor.view.ProcessState;
 import io.hvd.monitor.view.RankProcess;
+import io.hvd.net.Encryption;
 import io.hvd.net.MessageReader;
 import io.hvd.net.MessageWriter;
+import io.hvd.net.PortRange;
 import io.hvd.net.StartupExchange;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -47,14 +49,14 @@ final class SocketPeers implements Peers {
     private final LatestBeats latest = new LatestBeats();
     private final AtomicLong heartbeats = new AtomicLong();
 
-    private SocketPeers(int self, List<Introduction> all, MonitorSockets sockets) {
+    private SocketPeers(int self, List<Introduction> all, MonitorSockets sockets, Encryption encryption) {
         this.self = self;
         this.all = all;
         this.members = all.stream().map(Introduction::member).toList();
         this.sockets = sockets;
         this.authentication =
                 MessageAuthentication.of(all.stream().map(Introduction::share).toList());
-        this.questions = new QuestionSender("hvd-monitor-" + self + "-asks", all, authentication);
+        this.questions = new QuestionSender("hvd-monitor-" + self + "-asks", all, authentication, encryption);
     }
 
     /** The address at which the other ranks reach this host. */
@@ -63,13 +65,18 @@ final class SocketPeers implements Peers {
     }
 
     /** @param exchange gives every rank the bytes of all ranks, by rank */
-    public static SocketPeers connect(RankProcess self, Reachable host, Function<byte[], List<byte[]>> exchange) {
+    public static SocketPeers connect(
+            RankProcess self,
+            Reachable host,
+            PortRange ports,
+            Encryption encryption,
+            Function<byte[], List<byte[]>> exchange) {
         MonitorSockets[] sockets = new MonitorSockets[1];
         try {
             List<byte[]> told = StartupExchange.hold(
                     "rank " + self.rank() + " (" + self.host() + ") could not open its monitor's sockets",
                     () -> {
-                        sockets[0] = MonitorSockets.open(host.address());
+                        sockets[0] = MonitorSockets.open(host.address(), ports, encryption);
                         return new Introduction(
                                         self,
                                         sockets[0].questions(),
@@ -79,7 +86,7 @@ final class SocketPeers implements Peers {
                     },
                     exchange);
             return new SocketPeers(
-                    self.rank(), told.stream().map(Introduction::decode).toList(), sockets[0]);
+                    self.rank(), told.stream().map(Introduction::decode).toList(), sockets[0], encryption);
         } catch (RuntimeException e) {
             if (sockets[0] != null) {
                 sockets[0].close();

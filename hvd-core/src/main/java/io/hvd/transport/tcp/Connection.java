@@ -2,13 +2,13 @@ package io.hvd.transport.tcp;
 
 import io.hvd.buffer.BufferLedger;
 import io.hvd.buffer.BufferLedger.Owner;
+import io.hvd.net.Wire;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.CancelledKeyException;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
-import java.nio.channels.SocketChannel;
 import java.util.ArrayDeque;
 import java.util.Deque;
 
@@ -30,7 +30,7 @@ final class Connection {
     private final ByteBuffer[] coming = {null, null};
 
     /** Null until the connection is open. */
-    private SocketChannel channel;
+    private Wire wire;
 
     private SelectionKey key;
     private boolean writing;
@@ -45,20 +45,23 @@ final class Connection {
     }
 
     boolean isOpen() {
-        return channel != null;
+        return wire != null;
     }
 
-    void open(SocketChannel connected, Selector selector) throws IOException {
-        if (channel != null) {
-            connected.close(); // the first one counts
+    void open(Wire connected, Selector selector) throws IOException {
+        if (wire != null) {
+            connected.socket().close(); // the first one counts
             return;
         }
         leaving[0] = header().limit(0);
         coming[1] = header();
-        connected.configureBlocking(false);
-        key = connected.register(selector, SelectionKey.OP_READ, this);
-        channel = connected;
+        connected.socket().configureBlocking(false);
+        key = connected.socket().register(selector, SelectionKey.OP_READ, this);
+        wire = connected;
         flush();
+        if (wire.holdsBytes()) {
+            serve();
+        }
     }
 
     private static ByteBuffer header() {
@@ -67,7 +70,7 @@ final class Connection {
 
     void send(Transfer message) {
         outgoing.add(message);
-        if (channel != null && outgoing.size() == 1) {
+        if (wire != null && outgoing.size() == 1) {
             flush();
         }
     }
@@ -78,7 +81,7 @@ final class Connection {
             if (key.isWritable()) {
                 flush();
             }
-            for (int i = 0; i < READS_AT_ONCE && read(); i++) {
+            for (int i = 0; (i < READS_AT_ONCE || wire.holdsBytes()) && read(); i++) {
                 // each reads as much as the place has room for
             }
         } catch (IOException | CancelledKeyException e) {
@@ -116,8 +119,8 @@ final class Connection {
                     .putInt(message.bytes().remaining())
                     .flip();
         }
-        channel.write(leaving);
-        boolean all = !leaving[0].hasRemaining() && !leaving[1].hasRemaining();
+        wire.write(leaving);
+        boolean all = !leaving[0].hasRemaining() && !leaving[1].hasRemaining() && wire.flush();
         if (all) {
             leaving[1] = null;
         }
@@ -126,7 +129,7 @@ final class Connection {
 
     /** @return whether more may be there */
     private boolean read() throws IOException {
-        long count = coming[0] == null ? channel.read(coming[1]) : channel.read(coming);
+        long count = coming[0] == null ? wire.read(coming[1]) : wire.read(coming);
         if (count < 0) {
             fail("its data connection has ended, so its process has left the job or died");
             return false;
@@ -166,7 +169,7 @@ final class Connection {
     /** Any thread may call this. */
     void close() {
         try {
-            channel.close();
+            wire.socket().close();
         } catch (IOException e) {
             // The connection is being given up anyway.
         }

@@ -1,8 +1,10 @@
 package io.hvd.transport.tcp;
 
+import io.hvd.net.Encryption;
 import io.hvd.net.FramedConnection;
 import io.hvd.net.HandshakeListener;
 import io.hvd.net.HandshakeListener.Accepted;
+import io.hvd.net.Wire;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.channels.SocketChannel;
@@ -40,7 +42,7 @@ final class Dialler {
 
     /** Receives a connection that another rank has made. */
     interface Receiver {
-        void add(int rank, int lane, SocketChannel channel) throws IOException;
+        void add(int rank, int lane, Wire wire) throws IOException;
     }
 
     private void accept() {
@@ -60,21 +62,23 @@ final class Dialler {
             if (number < 0 || number / lanes >= addresses.ofRanks().size()) {
                 one.connection().close();
             } else {
-                receiver.add(number / lanes, number % lanes, one.connection().channel());
+                receiver.add(number / lanes, number % lanes, one.connection().wire());
             }
         }
     }
 
     /** Connects to a rank whose listener is known to be open. */
-    SocketChannel dial(int other, int lane) throws IOException {
+    Wire dial(int other, int lane) throws IOException {
         SocketChannel channel = SocketChannel.open();
         dialling = channel;
         try {
             if (closed) {
                 throw new IOException("the job has been given up");
             }
-            FramedConnection.dial(channel, address(other), addresses.secret(), rank * lanes + lane, limitMillis);
-            return channel;
+            channel.socket().connect(address(other), limitMillis);
+            int number = rank * lanes + lane;
+            return FramedConnection.greet(channel, addresses.encryption(), addresses.secret(), number, limitMillis)
+                    .wire();
         } catch (IOException | RuntimeException e) {
             channel.close();
             throw e;
@@ -105,5 +109,5 @@ final class Dialler {
     }
 
     /** @param ofRanks the addresses at which the ranks accept data connections, by rank */
-    record DataAddresses(List<InetSocketAddress> ofRanks, byte[] secret) {}
+    record DataAddresses(List<InetSocketAddress> ofRanks, byte[] secret, Encryption encryption) {}
 }

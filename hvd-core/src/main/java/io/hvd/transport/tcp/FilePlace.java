@@ -4,6 +4,7 @@ import io.hvd.config.HvdConfig;
 import io.hvd.config.RankPlace.OnOneHost;
 import io.hvd.config.Secret;
 import io.hvd.file.RegularFile;
+import io.hvd.net.Encryption;
 import io.hvd.net.HandshakeListener;
 import io.hvd.rendezvous.RendezvousServer;
 import java.io.IOException;
@@ -32,14 +33,16 @@ final class FilePlace extends MeetingPlace {
     /** Null on the other ranks. */
     private RendezvousServer server;
 
-    private FilePlace(Path file) {
-        super("the file " + file + " of rank 0");
+    private FilePlace(Path file, Encryption encryption) {
+        super("the file " + file + " of rank 0", encryption);
         this.file = file;
     }
 
     static FilePlace of(OnOneHost here, int rank, HvdConfig config) throws IOException {
         String name = HexFormat.of().formatHex(Secret.of(here.key()).bytes(NAME_BYTES));
-        FilePlace place = new FilePlace(Path.of(System.getProperty("java.io.tmpdir"), "hvd-" + name));
+        FilePlace place = new FilePlace(
+                Path.of(System.getProperty("java.io.tmpdir"), "hvd-" + name),
+                config.control().encryption());
         if (rank == 0) {
             place.open(config);
         }
@@ -47,11 +50,15 @@ final class FilePlace extends MeetingPlace {
     }
 
     private void open(HvdConfig config) throws IOException {
-        ServerSocketChannel socket = HandshakeListener.bind(InetAddress.getLoopbackAddress());
+        ServerSocketChannel socket = HandshakeListener.bind(
+                InetAddress.getLoopbackAddress(), config.control().ports());
         byte[] random = HandshakeListener.newSecret();
         int port = ((InetSocketAddress) socket.getLocalAddress()).getPort();
         server = RendezvousServer.start(
-                List.of(socket), random, Duration.ofSeconds(config.control().startTimeoutSeconds()));
+                List.of(socket),
+                random,
+                encryption(),
+                Duration.ofSeconds(config.control().startTimeoutSeconds()));
         Path written = Files.createTempFile(file.getParent(), "hvd", "", RegularFile.onlyMine());
         Files.writeString(written, port + " " + HexFormat.of().formatHex(random), StandardOpenOption.WRITE);
         Files.move(written, file, StandardCopyOption.ATOMIC_MOVE);

@@ -3,6 +3,7 @@ package io.hvd.transport.tcp;
 import io.hvd.config.HvdConfig;
 import io.hvd.config.RankPlace.AtRankZero;
 import io.hvd.log.HvdLogger;
+import io.hvd.net.Encryption;
 import io.hvd.net.HandshakeListener;
 import io.hvd.net.HostAddress;
 import io.hvd.rendezvous.RendezvousServer;
@@ -34,8 +35,8 @@ final class FixedPlace extends MeetingPlace {
 
     private record Own(RendezvousServer server, InetSocketAddress address) {}
 
-    private FixedPlace(AtRankZero there, byte[] secret, Optional<Own> own) {
-        super(there.source());
+    private FixedPlace(AtRankZero there, byte[] secret, Encryption encryption, Optional<Own> own) {
+        super(there.source(), encryption);
         this.there = there;
         this.secret = secret;
         this.own = own;
@@ -43,15 +44,16 @@ final class FixedPlace extends MeetingPlace {
 
     static FixedPlace of(AtRankZero there, int rank, HvdConfig config) throws IOException {
         byte[] secret = secret(config, there.key());
+        Encryption encryption = config.control().encryption();
         if (rank > 0) {
-            return new FixedPlace(there, secret, Optional.empty());
+            return new FixedPlace(there, secret, encryption, Optional.empty());
         }
         Duration limit = Duration.ofSeconds(config.control().startTimeoutSeconds());
         List<ServerSocketChannel> sockets =
                 listening(addresses(there.host(), config.control().networkInterface()), there, limit);
         var address = (InetSocketAddress) sockets.get(0).getLocalAddress();
-        RendezvousServer server = RendezvousServer.start(sockets, secret, limit);
-        return new FixedPlace(there, secret, Optional.of(new Own(server, address)));
+        RendezvousServer server = RendezvousServer.start(sockets, secret, encryption, limit);
+        return new FixedPlace(there, secret, encryption, Optional.of(new Own(server, address)));
     }
 
     /**

@@ -37,7 +37,7 @@ final class Links {
         this.peers = IntStream.range(0, hosts.size())
                 .mapToObj(other -> new Peer(other, hosts.get(other), other < rank, lanes))
                 .toList();
-        this.receiver = (other, lane, channel) -> peers.get(other).connected(lane, channel, selector);
+        this.receiver = (other, lane, wire) -> peers.get(other).connected(lane, wire, selector);
     }
 
     Transfer send(long group, int tag, ByteBuffer bytes, int to) {

@@ -5,6 +5,7 @@ import io.hvd.config.RankPlace;
 import io.hvd.config.Secret;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.net.Encryption;
 import io.hvd.net.HandshakeListener;
 import io.hvd.net.LauncherAddress;
 import io.hvd.rendezvous.Rendezvous;
@@ -14,15 +15,22 @@ import java.net.InetSocketAddress;
 /** The rendezvous of this process's launcher, whose server runs here if this is rank 0 and no launcher runs it. */
 abstract class MeetingPlace implements Rendezvous.Place, AutoCloseable {
     private final String source;
+    private final Encryption encryption;
 
-    MeetingPlace(String source) {
+    MeetingPlace(String source, Encryption encryption) {
         this.source = source;
+        this.encryption = encryption;
     }
 
     /** Lets no more ranks meet here, if this is where they do; those that have met go on. */
     @Override
     public void close() {
         // Another process has the server.
+    }
+
+    @Override
+    public Encryption encryption() {
+        return encryption;
     }
 
     @Override
@@ -41,7 +49,9 @@ abstract class MeetingPlace implements Rendezvous.Place, AutoCloseable {
             if (meeting instanceof RankPlace.OnOneHost here) {
                 return FilePlace.of(here, mine.rank(), config);
             }
-            return new LauncherPlace(LauncherAddress.decode(((RankPlace.AtLauncher) meeting).address()));
+            return new LauncherPlace(
+                    LauncherAddress.decode(((RankPlace.AtLauncher) meeting).address()),
+                    config.control().encryption());
         } catch (IOException e) {
             throw new HvdException(
                     ErrorId.INIT_FAILED,
@@ -58,8 +68,8 @@ abstract class MeetingPlace implements Rendezvous.Place, AutoCloseable {
     private static final class LauncherPlace extends MeetingPlace {
         private final LauncherAddress launcher;
 
-        LauncherPlace(LauncherAddress launcher) {
-            super("horovodrun's rendezvous, " + launcher);
+        LauncherPlace(LauncherAddress launcher, Encryption encryption) {
+            super("horovodrun's rendezvous, " + launcher, encryption);
             this.launcher = launcher;
         }
 

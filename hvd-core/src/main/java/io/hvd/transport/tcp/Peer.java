@@ -1,10 +1,10 @@
 package io.hvd.transport.tcp;
 
 import io.hvd.error.ShutdownException;
+import io.hvd.net.Wire;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.Selector;
-import java.nio.channels.SocketChannel;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Iterator;
@@ -50,8 +50,8 @@ final class Peer {
         return dialled && !connections[0].isOpen() && lost == null;
     }
 
-    void connected(int lane, SocketChannel channel, Selector selector) throws IOException {
-        connections[lane].open(channel, selector);
+    void connected(int lane, Wire wire, Selector selector) throws IOException {
+        connections[lane].open(wire, selector);
     }
 
     void send(Transfer message) {

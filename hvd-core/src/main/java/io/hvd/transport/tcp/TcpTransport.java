@@ -56,8 +56,10 @@ final class TcpTransport implements Transport {
                             () -> {
                                 InetAddress here = HostAddress.of(
                                         topology.nodes(), config.control().networkInterface());
-                                ServerSocketChannel socket = HandshakeListener.bind(here);
-                                listener[0] = new HandshakeListener(List.of(socket));
+                                ServerSocketChannel socket = HandshakeListener.bind(
+                                        here, config.control().ports());
+                                listener[0] = new HandshakeListener(
+                                        List.of(socket), config.control().encryption());
                                 address[0] = (InetSocketAddress) socket.getLocalAddress();
                                 return new Invitation(address[0], HandshakeListener.newSecret()).encode();
                             },
@@ -67,7 +69,8 @@ final class TcpTransport implements Transport {
                     .toList();
             DataAddresses addresses = new DataAddresses(
                     invitations.stream().map(Invitation::address).toList(),
-                    invitations.get(0).secret());
+                    invitations.get(0).secret(),
+                    config.control().encryption());
             int limitMillis = config.control().startTimeoutSeconds() * 1_000;
             Dialler dialler = new Dialler(topology.rank(), lanes, addresses, limitMillis, listener[0]);
             String words = "tcp (" + invitations.get(0).address().getAddress().getHostAddress()

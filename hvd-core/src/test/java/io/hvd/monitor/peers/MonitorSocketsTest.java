@@ -2,6 +2,8 @@ package io.hvd.monitor.peers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.net.Encryption;
+import io.hvd.net.PortRange;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.util.List;
@@ -10,7 +12,8 @@ import org.junit.jupiter.api.Test;
 class MonitorSocketsTest {
     @Test
     void strangersAreNotAnswered() throws Exception {
-        try (MonitorSockets sockets = MonitorSockets.open(InetAddress.getLoopbackAddress())) {
+        try (MonitorSockets sockets =
+                MonitorSockets.open(InetAddress.getLoopbackAddress(), PortRange.ANY, Encryption.NONE)) {
             MessageAuthentication ours = MessageAuthentication.of(List.of(MessageAuthentication.share()));
             MessageAuthentication theirs = MessageAuthentication.of(List.of(MessageAuthentication.share()));
             sockets.serve(
@@ -21,12 +24,13 @@ class MonitorSocketsTest {
 
             byte[] question = {1, 2, 3};
             byte[] password = ours.password();
-            assertThat(MonitorSockets.ask(sockets.questions(), password, ours.sign(question), 5000))
+            assertThat(MonitorSockets.ask(Encryption.NONE, sockets.questions(), password, ours.sign(question), 5000))
                     .isEqualTo(ours.sign(question));
-            assertThat(catchIo(() -> MonitorSockets.ask(sockets.questions(), password, theirs.sign(question), 5000)))
+            assertThat(catchIo(() -> MonitorSockets.ask(
+                            Encryption.NONE, sockets.questions(), password, theirs.sign(question), 5000)))
                     .isNotNull();
-            assertThat(catchIo(() ->
-                            MonitorSockets.ask(sockets.questions(), theirs.password(), ours.sign(question), 5000)))
+            assertThat(catchIo(() -> MonitorSockets.ask(
+                            Encryption.NONE, sockets.questions(), theirs.password(), ours.sign(question), 5000)))
                     .isNotNull();
         }
     }

@@ -1,6 +1,8 @@
 package io.hvd.monitor.peers;
 
 import io.hvd.monitor.view.RankProcess;
+import io.hvd.net.Encryption;
+import io.hvd.net.PortRange;
 import io.hvd.testing.Exchange;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -28,7 +30,8 @@ public final class SocketPeersInOneJvm {
             connecting.add(connected);
             new Thread(() -> {
                         try {
-                            connected.complete(SocketPeers.connect(member, host, exchange.of(member.rank())));
+                            connected.complete(SocketPeers.connect(
+                                    member, host, PortRange.ANY, Encryption.NONE, exchange.of(member.rank())));
                         } catch (RuntimeException e) {
                             connected.completeExceptionally(e);
                         }

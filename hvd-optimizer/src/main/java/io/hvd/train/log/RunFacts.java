@@ -46,7 +46,7 @@ record RunFacts(String command, Map<String, String> versions, List<RankPlace> pl
         List<RunCard.SettingRow> rows = new ArrayList<>();
         for (Setting setting : Setting.values()) {
             String value = environment.getOrDefault(setting.variable(), "").trim();
-            if (!value.isEmpty() && !OF_THE_LAUNCHER.contains(setting) && !Secrets.isSecret(setting.variable())) {
+            if (!value.isEmpty() && !OF_THE_LAUNCHER.contains(setting) && !setting.isSecret()) {
                 rows.add(new RunCard.SettingRow(setting.variable(), value, "environment"));
             }
         }

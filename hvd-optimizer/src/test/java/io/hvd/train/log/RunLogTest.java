@@ -23,6 +23,7 @@ import io.hvd.train.checkpoint.Checkpoints;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
@@ -137,8 +138,13 @@ class RunLogTest {
 
     @Test
     void whatTheLauncherTellsItsRanksIsNoSettingOfTheRun() {
-        Map<String, String> environment =
-                Map.of("HVD_FAILURE_DIR", "/tmp/x", "HVD_DECLARED_JOB", "2 1 -np 2", "HOROVOD_CYCLE_TIME", "5");
+        Map<String, String> environment = new HashMap<>();
+        environment.put("HVD_FAILURE_DIR", "/tmp/x");
+        environment.put("HVD_DECLARED_JOB", "2 1 -np 2");
+        environment.put("HVD_LAUNCHER_ADDRESS", "0123@10.0.0.1/9");
+        environment.put("HVD_RENDEZVOUS", "launcher=0123@10.0.0.1/9");
+        environment.put("HVD_SECRET", "hush");
+        environment.put("HOROVOD_CYCLE_TIME", "5");
 
         List<RunCard.SettingRow> rows =
                 Hvd.spawn(1, hvd -> RunFacts.settings(hvd, environment)).get(0);

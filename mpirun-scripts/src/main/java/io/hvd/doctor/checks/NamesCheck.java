@@ -68,7 +68,7 @@ final class NamesCheck implements Check {
 
     /** The other hosts' views of this host's name in the host list; an address needs no resolving. */
     private static List<Finding> seen(HostInventory inventory, Host host) {
-        if (host.name().matches("[0-9.]+")) {
+        if (host.name().matches("[0-9.]+|.*:.*")) {
             return List.of();
         }
         String command = "getent hosts " + host.name();

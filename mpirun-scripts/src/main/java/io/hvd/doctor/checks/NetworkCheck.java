@@ -29,7 +29,7 @@ final class NetworkCheck implements Check {
                     inventory,
                     Diagnosis.NO_INTERFACE,
                     host -> unused(inventory, host.facts().network()),
-                    "ip -brief -4 address"));
+                    "ip -brief address"));
         }
         byPair(inventory).values().forEach(links -> found.addAll(pair(inventory, links)));
         found.addAll(clocks(inventory));

@@ -4,13 +4,13 @@ import io.hvd.doctor.facts.Facts.Interface;
 import io.hvd.doctor.facts.Facts.Names;
 import io.hvd.doctor.facts.Facts.Network;
 import io.hvd.doctor.network.OwnThreads;
+import io.hvd.net.HostAddress;
 import io.hvd.net.Interfaces;
 import java.io.IOException;
 import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.UnknownHostException;
-import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -24,12 +24,13 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Finds the name of this host, the hosts that it knows, and the interfaces over which it can be reached. */
 final class NetworkProbe {
 
     private static final int NAME_LIMIT_SECONDS = 5;
-    private static final int ADDRESS_BITS = 32;
 
     private final Path root;
 
@@ -44,41 +45,27 @@ final class NetworkProbe {
     }
 
     static List<String> used(String asked, List<Interface> interfaces) {
-        if (asked.isEmpty()) {
-            return Interfaces.used(interfaces.stream()
-                    .filter(one -> !one.addresses().isEmpty())
-                    .map(Interface::name)
-                    .toList());
-        }
-        List<String> wanted = Arrays.asList(asked.split(","));
         return interfaces.stream()
-                .filter(one -> !one.addresses().isEmpty()
-                        && wanted.stream().anyMatch(name -> name.contains("/") ? isIn(name, one) : is(name, one)))
+                .filter(one -> one.addresses().stream().anyMatch(address -> isMeant(asked, one.name(), address)))
                 .map(Interface::name)
                 .toList();
     }
 
-    /** The part behind a colon is for Open MPI alone. */
-    private static boolean is(String name, Interface one) {
-        return one.name().equals(name.replaceFirst(":.*", ""));
-    }
-
-    private static boolean isIn(String network, Interface one) {
-        String[] parts = network.split("/");
-        if (!parts[0].matches("\\d+(\\.\\d+){3}") || !parts[1].matches("\\d{1,2}")) {
+    private static boolean isMeant(String asked, String name, String address) {
+        try {
+            return Interfaces.isMeant(asked, name, InetAddress.getByName(address)); // digits: nobody is asked
+        } catch (UnknownHostException e) {
             return false;
         }
-        int bits = Math.min(ADDRESS_BITS, Integer.parseInt(parts[1]));
-        int mask = bits == 0 ? 0 : -1 << (ADDRESS_BITS - bits);
-        return one.addresses().stream().anyMatch(address -> (number(address) & mask) == (number(parts[0]) & mask));
     }
 
-    private static int number(String address) {
-        try {
-            return ByteBuffer.wrap(InetAddress.getByName(address).getAddress()).getInt(); // digits: nobody is asked
-        } catch (UnknownHostException e) {
-            return 0;
-        }
+    /** The IPv4 addresses, or the IPv6 ones if there are no others; none that is good for one link only. */
+    private static List<String> digits(Stream<InetAddress> all) {
+        Map<Boolean, List<String>> byKind = all.filter(
+                        address -> address instanceof Inet4Address || !address.isLinkLocalAddress())
+                .collect(Collectors.partitioningBy(
+                        Inet4Address.class::isInstance, Collectors.mapping(HostAddress::digits, Collectors.toList())));
+        return byKind.get(!byKind.get(true).isEmpty());
     }
 
     Names names(String hostname, List<String> hosts) {
@@ -96,9 +83,7 @@ final class NetworkProbe {
 
     private static List<String> addresses(String name) {
         try {
-            return Arrays.stream(InetAddress.getAllByName(name))
-                    .filter(Inet4Address.class::isInstance)
-                    .map(InetAddress::getHostAddress)
+            return digits(Arrays.stream(InetAddress.getAllByName(name))).stream()
                     .sorted()
                     .toList();
         } catch (UnknownHostException e) {
@@ -111,12 +96,7 @@ final class NetworkProbe {
         try {
             for (NetworkInterface one : NetworkInterface.networkInterfaces().toList()) {
                 if (one.isUp()) {
-                    found.add(new Interface(
-                            one.getName(),
-                            one.inetAddresses()
-                                    .filter(Inet4Address.class::isInstance)
-                                    .map(InetAddress::getHostAddress)
-                                    .toList()));
+                    found.add(new Interface(one.getName(), digits(one.inetAddresses())));
                 }
             }
         } catch (IOException e) {

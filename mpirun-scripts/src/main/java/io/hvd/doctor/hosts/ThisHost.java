@@ -24,7 +24,7 @@ public final class ThisHost implements ExaminedHost {
     @Override
     public Facts open(AgentMessages.Opening opening) {
         ExaminationSecret secret = new ExaminationSecret(opening.secret());
-        listener = new Listener(secret);
+        listener = new Listener(secret, opening.settings());
         dialler = new Dialler(opening.host(), secret);
         Facts facts = probe.facts(opening.hosts(), opening.settings(), opening.interfaces());
         if (opening.hosts().size() > 1) {

@@ -91,12 +91,12 @@ public final class Dialler {
     private double rate(ListeningPort port, int millis) throws IOException {
         try (FramedConnection connection = connect(port, Listener.SINK)) {
             byte[] block = new byte[Listener.BLOCK];
-            OutputStream out = connection.channel().socket().getOutputStream();
+            OutputStream out = connection.wire().socket().socket().getOutputStream();
             long start = System.nanoTime();
             while (System.nanoTime() - start < TimeUnit.MILLISECONDS.toNanos(millis)) {
                 out.write(block);
             }
-            connection.channel().shutdownOutput();
+            connection.wire().socket().shutdownOutput();
             long arrived = Listener.receive(connection);
             return arrived / ((System.nanoTime() - start) / 1e9);
         }

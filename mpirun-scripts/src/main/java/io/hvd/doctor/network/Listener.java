@@ -5,6 +5,7 @@ import io.hvd.net.HandshakeListener;
 import io.hvd.net.MalformedMessageException;
 import io.hvd.net.MessageReader;
 import io.hvd.net.MessageWriter;
+import io.hvd.net.PortRange;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
@@ -14,13 +15,14 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 
 /**
- * Lets the other hosts measure their way to this one, until it is closed: on each address a port that the system
- * chooses, for those who know the secret. The number in the hello says what is wanted: {@link #ECHO} has every message
+ * Lets the other hosts measure their way to this one, until it is closed: on each address a port, for those who know the
+ * secret. The number in the hello says what is wanted: {@link #ECHO} has every message
  * answered by this host's clock, {@link #SINK} swallows bytes up to the end and says how many there were.
  */
 public final class Listener implements AutoCloseable {
@@ -34,6 +36,7 @@ public final class Listener implements AutoCloseable {
     private static final int PATIENCE_MILLIS = 5_000;
 
     private final ExaminationSecret secret;
+    private final PortRange range;
     private final List<HandshakeListener> listeners = new ArrayList<>();
     private final List<ListeningPort> ports = new ArrayList<>();
     private final ExecutorService threads = Executors.newCachedThreadPool(task -> {
@@ -42,13 +45,16 @@ public final class Listener implements AutoCloseable {
         return thread;
     });
 
-    public Listener(ExaminationSecret secret) {
+    /** @param settings variables of the job, one of which may name the ports */
+    public Listener(ExaminationSecret secret, Map<String, String> settings) {
         this.secret = secret;
+        this.range =
+                PortRange.parse(settings.getOrDefault(PortRange.VARIABLE, "")).orElse(PortRange.ANY);
     }
 
     /** From now on others may come to this address. */
     public void open(String network, String address) throws IOException {
-        ServerSocketChannel socket = HandshakeListener.bind(InetAddress.getByName(address));
+        ServerSocketChannel socket = HandshakeListener.bind(InetAddress.getByName(address), range);
         HandshakeListener listener = new HandshakeListener(List.of(socket));
         listeners.add(listener);
         ports.add(new ListeningPort(network, address, socket.socket().getLocalPort()));
@@ -115,7 +121,7 @@ public final class Listener implements AutoCloseable {
     }
 
     private static void swallow(FramedConnection connection) throws IOException {
-        InputStream in = connection.channel().socket().getInputStream();
+        InputStream in = connection.wire().socket().socket().getInputStream();
         byte[] block = new byte[BLOCK];
         long bytes = 0;
         for (int read = in.read(block); read >= 0; read = in.read(block)) {

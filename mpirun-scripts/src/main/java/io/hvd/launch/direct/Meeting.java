@@ -15,7 +15,7 @@ import java.util.HexFormat;
 import java.util.List;
 
 /**
- * The rendezvous of one job in the launcher, at ports that the system chooses.
+ * The rendezvous of one job in the launcher.
  *
  * @param address with the secret by which the job's ranks are told from others
  */
@@ -31,7 +31,8 @@ record Meeting(RendezvousServer server, String address) implements AutoCloseable
         }
         Duration limit = Duration.ofSeconds(job.settings().checks().limitSeconds());
         String address = new LauncherAddress(HexFormat.of().formatHex(secret), addresses).encode();
-        return new Meeting(RendezvousServer.start(sockets, secret, limit), address);
+        return new Meeting(
+                RendezvousServer.start(sockets, secret, job.settings().network().encryption(), limit), address);
     }
 
     private static List<ServerSocketChannel> sockets(LaunchFacts job) throws IOException {
@@ -40,7 +41,7 @@ record Meeting(RendezvousServer server, String address) implements AutoCloseable
                 : LauncherServer.addresses(job.settings().network().interfaces().orElse(""));
         List<ServerSocketChannel> sockets = new ArrayList<>();
         for (InetAddress address : addresses) {
-            sockets.add(HandshakeListener.bind(address));
+            sockets.add(HandshakeListener.bind(address, job.settings().network().ports()));
         }
         return sockets;
     }

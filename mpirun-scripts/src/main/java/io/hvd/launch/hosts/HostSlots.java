@@ -16,6 +16,7 @@ import java.util.stream.Collectors;
 /**
  * One host of a job and the number of ranks that it may hold.
  *
+ * @param host an IPv6 address without brackets
  * @param slots {@link #UNKNOWN} where nobody has said
  */
 public record HostSlots(String host, int slots) {
@@ -23,8 +24,8 @@ public record HostSlots(String host, int slots) {
     /** The slots of a host of which nothing is said. */
     static final int UNKNOWN = 0;
 
-    /** A name that ssh does not take for a flag, nor a shell for more than a name. */
-    private static final String NAME = "(\\w[\\w.@-]*)";
+    /** A name that ssh does not take for a flag, nor a shell for more than a name; or an IPv6 address in brackets. */
+    private static final String NAME = "(?:(\\w[\\w.@-]*)|\\[([0-9a-fA-F:.]*:[0-9a-fA-F:.]*(?:%\\w[\\w.-]*)?)])";
 
     private static final Pattern TOKEN = Pattern.compile(NAME + ":(\\d{1,7})");
     private static final Pattern LINE =
@@ -34,11 +35,13 @@ public record HostSlots(String host, int slots) {
     public static List<HostSlots> parse(String hosts) {
         List<HostSlots> found = new ArrayList<>();
         for (String token : hosts.split(",", -1)) {
-            found.add(match(TOKEN, TextFile.clean(token))
-                    .orElseThrow(() -> new UsageException(
-                            "host-format",
-                            "-H " + hosts + ": \"" + TextFile.shown(token.strip())
-                                    + "\" is not of the form host:slots with at least one slot, as in node1:4")));
+            found.add(
+                    match(TOKEN, TextFile.clean(token))
+                            .orElseThrow(
+                                    () -> new UsageException(
+                                            "host-format",
+                                            "-H " + hosts + ": \"" + TextFile.shown(token.strip())
+                                                    + "\" is not of the form host:slots with at least one slot, as in node1:4 or [fd00::1]:4")));
         }
         return merge(found);
     }
@@ -66,7 +69,9 @@ public record HostSlots(String host, int slots) {
 
     /** The form that {@code -H} takes. */
     public static String join(List<HostSlots> hosts) {
-        return hosts.stream().map(h -> h.host + ":" + h.slots).collect(Collectors.joining(","));
+        return hosts.stream()
+                .map(h -> (h.host.contains(":") ? "[" + h.host + "]" : h.host) + ":" + h.slots)
+                .collect(Collectors.joining(","));
     }
 
     /** The sum of all slots, at most {@link Integer#MAX_VALUE}. */
@@ -106,10 +111,11 @@ public record HostSlots(String host, int slots) {
 
     private static Optional<HostSlots> match(Pattern form, String text) {
         Matcher matcher = form.matcher(text);
-        if (!matcher.matches() || Integer.parseInt(matcher.group(2)) < 1) {
+        if (!matcher.matches() || Integer.parseInt(matcher.group(3)) < 1) {
             return Optional.empty();
         }
-        return Optional.of(new HostSlots(matcher.group(1), Integer.parseInt(matcher.group(2))));
+        String host = matcher.group(1) == null ? matcher.group(2) : matcher.group(1);
+        return Optional.of(new HostSlots(host, Integer.parseInt(matcher.group(3))));
     }
 
     private static List<HostSlots> merge(List<HostSlots> hosts) {

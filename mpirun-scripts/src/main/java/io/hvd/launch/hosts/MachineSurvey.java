@@ -101,18 +101,18 @@ public final class MachineSurvey {
                 .filter(host -> !names.contains(host) && !names.contains(host.replaceFirst("\\..*", "")))
                 .toList();
         if (!unknown.isEmpty()) {
-            Set<String> addresses = addresses();
-            names.addAll(addresses);
+            Set<InetAddress> addresses = addresses();
+            addresses.forEach(address -> names.add(address.getHostAddress()));
             unknown.stream().filter(host -> leadsHere(host, addresses)).forEach(names::add);
         }
         return Set.copyOf(names);
     }
 
     /** Whether a name that this machine does not call itself is one of it all the same, as mpirun would find. */
-    private static boolean leadsHere(String host, Set<String> addresses) {
+    private static boolean leadsHere(String host, Set<InetAddress> addresses) {
         try {
             InetAddress address = InetAddress.getByName(host);
-            return address.isLoopbackAddress() || addresses.contains(address.getHostAddress());
+            return address.isLoopbackAddress() || addresses.contains(address);
         } catch (UnknownHostException e) {
             return false; // ssh will say so
         }
@@ -126,12 +126,11 @@ public final class MachineSurvey {
         }
     }
 
-    private static Set<String> addresses() {
-        Set<String> addresses = new HashSet<>();
+    private static Set<InetAddress> addresses() {
+        Set<InetAddress> addresses = new HashSet<>();
         try {
             NetworkInterface.networkInterfaces()
                     .flatMap(NetworkInterface::inetAddresses)
-                    .map(InetAddress::getHostAddress)
                     .forEach(addresses::add);
         } catch (IOException e) {
             return Set.of(); // a machine without network: only its names are known

@@ -57,7 +57,11 @@ public final class LaunchOptions {
                 hosts,
                 ssh(),
                 new HostChecks(limitSeconds(), !has(Flag.DISABLE_CACHE)),
-                new LaunchSettings.Network(interfaces(), has(Flag.TCP)),
+                new LaunchSettings.Network(
+                        interfaces(),
+                        has(Flag.TCP),
+                        here(Setting.PORT_RANGE).control().ports(),
+                        here(Setting.TLS).control().encryption()),
                 new LaunchSettings.Output(value(Flag.OUTPUT_FILENAME), has(Flag.PREFIX_TIMESTAMP)),
                 new LaunchSettings.Words(
                         value(Flag.BINDING_ARGS).map(text -> ShellWords.split("--binding-args", text)),
@@ -125,12 +129,14 @@ public final class LaunchOptions {
     }
 
     private ArchiveChoice archive() {
-        String variable = Setting.CLASS_ARCHIVE.variable();
         return has(Flag.NO_CLASS_ARCHIVE)
                 ? ArchiveChoice.OFF
-                : HvdConfig.from(Map.of(variable, environment.getOrDefault(variable, "")))
-                        .launcher()
-                        .classArchive();
+                : here(Setting.CLASS_ARCHIVE).launcher().classArchive();
+    }
+
+    /** A setting that the launcher itself obeys, among defaults. */
+    private HvdConfig here(Setting setting) {
+        return HvdConfig.from(Map.of(setting.variable(), environment.getOrDefault(setting.variable(), "")));
     }
 
     private Optional<String> interfaces() {

@@ -4,6 +4,8 @@ import io.hvd.config.LauncherSettings.ArchiveChoice;
 import io.hvd.launch.hosts.HostChecks;
 import io.hvd.launch.hosts.HostSlots;
 import io.hvd.launch.hosts.SshAccess;
+import io.hvd.net.Encryption;
+import io.hvd.net.PortRange;
 import java.util.List;
 import java.util.Optional;
 
@@ -59,8 +61,10 @@ public record LaunchSettings(
     /**
      * @param interfaces comma list of network interfaces
      * @param tcpOnly whether faster networks are left alone
+     * @param ports where the launcher's own sockets listen
+     * @param encryption of the connections there
      */
-    public record Network(Optional<String> interfaces, boolean tcpOnly) {}
+    public record Network(Optional<String> interfaces, boolean tcpOnly, PortRange ports, Encryption encryption) {}
 
     /**
      * @param directory the folder for one file per rank and stream

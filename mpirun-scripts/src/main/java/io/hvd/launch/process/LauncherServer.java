@@ -1,10 +1,12 @@
 package io.hvd.launch.process;
 
+import io.hvd.net.Encryption;
 import io.hvd.net.FramedConnection;
 import io.hvd.net.HandshakeListener;
 import io.hvd.net.Interfaces;
 import io.hvd.net.LauncherAddress;
 import io.hvd.net.MalformedMessageException;
+import io.hvd.net.PortRange;
 import io.hvd.net.Upload;
 import java.io.Closeable;
 import java.io.IOException;
@@ -45,7 +47,8 @@ public final class LauncherServer implements Closeable {
     private final Set<FramedConnection> connections = ConcurrentHashMap.newKeySet();
     private final ExecutorService workers = Executors.newFixedThreadPool(WORKERS, LauncherServer::worker);
 
-    private LauncherServer(UploadStore store, List<ServerSocketChannel> sockets) throws IOException {
+    private LauncherServer(UploadStore store, List<ServerSocketChannel> sockets, Encryption encryption)
+            throws IOException {
         this.store = store;
         this.token = HandshakeListener.newSecret();
         List<InetSocketAddress> addresses = new ArrayList<>();
@@ -53,26 +56,30 @@ public final class LauncherServer implements Closeable {
             addresses.add((InetSocketAddress) socket.getLocalAddress());
         }
         address = new LauncherAddress(HexFormat.of().formatHex(token), addresses);
-        listener = new HandshakeListener(sockets);
+        listener = new HandshakeListener(sockets, encryption);
     }
 
     /**
-     * Opens on this host's addresses, at each a port that the system chooses.
+     * Opens on this host's addresses.
      *
      * @param interfaces comma list of names and networks through which other hosts are reached; empty for all that lead
      *     out of this one
      */
-    public static LauncherServer open(Path folder, boolean takesResults, String interfaces) throws IOException {
-        return openAt(folder, takesResults, addresses(interfaces));
+    public static LauncherServer open(
+            Path folder, boolean takesResults, String interfaces, PortRange ports, Encryption encryption)
+            throws IOException {
+        return openAt(folder, takesResults, addresses(interfaces), ports, encryption);
     }
 
-    static LauncherServer openAt(Path folder, boolean takesResults, List<InetAddress> addresses) throws IOException {
+    static LauncherServer openAt(
+            Path folder, boolean takesResults, List<InetAddress> addresses, PortRange ports, Encryption encryption)
+            throws IOException {
         List<ServerSocketChannel> sockets = new ArrayList<>();
         try {
             for (InetAddress address : addresses) {
-                sockets.add(HandshakeListener.bind(address));
+                sockets.add(HandshakeListener.bind(address, ports));
             }
-            var server = new LauncherServer(new UploadStore(folder, takesResults), sockets);
+            var server = new LauncherServer(new UploadStore(folder, takesResults), sockets, encryption);
             worker(server::accept).start();
             return server;
         } catch (IOException e) {

@@ -70,6 +70,9 @@ final class ProbeTest {
         assertThat(NetworkProbe.used("eth1,ib0", THREE)).containsExactly("eth1");
         assertThat(NetworkProbe.used("10.0.0.0/16", THREE)).containsExactly("eth0");
         assertThat(NetworkProbe.used("10.0.4.0/24", THREE)).isEmpty();
+        List<Interface> ipv6 = List.of(new Interface("eth0", List.of("fd00:0:0:0:0:0:0:1")));
+        assertThat(NetworkProbe.used("", ipv6)).containsExactly("eth0");
+        assertThat(NetworkProbe.used("fd00::/16", ipv6)).containsExactly("eth0");
         assertThat(NetworkProbe.used("mlx5_0:1,docker0", THREE)).containsExactly("docker0");
     }
 

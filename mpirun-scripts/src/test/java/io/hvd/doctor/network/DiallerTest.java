@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.net.Socket;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -19,7 +20,7 @@ final class DiallerTest {
 
     @Test
     void theWayToAnOpenPortIsMeasured() throws IOException {
-        try (var listener = new Listener(secret)) {
+        try (var listener = new Listener(secret, Map.of())) {
             listener.open("lo", "127.0.0.1");
 
             List<MeasuredLink> links = new Dialler("a", secret).measure("b", listener.ports(), MILLIS);
@@ -38,7 +39,7 @@ final class DiallerTest {
 
     @Test
     void aHostThatDoesNotKnowTheSecretIsNotAccepted() throws IOException {
-        try (var listener = new Listener(secret)) {
+        try (var listener = new Listener(secret, Map.of())) {
             listener.open("lo", "127.0.0.1");
 
             MeasuredLink link = new Dialler("a", ExaminationSecret.random())
@@ -52,7 +53,7 @@ final class DiallerTest {
     @Test
     void strangersThatSayNothingAreNoObstacle() throws IOException {
         List<Socket> strangers = new ArrayList<>();
-        try (var listener = new Listener(secret)) {
+        try (var listener = new Listener(secret, Map.of())) {
             listener.open("lo", "127.0.0.1");
             for (int i = 0; i < 50; i++) {
                 strangers.add(new Socket("127.0.0.1", listener.ports().get(0).number()));
@@ -73,7 +74,7 @@ final class DiallerTest {
 
     @Test
     void aClosedPortIsAnObstacleAndNoFailure() throws IOException {
-        var listener = new Listener(secret);
+        var listener = new Listener(secret, Map.of());
         listener.open("lo", "127.0.0.1");
         List<ListeningPort> ports = listener.ports();
         listener.close();

@@ -21,6 +21,9 @@ import io.hvd.contract.StepExitContractTest;
 import io.hvd.contract.UnevenSetContractTest;
 import io.hvd.testing.InsideMpirun;
 import io.hvd.testing.Job;
+import io.hvd.testing.TlsKeys;
+import java.io.IOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -31,6 +34,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -242,6 +246,17 @@ class MpiContractIT {
         Map<String, String> settings =
                 Map.of("HVD_BACKEND", "tcp", "HVD_SHARED_MEMORY", "0", "HVD_TCP_CONNECTIONS", "3");
         requireAllPassed(job(3, settings, Stream.of(), CLASSES), "tcp", 3, "connections=3", CLASSES);
+    }
+
+    @Test
+    @Tag("long")
+    void theContractHoldsOverEncryptedConnections(@TempDir Path folder) throws IOException {
+        Map<String, String> settings = Map.of(
+                "HVD_BACKEND", "tcp",
+                "HVD_SHARED_MEMORY", "0",
+                "HVD_TLS", "1",
+                "JDK_JAVA_OPTIONS", TlsKeys.make(folder, "job").options());
+        requireAllPassed(job(3, settings, Stream.of(), CLASSES), "tcp", 3, "tls", CLASSES);
     }
 
     private static void requireAllPassed(int ranks, String label, Map<String, String> settings) {

@@ -8,6 +8,7 @@ import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -38,6 +39,19 @@ class HostSlotsTest {
     void aListThatWasCopiedFromAPageIsRead() {
         assertThat(HostSlots.parse("\u200bnode1:2,\u00a0node2:4\ufeff"))
                 .containsExactly(new HostSlots("node1", 2), new HostSlots("node2", 4));
+    }
+
+    @Test
+    void anIpv6AddressStandsInBrackets() throws Exception {
+        List<HostSlots> hosts = List.of(new HostSlots("fd00::1", 2), new HostSlots("fe80::a%eth0", 4));
+        assertThat(HostSlots.parse("[fd00::1]:2,[fe80::a%eth0]:4")).isEqualTo(hosts);
+        assertThat(HostSlots.join(hosts)).isEqualTo("[fd00::1]:2,[fe80::a%eth0]:4");
+        assertThat(HostSlots.readFile(hostfile("[fd00::1] slots=2", StandardCharsets.UTF_8)))
+                .containsExactly(hosts.get(0));
+        for (String wrong :
+                List.of("fd00::1:2", "[fd00::1]", "[]:2", "[node1]:2", "[-oProxyCommand=x:]:2", "[fd00::1%]:2")) {
+            assertThatThrownBy(() -> HostSlots.parse(wrong)).as(wrong).hasMessageContaining("host-format");
+        }
     }
 
     @Test

@@ -10,6 +10,8 @@ import io.hvd.launch.hosts.SshAccess;
 import io.hvd.launch.options.LaunchSettings.Action;
 import io.hvd.launch.options.LaunchSettings.Starter;
 import io.hvd.launch.words.UsageException;
+import io.hvd.net.Encryption;
+import io.hvd.net.PortRange;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -69,7 +71,7 @@ final class LaunchOptionsTest {
                         List.of(new HostSlots("a", 2), new HostSlots("b", 4)),
                         new SshAccess(Optional.of(2222), Optional.of("/keys/id")),
                         new HostChecks(20, false),
-                        new LaunchSettings.Network(Optional.of("eth0,eth1"), true),
+                        new LaunchSettings.Network(Optional.of("eth0,eth1"), true, PortRange.ANY, Encryption.NONE),
                         new LaunchSettings.Output(Optional.of("/out"), true),
                         new LaunchSettings.Words(
                                 Optional.of(List.of("--bind-to", "core")),

@@ -5,12 +5,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.sun.management.ThreadMXBean;
 import io.hvd.error.FailureRecord;
+import io.hvd.net.Encryption;
 import io.hvd.net.LauncherAddress;
+import io.hvd.net.PortRange;
 import io.hvd.net.Upload;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
+import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -38,8 +41,9 @@ final class LauncherServerTest {
     @BeforeAll
     static void loadWhatIsNeeded(@TempDir Path folder) throws IOException {
         var record = new FailureRecord(Instant.now(), 5, "b", 77, "main", "no space", "", false, 1);
-        try (LauncherServer server = LauncherServer.openAt(folder, true, List.of(InetAddress.getLoopbackAddress()))) {
-            server.address().send("result-0", new byte[1]);
+        try (LauncherServer server = LauncherServer.openAt(
+                folder, true, List.of(InetAddress.getLoopbackAddress()), PortRange.ANY, Encryption.NONE)) {
+            server.address().send("result-0", new byte[1], Encryption.NONE);
             send(server, record, Instant.now());
         }
     }
@@ -48,7 +52,7 @@ final class LauncherServerTest {
     void aRecordThatIsSentLiesInTheFolderAsIfWrittenThere() throws IOException {
         var record = new FailureRecord(Instant.now(), 5, "b", 77, "main", "no space: ü", "at A.b", false, 1);
         try (LauncherServer server = open(false)) {
-            server.address().send(LauncherAddress.FAILURE, bytes(record.encode()));
+            server.address().send(LauncherAddress.FAILURE, bytes(record.encode()), Encryption.NONE);
         }
 
         assertThat(FailureRecord.readAll(folder))
@@ -62,12 +66,14 @@ final class LauncherServerTest {
             LauncherAddress known = server.address();
             var stranger = new LauncherAddress("0".repeat(32), known.sockets());
 
-            assertThatThrownBy(() -> stranger.send(LauncherAddress.FAILURE, bytes("x")))
+            assertThatThrownBy(() -> stranger.send(LauncherAddress.FAILURE, bytes("x"), Encryption.NONE))
                     .isInstanceOf(IOException.class);
-            assertThatThrownBy(() -> known.send(LauncherAddress.FAILURE, bytes("rank=1")))
+            assertThatThrownBy(() -> known.send(LauncherAddress.FAILURE, bytes("rank=1"), Encryption.NONE))
                     .isInstanceOf(IOException.class);
-            assertThatThrownBy(() -> known.send("result-0", bytes("x"))).isInstanceOf(IOException.class);
-            assertThatThrownBy(() -> known.send("../../x", bytes("x"))).isInstanceOf(IOException.class);
+            assertThatThrownBy(() -> known.send("result-0", bytes("x"), Encryption.NONE))
+                    .isInstanceOf(IOException.class);
+            assertThatThrownBy(() -> known.send("../../x", bytes("x"), Encryption.NONE))
+                    .isInstanceOf(IOException.class);
         }
 
         assertThat(folder).isEmptyDirectory();
@@ -105,7 +111,7 @@ final class LauncherServerTest {
                 strangers.get(i).getOutputStream().write(new byte[i % 16]);
             }
 
-            server.address().send(LauncherAddress.FAILURE, bytes(record.encode()));
+            server.address().send(LauncherAddress.FAILURE, bytes(record.encode()), Encryption.NONE);
 
             for (Socket stranger : strangers) {
                 stranger.close();
@@ -161,7 +167,7 @@ final class LauncherServerTest {
             long start = System.nanoTime();
 
             new LauncherAddress(server.address().token(), sockets)
-                    .send(LauncherAddress.FAILURE, bytes(record.encode()));
+                    .send(LauncherAddress.FAILURE, bytes(record.encode()), Encryption.NONE);
 
             assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(2));
         } finally {
@@ -188,7 +194,7 @@ final class LauncherServerTest {
             sockets.add((InetSocketAddress) other.getLocalSocketAddress());
             sockets.addAll(server.address().sockets());
 
-            new LauncherAddress(server.address().token(), sockets).send("result-3", new byte[1000]);
+            new LauncherAddress(server.address().token(), sockets).send("result-3", new byte[1000], Encryption.NONE);
 
             hangsUp.join();
         }
@@ -216,10 +222,10 @@ final class LauncherServerTest {
 
     @Test
     void theServerListensAtTheAddressesOfTheInterfacesOnly() throws IOException {
-        try (LauncherServer server = LauncherServer.open(folder, false, "none0")) {
+        try (LauncherServer server = LauncherServer.open(folder, false, "none0", PortRange.ANY, Encryption.NONE)) {
             assertThat(server.address().sockets()).isEmpty();
         }
-        try (LauncherServer server = LauncherServer.open(folder, false, "")) {
+        try (LauncherServer server = LauncherServer.open(folder, false, "", PortRange.ANY, Encryption.NONE)) {
             assertThat(server.address().sockets())
                     .allMatch(socket -> !socket.getAddress().isAnyLocalAddress())
                     .allMatch(socket -> !socket.getAddress().isLoopbackAddress());
@@ -241,7 +247,7 @@ final class LauncherServerTest {
     @Test
     void aResultIsStoredWhereOneIsAwaited() throws IOException {
         try (LauncherServer server = open(true)) {
-            server.address().send("result-3", new byte[100_000]);
+            server.address().send("result-3", new byte[100_000], Encryption.NONE);
         }
 
         assertThat(Files.size(folder.resolve("result-3"))).isEqualTo(100_000);
@@ -256,7 +262,7 @@ final class LauncherServerTest {
         }
         long allocated;
         try (LauncherServer server = open(true)) {
-            server.address().send("result-3", result);
+            server.address().send("result-3", result, Encryption.NONE);
             allocated = allocatedByTheServer();
         }
 
@@ -301,8 +307,20 @@ final class LauncherServerTest {
         assertThatThrownBy(() -> LauncherAddress.decode("nonsense")).hasMessageContaining(LauncherAddress.VARIABLE);
     }
 
+    /** A host's own name of its interface is not one of the host that reads the address. */
+    @Test
+    void anIpv6AddressIsHandedOnWithoutItsInterface() throws IOException {
+        byte[] bytes = InetAddress.getByName("fd00::1").getAddress();
+        var known =
+                new LauncherAddress("00", List.of(new InetSocketAddress(Inet6Address.getByAddress(null, bytes, 1), 9)));
+
+        assertThat(known.encode()).isEqualTo("00@fd00:0:0:0:0:0:0:1/9");
+        assertThat(LauncherAddress.decode(known.encode())).isEqualTo(known);
+    }
+
     private LauncherServer open(boolean takesResults) throws IOException {
-        return LauncherServer.openAt(folder, takesResults, List.of(InetAddress.getLoopbackAddress()));
+        return LauncherServer.openAt(
+                folder, takesResults, List.of(InetAddress.getLoopbackAddress()), PortRange.ANY, Encryption.NONE);
     }
 
     /** As a rank with such a clock does it. */

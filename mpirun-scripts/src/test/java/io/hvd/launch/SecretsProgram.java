@@ -1,0 +1,61 @@
+package io.hvd.launch;
+
+import io.hvd.AllreduceOptions;
+import io.hvd.Hvd;
+import io.hvd.HvdContext;
+import io.hvd.tensor.Tensor;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import jdk.jfr.Recording;
+import jdk.jfr.consumer.RecordingFile;
+
+/**
+ * Program of a test job: writes down all command lines of the machine and what a recording would say of the job, and then
+ * waits for an allreduce that rank 1 leaves out.
+ */
+final class SecretsProgram {
+
+    private SecretsProgram() {}
+
+    public static void main(String[] args) throws IOException {
+        Path folder = Path.of(args[0]);
+        try (Recording recording = new Recording();
+                HvdContext hvd = recorded(recording)) {
+            String own = System.getenv("HVD_RENDEZVOUS").replaceAll("launcher=|@.*", "");
+            Files.writeString(folder.resolve("token-" + hvd.rank()), own);
+            try (DirectoryStream<Path> all = Files.newDirectoryStream(Path.of("/proc"), "[0-9]*")) {
+                for (Path process : all) {
+                    write(folder.resolve("ps-" + hvd.rank() + "-" + process.getFileName()), process);
+                }
+            }
+            recording.dump(folder.resolve("recording-" + hvd.rank()));
+            Files.writeString(
+                    folder.resolve("job-" + hvd.rank()),
+                    RecordingFile.readAllEvents(folder.resolve("recording-" + hvd.rank()))
+                            .toString());
+            hvd.barrier();
+            if (hvd.rank() == 0) {
+                hvd.allreduce("left out", Tensor.of(1F), AllreduceOptions.sum());
+            }
+            hvd.barrier();
+        }
+    }
+
+    private static HvdContext recorded(Recording recording) {
+        recording.enable("hvd.Job");
+        recording.start();
+        return Hvd.init();
+    }
+
+    private static void write(Path file, Path process) throws IOException {
+        try {
+            byte[] line = Files.readAllBytes(process.resolve("cmdline"));
+            Files.writeString(file, new String(line, StandardCharsets.UTF_8).replace('\0', ' '));
+        } catch (IOException e) {
+            Files.deleteIfExists(file); // that process has ended
+        }
+    }
+}
