@@ -53,6 +53,7 @@ HorovodMnistIT       the example with callbacks under mpirun
 HorovodrunIT         SIGTERM and SIGHUP beside SIGINT; ranks that answer no signal
 HvdDoctorIT          the self-test of the script, beside that of the jar
 HvdMonitorIT         hvd-monitor on a job of two processes
+Ipv6HostsIT          hosts whose only addresses are of IPv6 (root)
 JavaLineIT           other lines of java that horovodrun starts as typed
 LargeCheckpointTest  checkpoints beyond 2^31 bytes
 LargeCheckpointsTest  training beside a checkpoint of 3 GiB
@@ -94,6 +95,7 @@ TorchColdCacheIT     rank threads that find LibTorch prepared
 TorchReferenceTest   optimizers, clipping, schedules, samplers and batch norms beside torch, of values that Python has made
 TorchTensorsTest     LibTorch's tensors beyond 2^31 bytes
 UNetIT               the 3-D UNet on 1, 2 and 4 ranks, with a mean Dice of 0.8, and its evaluation on 3
+WithoutProcIT        digits where /proc, /sys and /dev/shm are empty (root)
 EOF
 }
 

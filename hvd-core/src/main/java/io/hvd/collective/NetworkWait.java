@@ -2,6 +2,7 @@ package io.hvd.collective;
 
 import io.hvd.config.Processors;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.LongConsumer;
 
 /**
  * How a thread waits for data from the network. For a moment it looks again and again: without a pause where no other
@@ -24,27 +25,14 @@ public final class NetworkWait {
 
     /** The core that a thread runs on. */
     interface Core {
-        Core REAL = new Core() {
-            @Override
-            public long nanoTime() {
-                return System.nanoTime();
-            }
-
-            @Override
-            public void giveWay() {
-                Thread.yield();
-            }
-
-            @Override
-            public void rest(long nanos) {
-                LockSupport.parkNanos(nanos);
-            }
-        };
-
-        long nanoTime();
+        default long nanoTime() {
+            return System.nanoTime();
+        }
 
         /** Yields the core to any thread that wants it. */
-        void giveWay();
+        default void giveWay() {
+            Thread.yield();
+        }
 
         void rest(long nanos);
     }
@@ -57,8 +45,13 @@ public final class NetworkWait {
 
     /** @param localSize number of ranks of this host, each with a thread that communicates and one that computes */
     public static NetworkWait of(int localSize) {
+        return of(localSize, LockSupport::parkNanos);
+    }
+
+    /** @param rest waits for about so many nanoseconds, or until something has come */
+    static NetworkWait of(int localSize, LongConsumer rest) {
         boolean spins = 2 * localSize <= Processors.ofThisProcess(localSize).ofAll(localSize);
-        return new NetworkWait(spins, Core.REAL);
+        return new NetworkWait(spins, rest::accept);
     }
 
     /** Begins a new wait. */

@@ -23,7 +23,7 @@ public final class TransportPlanes implements DataPlanes {
         this.transport = transport;
         this.topology = topology;
         this.config = config;
-        this.wait = NetworkWait.of(topology.localSize());
+        this.wait = NetworkWait.of(topology.localSize(), transport::rest);
         this.all = of(IntStream.range(0, topology.size()).boxed().toList());
     }
 

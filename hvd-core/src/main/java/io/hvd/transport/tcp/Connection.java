@@ -3,6 +3,7 @@ package io.hvd.transport.tcp;
 import io.hvd.buffer.BufferLedger;
 import io.hvd.buffer.BufferLedger.Owner;
 import io.hvd.net.Wire;
+import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -19,6 +20,9 @@ import java.util.Deque;
  */
 final class Connection {
     private static final int HEADER_BYTES = Long.BYTES + 2 * Integer.BYTES;
+    /** So much of a message is copied once more, so that a small one takes a single read with its header. */
+    private static final int INBOX_BYTES = 4 << 10;
+
     /** The reads of one look, after which other connections have their turn. */
     private static final int READS_AT_ONCE = 64;
 
@@ -26,11 +30,13 @@ final class Connection {
     private final Deque<Transfer> outgoing = new ArrayDeque<>();
     /** The header of the first outgoing message, and that message. */
     private final ByteBuffer[] leaving = {null, null};
-    /** The place of the message that is coming, or nothing, and the next header. */
+    /** The place of the message that is coming, or nothing, and {@link #inbox}. */
     private final ByteBuffer[] coming = {null, null};
 
     /** Null until the connection is open. */
     private Wire wire;
+    /** What has been read beside the message that was coming: headers, and the beginnings of messages. */
+    private ByteBuffer inbox;
 
     private SelectionKey key;
     private boolean writing;
@@ -39,6 +45,8 @@ final class Connection {
 
     private long group;
     private int tag;
+    /** The number of bytes that have come so far. */
+    private long read;
 
     Connection(Peer peer) {
         this.peer = peer;
@@ -53,8 +61,9 @@ final class Connection {
             connected.socket().close(); // the first one counts
             return;
         }
-        leaving[0] = header().limit(0);
-        coming[1] = header();
+        leaving[0] = direct(HEADER_BYTES).limit(0);
+        inbox = direct(INBOX_BYTES);
+        coming[1] = inbox;
         connected.socket().configureBlocking(false);
         key = connected.socket().register(selector, SelectionKey.OP_READ, this);
         wire = connected;
@@ -64,8 +73,8 @@ final class Connection {
         }
     }
 
-    private static ByteBuffer header() {
-        return BufferLedger.PROCESS.direct(Owner.TRANSFERS, HEADER_BYTES).order(ByteOrder.BIG_ENDIAN);
+    private static ByteBuffer direct(int bytes) {
+        return BufferLedger.PROCESS.direct(Owner.TRANSFERS, bytes).order(ByteOrder.BIG_ENDIAN);
     }
 
     void send(Transfer message) {
@@ -75,18 +84,29 @@ final class Connection {
         }
     }
 
-    /** Reads and writes what is possible at once. */
-    void serve() {
+    /**
+     * Reads and writes what is possible at once.
+     *
+     * @return whether anything has come
+     */
+    boolean serve() {
+        if (!wire.socket().isOpen()) {
+            return false;
+        }
+        if (!outgoing.isEmpty()) {
+            flush();
+        }
+        long before = read;
         try {
-            if (key.isWritable()) {
-                flush();
+            for (int i = 0; (read() && i < READS_AT_ONCE) || wire.holdsBytes(); i++) {
+                // each reads as much as there is room for
             }
-            for (int i = 0; (i < READS_AT_ONCE || wire.holdsBytes()) && read(); i++) {
-                // each reads as much as the place has room for
-            }
+        } catch (EOFException e) {
+            fail("its data connection has ended, so its process has left the job or died");
         } catch (IOException | CancelledKeyException e) {
             fail("its data connection broke: " + e.getMessage());
         }
+        return read != before;
     }
 
     private void flush() {
@@ -127,31 +147,56 @@ final class Connection {
         return all;
     }
 
-    /** @return whether more may be there */
+    /** @return whether more may be there: a socket that gives less than there is room for has no more */
     private boolean read() throws IOException {
-        long count = coming[0] == null ? wire.read(coming[1]) : wire.read(coming);
+        int room = inbox.remaining() + (coming[0] == null ? 0 : coming[0].remaining());
+        long count = coming[0] == null ? wire.read(inbox) : wire.read(coming);
         if (count < 0) {
-            fail("its data connection has ended, so its process has left the job or died");
-            return false;
+            throw new EOFException();
         }
-        while ((coming[0] != null && !coming[0].hasRemaining()) || (coming[0] == null && !coming[1].hasRemaining())) {
-            step();
+        read += count;
+        if (count > 0) {
+            sort();
         }
-        return count > 0;
+        return count == room;
     }
 
-    /** Goes on after a header, or a message, that is complete. */
-    private void step() {
-        if (coming[0] == null) {
-            ByteBuffer header = coming[1].flip();
-            group = header.getLong();
-            tag = header.getInt();
-            int length = header.getInt();
-            coming[1].clear();
-            target = peer.claim(group, tag, length);
-            coming[0] = target == null ? peer.early(length) : target.bytes();
-            return;
+    /** Gives what has come to the messages that it belongs to. */
+    private void sort() {
+        inbox.flip();
+        while (true) {
+            if (coming[0] != null) {
+                move(inbox, coming[0]);
+                if (coming[0].hasRemaining()) {
+                    break;
+                }
+                end();
+            }
+            if (inbox.remaining() < HEADER_BYTES) {
+                break;
+            }
+            begin();
         }
+        inbox.compact();
+    }
+
+    private static void move(ByteBuffer from, ByteBuffer to) {
+        int bytes = Math.min(from.remaining(), to.remaining());
+        to.put(to.position(), from, from.position(), bytes).position(to.position() + bytes);
+        from.position(from.position() + bytes);
+    }
+
+    /** Begins with the message whose header has come. */
+    private void begin() {
+        group = inbox.getLong();
+        tag = inbox.getInt();
+        int length = inbox.getInt();
+        target = peer.claim(group, tag, length);
+        coming[0] = target == null ? peer.early(length) : target.bytes();
+    }
+
+    /** Ends with a message that has come as a whole. */
+    private void end() {
         if (target == null) {
             peer.keep(group, tag, coming[0].flip());
         } else {

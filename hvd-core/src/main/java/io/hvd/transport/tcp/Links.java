@@ -2,12 +2,14 @@ package io.hvd.transport.tcp;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.net.Wire;
 import io.hvd.spi.Abandonment;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedSelectorException;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 
@@ -18,7 +20,9 @@ import java.util.stream.IntStream;
  */
 final class Links {
     /** A look at the sockets costs about a microsecond, and a caller with many transfers asks each of them. */
-    private static final long BETWEEN_LOOKS_NANOS = 2_000;
+    private static final long BETWEEN_LOOKS_NANOS = 1_000;
+    /** So many connections are read without asking first which of them has something, which takes as long as a read. */
+    private static final int FEW = 2;
 
     private final Selector selector;
     private final Dialler dialler;
@@ -26,6 +30,9 @@ final class Links {
     private final List<Peer> peers;
     /** Made once, as every look at the sockets needs it. */
     private final Dialler.Receiver receiver;
+
+    /** All connections that are open. */
+    private final List<Connection> open = new ArrayList<>();
 
     private boolean idle;
     private long looked;
@@ -37,7 +44,7 @@ final class Links {
         this.peers = IntStream.range(0, hosts.size())
                 .mapToObj(other -> new Peer(other, hosts.get(other), other < rank, lanes))
                 .toList();
-        this.receiver = (other, lane, wire) -> peers.get(other).connected(lane, wire, selector);
+        this.receiver = this::connected;
     }
 
     Transfer send(long group, int tag, ByteBuffer bytes, int to) {
@@ -64,7 +71,7 @@ final class Links {
     private void connect(Peer peer) {
         try {
             for (int lane = 0; lane < peer.lanes(); lane++) {
-                peer.connected(lane, dialler.dial(peer.rank(), lane), selector);
+                connected(peer.rank(), lane, dialler.dial(peer.rank(), lane));
             }
         } catch (IOException e) {
             abandonment.check();
@@ -72,6 +79,13 @@ final class Links {
                     ErrorId.BACK_END,
                     peer + " at " + dialler.address(peer.rank()) + " cannot be reached for data: " + e.getMessage(),
                     e);
+        }
+    }
+
+    private void connected(int rank, int lane, Wire wire) throws IOException {
+        Connection connection = peers.get(rank).connected(lane, wire, selector);
+        if (!open.contains(connection)) {
+            open.add(connection);
         }
     }
 
@@ -89,7 +103,7 @@ final class Links {
         }
         try {
             dialler.accepted(receiver);
-            idle = selector.selectNow(Links::serve) == 0;
+            idle = open.size() > FEW ? selector.selectNow(Links::serve) == 0 : !serveAll();
         } catch (IOException | ClosedSelectorException e) {
             abandonment.check();
             throw new HvdException(ErrorId.BACK_END, "looking at the data connections failed: " + e, e);
@@ -97,8 +111,26 @@ final class Links {
         looked = now;
     }
 
+    private boolean serveAll() {
+        boolean come = false;
+        for (int i = 0; i < open.size(); i++) {
+            come |= open.get(i).serve();
+        }
+        return come;
+    }
+
     private static void serve(SelectionKey key) {
         ((Connection) key.attachment()).serve();
+    }
+
+    /** Waits until something comes, or for a millisecond. */
+    void await() {
+        try {
+            selector.select(Links::serve, 1);
+            idle = false;
+        } catch (IOException | ClosedSelectorException e) {
+            // The next look says what has happened.
+        }
     }
 
     /** Ends every wait, and closes all connections, by which the other ranks learn of it. */

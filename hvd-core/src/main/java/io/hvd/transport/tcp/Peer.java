@@ -50,8 +50,9 @@ final class Peer {
         return dialled && !connections[0].isOpen() && lost == null;
     }
 
-    void connected(int lane, Wire wire, Selector selector) throws IOException {
+    Connection connected(int lane, Wire wire, Selector selector) throws IOException {
         connections[lane].open(wire, selector);
+        return connections[lane];
     }
 
     void send(Transfer message) {

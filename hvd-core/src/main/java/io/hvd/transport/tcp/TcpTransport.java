@@ -144,6 +144,11 @@ final class TcpTransport implements Transport {
     }
 
     @Override
+    public void rest(long nanos) {
+        links.await();
+    }
+
+    @Override
     public ReduceKernel kernel() {
         return ReduceKernel.NONE;
     }
