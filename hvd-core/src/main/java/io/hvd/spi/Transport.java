@@ -3,7 +3,6 @@ package io.hvd.spi;
 import io.hvd.kernel.ReduceKernel;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * The way on which bytes go from rank to rank; it knows no tensors. It is opened and used on one thread, except for
@@ -28,9 +27,7 @@ public interface Transport extends AutoCloseable {
      * Waits for what the other ranks send, but not much longer than so many nanoseconds. A transport that is told of it by
      * the system returns as soon as something comes.
      */
-    default void rest(long nanos) {
-        LockSupport.parkNanos(nanos);
-    }
+    void rest(long nanos);
 
     /** The kernel that comes with the transport and adds elements faster than Java does, or {@link ReduceKernel#NONE}. */
     ReduceKernel kernel();

@@ -9,6 +9,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.locks.LockSupport;
 
 /** Hands messages to other ranks of this JVM, and has nothing but transfers. */
 final class EchoTransport implements Transport {
@@ -42,6 +43,11 @@ final class EchoTransport implements Transport {
         public void close() {
             // There is nothing to release but memory.
         }
+    }
+
+    @Override
+    public void rest(long nanos) {
+        LockSupport.parkNanos(nanos);
     }
 
     @Override

@@ -53,16 +53,34 @@ final class ContractHostsIT {
             arguments.add(threads);
         }
         CLASSES.forEach(type -> arguments.add(type.getName()));
-        Job job = Job.run(words(processesPerHost, arguments), environment());
+        Job job = Job.run(words("--mpi", processesPerHost, processesPerHost, arguments), environment());
 
         assertThat(job.exitCode()).as(job.output()).isZero();
         assertThat(job.output()).contains(" " + counts + " ");
     }
 
-    private static List<String> words(int processesPerHost, List<String> arguments) {
+    @ParameterizedTest(name = "{0} and {1} processes")
+    @CsvSource({"1, 1", "2, 2", "3, 1"})
+    void theWholeContractHoldsBetweenHostsWithoutMpi(int first, int second) {
+        List<String> names = MpiContractIT.CLASSES.stream().map(Class::getName).toList();
+
+        Job job = Job.run(words("--gloo", first, second, names), environment());
+
+        String label = "hosts=" + first + "," + second;
+        MpiContractIT.requireAllPassed(job, "tcp", first + second, label, MpiContractIT.CLASSES);
+    }
+
+    private static List<String> words(String controller, int first, int second, List<String> arguments) {
         List<String> words = new ArrayList<>(Job.program(
-                Horovodrun.class, "-p", NamespaceHosts.PORT, "-i", hosts.key(), "-np", 2 * processesPerHost + ""));
-        words.addAll(List.of("-H", "node-a:" + processesPerHost + ",node-b:" + processesPerHost));
+                Horovodrun.class,
+                controller,
+                "-p",
+                NamespaceHosts.PORT,
+                "-i",
+                hosts.key(),
+                "-np",
+                first + second + ""));
+        words.addAll(List.of("-H", "node-a:" + first + ",node-b:" + second));
         words.addAll(Job.program(InsideMpirun.class, arguments.toArray(String[]::new)));
         return hosts.on("node-a", words);
     }

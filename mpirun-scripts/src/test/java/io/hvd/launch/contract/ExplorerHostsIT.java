@@ -1,6 +1,7 @@
 package io.hvd.launch.contract;
 
 import io.hvd.contract.explorer.Composition;
+import io.hvd.contract.explorer.Composition.Way;
 import io.hvd.contract.explorer.ExplorerRank;
 import io.hvd.contract.explorer.ExplorerSettings;
 import io.hvd.contract.explorer.JobTeam;
@@ -23,9 +24,12 @@ import org.junit.jupiter.api.io.TempDir;
 class ExplorerHostsIT {
     private static final List<Composition> TEAMS = List.of(
             Composition.processes(2).onHosts(2),
+            Composition.processes(2, Way.MEMORY_AND_TCP).onHosts(2),
             Composition.processes(4).onHosts(2),
             Composition.threadsOfProcesses(2, 2).onHosts(2),
-            Composition.processes(3).onHosts(2));
+            Composition.processes(3).onHosts(2),
+            Composition.processes(4, Way.MEMORY_AND_TCP).onHosts(2),
+            Composition.processes(3, Way.TCP).onHosts(2));
 
     @TempDir
     private static Path folder;
@@ -54,6 +58,9 @@ class ExplorerHostsIT {
         int second = team.processes() / 2;
         List<String> words =
                 new ArrayList<>(Job.program(Horovodrun.class, "-p", NamespaceHosts.PORT, "-i", hosts.key()));
+        if (team.isWithoutMpi()) {
+            words.add("--gloo");
+        }
         words.addAll(List.of("-np", String.valueOf(team.processes())));
         words.addAll(List.of("-H", "node-a:" + (team.processes() - second) + ",node-b:" + second));
         words.addAll(Job.program(ExplorerRank.class, args));

@@ -44,7 +44,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * classes in the everyday tier for which these make the greatest difference, and all classes in the long tier.
  */
 class MpiContractIT {
-    private static final List<Class<? extends Contract>> CLASSES = List.of(
+    static final List<Class<? extends Contract>> CLASSES = List.of(
             CollectiveContractTest.class,
             ArithmeticContractTest.class,
             MovementContractTest.class,
@@ -282,7 +282,8 @@ class MpiContractIT {
                 Stream.concat(flags, classes.stream().map(Class::getName)).toArray(String[]::new));
     }
 
-    private static void requireAllPassed(
+    /** @param label says in a line of output which job it was */
+    static void requireAllPassed(
             Job job, String backend, int ranks, String label, List<Class<? extends Contract>> classes) {
         assertThat(job.exitCode()).as(job.output()).isZero();
         Matcher counts = COUNTS.matcher(job.output());

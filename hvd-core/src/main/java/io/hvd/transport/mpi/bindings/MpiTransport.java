@@ -12,6 +12,7 @@ import io.hvd.transport.mpi.OperatorCheck;
 import io.hvd.transport.mpi.Operators;
 import io.hvd.transport.mpi.ThreadLevel;
 import java.util.List;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 import mpi.Intracomm;
 import mpi.MPI;
@@ -67,6 +68,11 @@ final class MpiTransport implements Transport {
         } catch (MPIException e) {
             throw new HvdException(ErrorId.BACK_END, "MPI_Comm_create_group for ranks " + members + " failed: " + e, e);
         }
+    }
+
+    @Override
+    public void rest(long nanos) {
+        LockSupport.parkNanos(nanos);
     }
 
     @Override
