@@ -49,7 +49,7 @@ public final class TimelineProgram {
         hvd.gather("gather", Tensor.of(1f), 0);
         hvd.scatter("scatter", Tensor.of(new float[n]), 0);
         AllreduceOptions halves = AllreduceOptions.sum().withCompression(Compression.FP16);
-        hvd.allreduce("halves", Tensor.of(1f), halves).item();
+        hvd.allreduce("halves", Tensor.of(new float[ELEMENTS]), halves);
         if (hvd.rank() < 2) {
             int peer = 1 - hvd.rank();
             Handle receiving = hvd.receiveAsync(Tensor.of(0f), peer, 1);
