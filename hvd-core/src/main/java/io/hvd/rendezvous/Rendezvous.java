@@ -93,7 +93,7 @@ public final class Rendezvous implements Closeable {
                     throw new HvdException(
                             ErrorId.INIT_FAILED,
                             why + ". It has tried for " + limit.toSeconds() + " s (HOROVOD_START_TIMEOUT). Either that"
-                                    + " process has not started, or its host or port is another one, or a firewall is"
+                                    + " process has not started, or the ranks have met without this one, or its host or port is another one, or a firewall is"
                                     + " between",
                             e);
                 }

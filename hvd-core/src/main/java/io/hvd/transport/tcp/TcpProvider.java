@@ -53,7 +53,7 @@ public final class TcpProvider implements TransportProvider {
         try {
             return process.join(config, ranks);
         } catch (HvdException e) {
-            throw why.isEmpty() || e.id() != ErrorId.INIT_FAILED
+            throw why.isEmpty() || !config.started().ofMpi() || e.id() != ErrorId.INIT_FAILED
                     ? e
                     : new HvdException(
                             e.id(),
