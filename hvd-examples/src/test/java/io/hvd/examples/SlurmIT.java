@@ -178,6 +178,18 @@ class SlurmIT {
     }
 
     @Test
+    void withPmixAndNoMpiJarTheyTrainOverTcpToo() {
+        List<String> line = new ArrayList<>(List.of("env", "HVD_OPENMPI_HOME=/nonexistent"));
+        line.addAll(TWO_ON_EACH);
+        Job job = onFirstNode(line, DIGITS);
+
+        assertTrainedOnTwoNodes(job);
+        assertThat(job.lines("as there is no Open MPI with its mpi.jar"))
+                .as(job.output())
+                .hasSize(1);
+    }
+
+    @Test
     void twoStepsAtOnceInOneAllocationDoNotMeetEachOther() {
         String twice = "srun --overlap --mpi=none -N2 -n4 --ntasks-per-node=2 \"$@\" & first=$!;"
                 + " srun --overlap --mpi=none -N2 -n2 --ntasks-per-node=1 \"$@\" && wait $first";

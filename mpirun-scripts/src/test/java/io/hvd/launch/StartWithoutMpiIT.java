@@ -125,7 +125,7 @@ final class StartWithoutMpiIT {
             StartedRank one = start(1, 2, "HOROVOD_START_TIMEOUT", "2");
 
             assertThat(zero.endsWith(1)).contains("another job or program has it, so choose another port");
-            assertThat(one.endsWith(1)).contains("does not reach HVD_RENDEZVOUS=", "it does not answer");
+            assertThat(one.endsWith(1)).contains("does not reach HVD_RENDEZVOUS=", "taken the connection and does not answer");
             assertThat(other.isBound()).isTrue();
         }
     }
