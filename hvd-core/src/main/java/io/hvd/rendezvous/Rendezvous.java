@@ -140,7 +140,8 @@ public final class Rendezvous implements Closeable {
             connection.limitReads(millis(limit.toNanos() + GRACE_NANOS));
         } catch (SocketTimeoutException e) {
             connection.close();
-            throw new IOException("it has taken the connection and does not answer, as while other ranks are missing", e);
+            throw new IOException(
+                    "it has taken the connection and does not answer, as while other ranks are missing", e);
         } catch (IOException | RuntimeException e) {
             connection.close();
             throw e;

@@ -113,8 +113,8 @@ public final class RendezvousServer implements AutoCloseable {
         strangers = "; " + who + ", and was refused";
         complain(
                 one.connection(),
-                who + ", but rank 0's job has " + job.size
-                        + ": tell all ranks the same size, and give two jobs two ports" + " or an HVD_SECRET each");
+                who + ", but the job that meets here has " + job.size
+                        + ": tell all ranks the same size, and give two jobs two ports or an HVD_SECRET each");
     }
 
     private void endTheOverdue() {
