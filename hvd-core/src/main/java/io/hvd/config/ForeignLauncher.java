@@ -16,8 +16,13 @@ record ForeignLauncher(String numberName, String number, String countName, int c
     private static final List<List<String>> VARIABLES =
             List.of(List.of("RANK", "WORLD_SIZE"), List.of("HOROVOD_RANK", "HOROVOD_SIZE"));
 
+    /** Why this process, which found no launcher of MPI's, must not go on as a job of its own; empty if it may. */
+    static Optional<String> whyNotAlone(Map<String, String> environment) {
+        return of(environment).map(ForeignLauncher::whyNotAlone);
+    }
+
     /** Empty if no variable names a launcher, or it has started one process only. */
-    static Optional<ForeignLauncher> of(Map<String, String> environment) {
+    private static Optional<ForeignLauncher> of(Map<String, String> environment) {
         return VARIABLES.stream()
                 .filter(names -> environment.containsKey(names.get(1)))
                 .map(names -> of(environment, names.get(0), names.get(1)))
@@ -34,15 +39,15 @@ record ForeignLauncher(String numberName, String number, String countName, int c
                 count.matches("\\d{1,9}") ? Integer.parseInt(count) : 0);
     }
 
-    /** Why this process, which found no launcher of MPI's, must not go on as a job of its own. */
-    String whyNotAlone() {
+    private String whyNotAlone() {
         String mine = number.isEmpty()
                 ? countName + "=" + count
                 : numberName + "=" + number + " of " + countName + "=" + count;
         return mine + " says that this process is one of " + count
-                + ", as torchrun starts them, but the ranks of hvd find"
-                + " each other through MPI, and neither mpirun nor srun has started this one: it would train by itself,"
-                + " and so would each of them. Start the job once, by mpirun -np " + count
+                + ", as torchrun starts them, but neither mpirun nor srun has started this one, so MPI does not connect it,"
+                + " and it would train by itself, as would each of them. For ranks without MPI set "
+                + Setting.RENDEZVOUS.variable() + "=host:port on each, with rank 0's host and a free port there, and"
+                + " HVD_BACKEND must not be mpi; or start the job once, by mpirun -np " + count
                 + " COMMAND, " + HvdProgram.HOROVODRUN.eitherWay("-np " + count + " COMMAND")
                 + "; if each is meant to be a job of its own, unset " + countName + " or set HVD_BACKEND=local";
     }

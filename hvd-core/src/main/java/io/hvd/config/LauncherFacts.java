@@ -14,7 +14,7 @@ import java.util.function.ToIntFunction;
  * @param ofMpi whether MPI can connect them, as far as the variables tell
  * @param place how they meet without MPI; empty if they cannot
  * @param slurm what Slurm says; empty outside its jobs
- * @param foreign a launcher that is none of MPI's
+ * @param foreign why a process must not go on alone that neither MPI nor a place connects to others
  * @param declared how large the job is to be
  */
 public record LauncherFacts(
@@ -23,7 +23,7 @@ public record LauncherFacts(
         boolean ofMpi,
         Optional<RankPlace> place,
         Optional<SlurmPlace> slurm,
-        Optional<ForeignLauncher> foreign,
+        Optional<String> foreign,
         List<DeclaredJob> declared) {
 
     /** Set by mpirun (both Open MPI 4 and 5), by srun with PMIx, and by other PMI launchers. */
@@ -47,7 +47,8 @@ public record LauncherFacts(
                 rank.isPresent(),
                 place,
                 slurm,
-                ForeignLauncher.of(environment),
+                ForeignLauncher.whyNotAlone(environment)
+                        .or(() -> place.isEmpty() ? RankPlace.whyNotAlone(environment) : Optional.empty()),
                 DeclaredJob.of(environment));
     }
 
@@ -103,7 +104,7 @@ public record LauncherFacts(
     public Optional<String> whyNotAlone(boolean overMpi) {
         return (overMpi ? ofMpi : byLauncher())
                 ? Optional.empty()
-                : slurm.flatMap(SlurmPlace::whyNotAlone).or(() -> foreign.map(ForeignLauncher::whyNotAlone));
+                : slurm.flatMap(SlurmPlace::whyNotAlone).or(() -> foreign);
     }
 
     /** As in {@link HvdConfig#whyOtherJob}. */

@@ -15,13 +15,16 @@ import java.util.regex.Pattern;
  * @param meeting where the ranks find each other; empty if nothing tells it
  */
 public record RankPlace(int rank, int size, String source, Optional<Meeting> meeting) {
-    /** Pairs of variables for the number of a process and how many there are; the nearest launcher comes first. */
+    /**
+     * Variables for the number of a process, how many there are, and the launcher's job, which not all of them name; the
+     * nearest launcher comes first.
+     */
     private static final List<List<String>> VARIABLES = List.of(
-            List.of("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
-            List.of("PMI_RANK", "PMI_SIZE"),
-            List.of("HOROVOD_RANK", "HOROVOD_SIZE"),
-            List.of("RANK", "WORLD_SIZE"),
-            List.of("JOB_COMPLETION_INDEX", "HOROVOD_SIZE"));
+            List.of("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE"),
+            List.of("PMI_RANK", "PMI_SIZE", ""),
+            List.of("HOROVOD_RANK", "HOROVOD_SIZE", ""),
+            List.of("RANK", "WORLD_SIZE", "TORCHELASTIC_RUN_ID"),
+            List.of("JOB_COMPLETION_INDEX", "HOROVOD_SIZE", ""));
 
     /** What horovodrun writes before its own address. */
     public static final String LAUNCHER = "launcher=";
@@ -40,10 +43,16 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
     /**
      * Rank 0 listens at this address.
      *
-     * @param key recognises the job where nobody has given it a secret
+     * @param key the place, which all ranks name alike
+     * @param job the launcher's name of the job; empty if it gives none
      * @param source the variable that says so
      */
-    public record AtRankZero(String host, int port, String key, String source) implements Meeting {}
+    public record AtRankZero(String host, int port, String key, String job, String source) implements Meeting {
+        /** Recognises the ranks of this job, even where two jobs have one place and one secret. */
+        public Secret secret(Optional<Secret> given) {
+            return given.orElseGet(() -> Secret.of(key)).within(job);
+        }
+    }
 
     /** All ranks are on one host, where rank 0 leaves a file for the others. @param key names the job on its host */
     public record OnOneHost(String key) implements Meeting {}
@@ -62,14 +71,27 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
 
     /** Empty if no variables tell this process's number and how many there are. */
     static Optional<RankPlace> of(Map<String, String> environment, Optional<SlurmPlace> slurm) {
-        Optional<Meeting> told = told(environment);
         return VARIABLES.stream()
-                .flatMap(names -> of(environment, names.get(0), names.get(1)).stream())
+                .flatMap(names -> of(environment, names.get(0), names.get(1)).stream()
+                        .map(place -> place.meetingIn(value(environment, names.get(2)), environment, slurm)))
                 .findFirst()
                 .or(() -> slurm.flatMap(SlurmPlace::task)
                         .map(task -> new RankPlace(
-                                task.number(), task.count(), "Slurm step " + task.step(), Optional.empty())))
-                .map(place -> place.meetingIn(told, environment, slurm));
+                                        task.number(), task.count(), "Slurm step " + task.step(), Optional.empty())
+                                .meetingIn(task.step(), environment, slurm)));
+    }
+
+    /** Why a process with no place must not go on by itself; empty if nothing says that it is to meet others. */
+    static Optional<String> whyNotAlone(Map<String, String> environment) {
+        String name = Setting.RENDEZVOUS.variable();
+        String value = value(environment, name);
+        return value.isEmpty()
+                ? Optional.empty()
+                : Optional.of(name + "=" + (value.startsWith(LAUNCHER) ? LAUNCHER : value)
+                        + " says where this process meets others, but nothing tells it its rank and their number: it would"
+                        + " train by itself, and so would each of them. Set HOROVOD_RANK and HOROVOD_SIZE on each"
+                        + " (HOROVOD_SIZE suffices in an Indexed Job); if it is meant to be alone, unset " + name
+                        + " or set HVD_BACKEND=local");
     }
 
     private static String value(Map<String, String> environment, String name) {
@@ -88,17 +110,18 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
                 : Optional.empty();
     }
 
-    private RankPlace meetingIn(Optional<Meeting> told, Map<String, String> environment, Optional<SlurmPlace> slurm) {
+    private RankPlace meetingIn(String job, Map<String, String> environment, Optional<SlurmPlace> slurm) {
         return new RankPlace(
                 rank,
                 size,
                 source,
-                told.or(() -> torchrun(environment))
+                told(job, environment)
+                        .or(() -> torchrun(job, environment))
                         .or(() -> slurm.flatMap(SlurmPlace::task).flatMap(task -> slurm(task, environment)))
                         .or(() -> oneHost(environment)));
     }
 
-    private static Optional<Meeting> told(Map<String, String> environment) {
+    private static Optional<Meeting> told(String job, Map<String, String> environment) {
         String name = Setting.RENDEZVOUS.variable();
         String value = environment.getOrDefault(name, "").strip();
         if (value.isEmpty()) {
@@ -115,11 +138,11 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
                             + Setting.RENDEZVOUS.meaning());
         }
         String host = parts.group(1) == null ? parts.group(2) : parts.group(1);
-        return Optional.of(new AtRankZero(host, Integer.parseInt(parts.group(3)), value, name + "=" + value));
+        return Optional.of(new AtRankZero(host, Integer.parseInt(parts.group(3)), value, job, name + "=" + value));
     }
 
     /** torchrun's agent may listen at this port itself, for its own ranks; the next one is taken then. */
-    private static Optional<Meeting> torchrun(Map<String, String> environment) {
+    private static Optional<Meeting> torchrun(String job, Map<String, String> environment) {
         String host = value(environment, "MASTER_ADDR");
         String port = value(environment, "MASTER_PORT");
         if (host.isEmpty() || !port.matches("\\d{1,5}") || !environment.containsKey("WORLD_SIZE")) {
@@ -127,9 +150,12 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
         }
         boolean taken = value(environment, "TORCHELASTIC_USE_AGENT_STORE").equalsIgnoreCase("true");
         int free = Integer.parseInt(port) + (taken ? 1 : 0);
-        String key = host + ":" + port + " " + value(environment, "TORCHELASTIC_RUN_ID");
         return Optional.of(new AtRankZero(
-                host, free, key, "MASTER_ADDR=" + host + " and MASTER_PORT=" + port + (taken ? " plus 1" : "")));
+                host,
+                free,
+                host + ":" + port,
+                job,
+                "MASTER_ADDR=" + host + " and MASTER_PORT=" + port + (taken ? " plus 1" : "")));
     }
 
     /** Task 0 is on the first node of the step's list, and the step's number gives a port. */
@@ -139,7 +165,8 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
                 .map(host -> new AtRankZero(
                         host,
                         FIRST_SLURM_PORT + Math.floorMod(task.step().hashCode() * 31, SLURM_PORTS),
-                        "slurm " + task.step() + " " + value(environment, "SLURM_JOB_UID"),
+                        "slurm " + value(environment, "SLURM_JOB_UID"),
+                        task.step(),
                         "SLURM_STEP_NODELIST=" + nodes));
     }
 

@@ -4,6 +4,7 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
+import java.util.HexFormat;
 
 /** What only the processes of a job know; no message shows it. */
 public final class Secret {
@@ -20,6 +21,11 @@ public final class Secret {
         } catch (NoSuchAlgorithmException e) {
             throw new IllegalStateException("every Java has SHA-256", e);
         }
+    }
+
+    /** The same secret in one of several jobs, which keeps their processes apart. */
+    Secret within(String job) {
+        return of(HexFormat.of().formatHex(digest) + " " + job);
     }
 
     /** The first bytes of its SHA-256; at most 32. */

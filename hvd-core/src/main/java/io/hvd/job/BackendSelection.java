@@ -4,6 +4,7 @@ import io.hvd.backend.ProcessProvider;
 import io.hvd.config.HvdConfig;
 import io.hvd.config.HvdConfig.BackendChoice;
 import io.hvd.config.LauncherFacts;
+import io.hvd.config.RankPlace;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.host.local.LocalProvider;
@@ -64,11 +65,23 @@ final class BackendSelection {
                 // A jar that the user names is used, or refused for its reason.
                 Optional<String> missing =
                         config.mpi().jar().isPresent() ? Optional.empty() : MpiProvider.missing(config);
+                if (missing.isPresent() && !started.meets()) {
+                    started.place().filter(place -> place.size() > 1).ifPresent(place -> requireMpi(config, place));
+                }
                 yield missing.filter(why -> started.meets())
                         .<TransportProvider>map(why -> new TcpProvider("as " + why))
                         .orElseGet(MpiProvider::new);
             }
         };
+    }
+
+    /** Says what MPI lacks, and what would do without it. */
+    private static void requireMpi(HvdConfig config, RankPlace place) {
+        try {
+            MpiProvider.jar(config);
+        } catch (HvdException e) {
+            throw new HvdException(e.id(), e.words() + ". Or go without MPI: " + place.noMeeting(), e);
+        }
     }
 
     private static TransportProvider transport(String name) {

@@ -8,9 +8,10 @@ import java.util.List;
  * The first message of a rank; its number is in the hello.
  *
  * @param host the name of its host, for messages
+ * @param size how many ranks its launcher's job has
  * @param members the ranks of the job that it joins, in their new order
  */
-record Arrival(String host, List<Integer> members) {
+record Arrival(String host, int size, List<Integer> members) {
     /** The most bytes of such a message. */
     static final int MOST_BYTES = 1 << 20;
 
@@ -21,12 +22,15 @@ record Arrival(String host, List<Integer> members) {
     byte[] encode() {
         return MessageWriter.encode(out -> {
             out.writeText(host);
+            out.writeInt(size);
             out.writeList(members, MessageWriter::writeInt);
         });
     }
 
     static Arrival decode(byte[] bytes) {
         return MessageReader.decode(
-                "the arrival of a rank", bytes, in -> new Arrival(in.readText(), in.readList(MessageReader::readInt)));
+                "the arrival of a rank",
+                bytes,
+                in -> new Arrival(in.readText(), in.readInt(), in.readList(MessageReader::readInt)));
     }
 }

@@ -29,11 +29,13 @@ public final class Rendezvous implements Closeable {
 
     private final Place place;
     private final int rank;
+    private final Duration limit;
     private final FramedConnection connection;
 
-    private Rendezvous(Place place, int rank, FramedConnection connection) {
+    private Rendezvous(Place place, int rank, Duration limit, FramedConnection connection) {
         this.place = place;
         this.rank = rank;
+        this.limit = limit;
         this.connection = connection;
     }
 
@@ -57,32 +59,41 @@ public final class Rendezvous implements Closeable {
     }
 
     /**
+     * Who comes.
+     *
+     * @param number its number among the ranks of the launcher's job
+     * @param size how many there are
+     * @param host the name of its host, for messages
+     */
+    public record Rank(int number, int size, String host) {}
+
+    /**
      * Dials the server until it answers, and waits until all ranks have come.
      *
-     * @param rank this process's number among those of the launcher's job
      * @param members the ranks that take part, in their new order
-     * @param host the name of this host, for messages
      * @param limit the time within which all must have come
      * @throws HvdException that says where nobody answers, or which ranks have not come
      */
-    public static Rendezvous join(Place place, int rank, List<Integer> members, String host, Duration limit) {
+    public static Rendezvous join(Place place, Rank rank, List<Integer> members, Duration limit) {
         long begun = System.nanoTime();
         boolean told = false;
         String seen = "it does not answer";
         while (true) {
             try {
-                Rendezvous joined = new Rendezvous(place, rank, dialled(place, rank, left(begun, limit)));
-                joined.arrive(new Arrival(host, members), left(begun, limit));
+                Rendezvous joined =
+                        new Rendezvous(place, rank.number(), limit, dialled(place, rank.number(), left(begun, limit)));
+                joined.arrive(new Arrival(rank.host(), rank.size(), members), left(begun, limit));
                 return joined;
             } catch (IOException e) {
                 seen = e instanceof SocketTimeoutException ? seen : words(e); // what it said before the time was over
-                String why = "rank " + rank + " (" + host + ") does not reach " + place.source() + ": " + seen;
+                String why = "rank " + rank.number() + " (" + rank.host() + ") does not reach " + place.source() + ": "
+                        + seen;
                 long waited = System.nanoTime() - begun;
                 if (waited >= limit.toNanos()) {
                     throw new HvdException(
                             ErrorId.INIT_FAILED,
                             why + ". It has tried for " + limit.toSeconds() + " s (HOROVOD_START_TIMEOUT). Either that"
-                                    + " process has not started, or its host or port is another one, or a firewall is"
+                                    + " process has not started, or the ranks have met without this one, or its host or port is another one, or a firewall is"
                                     + " between",
                             e);
                 }
@@ -126,7 +137,11 @@ public final class Rendezvous implements Closeable {
         try {
             connection.limitReads(millis(nanos + GRACE_NANOS));
             told(arrival.encode());
-            connection.limitReads(0);
+            connection.limitReads(millis(limit.toNanos() + GRACE_NANOS));
+        } catch (SocketTimeoutException e) {
+            connection.close();
+            throw new IOException(
+                    "it has taken the connection and does not answer, as while other ranks are missing", e);
         } catch (IOException | RuntimeException e) {
             connection.close();
             throw e;
@@ -142,16 +157,24 @@ public final class Rendezvous implements Closeable {
         return answer.all();
     }
 
-    /** Gives every rank the bytes of all ranks, in their order; all call it together. */
+    /** Gives every rank the bytes of all ranks, in their order; all call it together, within the limit. */
     public List<byte[]> exchange(byte[] mine) {
         try {
             return told(mine);
         } catch (IOException e) {
             throw new HvdException(
                     ErrorId.BACK_END,
-                    "rank " + rank + " has lost the rendezvous at " + place.source() + ": " + e.getMessage(),
+                    "rank " + rank + " has lost the rendezvous at " + place.source() + ": " + lost(e),
                     e);
         }
+    }
+
+    private String lost(IOException e) {
+        if (e instanceof SocketTimeoutException) {
+            return "no answer for " + limit.toSeconds()
+                    + " s (HOROVOD_START_TIMEOUT); the process that runs it, or a rank," + " is stopped";
+        }
+        return e.getMessage() + "; has the process that runs it ended, which is rank 0 or horovodrun?";
     }
 
     @Override

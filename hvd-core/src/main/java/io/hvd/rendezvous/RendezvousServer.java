@@ -7,6 +7,7 @@ import io.hvd.net.HandshakeListener;
 import io.hvd.net.HandshakeListener.Accepted;
 import io.hvd.net.MalformedMessageException;
 import java.io.IOException;
+import java.net.SocketTimeoutException;
 import java.nio.channels.ServerSocketChannel;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -25,31 +26,37 @@ public final class RendezvousServer implements AutoCloseable {
     private static final long LONGEST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final HandshakeListener listener;
-    private final byte[] secret;
-    private final Duration limit;
+    private final Job job;
+    /** Who came with another size, as a clause; empty while nobody has. */
+    private String strangers = "";
+
     private final Map<List<Integer>, Gathering> gatherings = new HashMap<>();
     private volatile boolean closed;
+
+    /**
+     * The launcher's job whose ranks meet.
+     *
+     * @param size how many there are
+     * @param secret recognises them
+     * @param encryption of the connections
+     * @param limit the time within which the members of a job must have come, from the first one on
+     */
+    public record Job(int size, byte[] secret, Encryption encryption, Duration limit) {}
 
     /**
      * Starts a server on a daemon thread.
      *
      * @param sockets the listening sockets, which are closed with the server
-     * @param secret recognises the ranks of the job
-     * @param encryption of the connections
-     * @param limit the time within which the ranks of a job must have come, from the first one on
      */
-    public static RendezvousServer start(
-            List<ServerSocketChannel> sockets, byte[] secret, Encryption encryption, Duration limit)
-            throws IOException {
-        RendezvousServer server = new RendezvousServer(new HandshakeListener(sockets, encryption), secret, limit);
+    public static RendezvousServer start(List<ServerSocketChannel> sockets, Job job) throws IOException {
+        RendezvousServer server = new RendezvousServer(new HandshakeListener(sockets, job.encryption), job);
         daemon(server::run, "hvd-rendezvous").start();
         return server;
     }
 
-    private RendezvousServer(HandshakeListener listener, byte[] secret, Duration limit) {
+    private RendezvousServer(HandshakeListener listener, Job job) {
         this.listener = listener;
-        this.secret = secret;
-        this.limit = limit;
+        this.job = job;
     }
 
     private static Thread daemon(Runnable task, String name) {
@@ -61,7 +68,7 @@ public final class RendezvousServer implements AutoCloseable {
     private void run() {
         try {
             while (!closed) {
-                listener.next(secret, LONGEST_PAUSE_NANOS).ifPresent(this::admit);
+                listener.next(job.secret, LONGEST_PAUSE_NANOS).ifPresent(this::admit);
                 endTheOverdue();
             }
         } catch (IOException e) {
@@ -84,8 +91,12 @@ public final class RendezvousServer implements AutoCloseable {
                                 + " that it wants to join");
                 return;
             }
-            Gathering gathering = gatherings.computeIfAbsent(
-                    arrival.members(), members -> new Gathering(members, System.nanoTime() + limit.toNanos()));
+            if (arrival.size() != job.size) {
+                refuseSize(one, arrival);
+                return;
+            }
+            Gathering gathering =
+                    gatherings.computeIfAbsent(arrival.members(), members -> new Gathering(members, job.limit));
             gathering.add(one.number(), arrival.host(), connection);
             if (gathering.isComplete()) {
                 gatherings.remove(arrival.members());
@@ -96,12 +107,22 @@ public final class RendezvousServer implements AutoCloseable {
         }
     }
 
+    private void refuseSize(Accepted one, Arrival arrival) {
+        String who = "rank " + one.number() + " from " + arrival.host() + " says that there are " + arrival.size()
+                + " ranks";
+        strangers = "; " + who + ", and was refused";
+        complain(
+                one.connection(),
+                who + ", but the job that meets here has " + job.size
+                        + ": tell all ranks the same size, and give two jobs two ports or an HVD_SECRET each");
+    }
+
     private void endTheOverdue() {
         long now = System.nanoTime();
         gatherings.values().removeIf(gathering -> {
             boolean over = now - gathering.deadline >= 0;
             if (over) {
-                gathering.endIncomplete(limit, listener.refused());
+                gathering.endIncomplete(strangers + listener.refused());
             }
             return over;
         });
@@ -140,13 +161,15 @@ public final class RendezvousServer implements AutoCloseable {
         private static final int MOST_BYTES = 1 << 28;
 
         private final List<Integer> members;
+        private final Duration limit;
         private final long deadline;
         private final Map<Integer, FramedConnection> connections = new HashMap<>();
         private final Map<Integer, String> hosts = new HashMap<>();
 
-        Gathering(List<Integer> members, long deadline) {
+        Gathering(List<Integer> members, Duration limit) {
             this.members = members;
-            this.deadline = deadline;
+            this.limit = limit;
+            this.deadline = System.nanoTime() + limit.toNanos();
         }
 
         /** A rank that comes twice has lost its first connection, or is two processes, of which the first one ends. */
@@ -165,7 +188,7 @@ public final class RendezvousServer implements AutoCloseable {
             return connections.size() == members.size();
         }
 
-        void endIncomplete(Duration limit, String refused) {
+        void endIncomplete(String refused) {
             List<Integer> missing = members.stream()
                     .filter(rank -> !connections.containsKey(rank))
                     .toList();
@@ -184,12 +207,15 @@ public final class RendezvousServer implements AutoCloseable {
             connections.values().forEach(connection -> complain(connection, why));
         }
 
-        /** Tells the ranks that all have come, and hands on what they say, until one of them leaves. */
+        /**
+         * Tells the ranks that all have come, and hands on what they say, until one of them leaves, or is silent while the
+         * others wait for it. They speak at once at first; later it may be long until the first one does.
+         */
         void relay() {
             int speaker = members.get(0);
             List<byte[]> all = new ArrayList<>();
             try {
-                while (true) {
+                for (boolean begun = false; ; begun = true) {
                     byte[] answer = new Answer(all, "").encode();
                     for (int rank : members) {
                         speaker = rank;
@@ -198,12 +224,21 @@ public final class RendezvousServer implements AutoCloseable {
                     all.clear();
                     for (int rank : members) {
                         speaker = rank;
+                        boolean atLeisure = begun && rank == members.get(0);
+                        connections.get(rank).limitReads(atLeisure ? 0 : Math.toIntExact(limit.toMillis()));
                         all.add(connections.get(rank).receiveBytes(MOST_BYTES));
                     }
                 }
+            } catch (SocketTimeoutException e) {
+                end(named(speaker) + " has come to the rendezvous and then said nothing for " + limit.toSeconds()
+                        + " s (HOROVOD_START_TIMEOUT): its process is stopped, or its host is gone");
             } catch (IOException e) {
-                end("rank " + speaker + " (" + hosts.get(speaker) + ") has left the rendezvous: " + e.getMessage());
+                end(named(speaker) + " has left the rendezvous: " + e.getMessage());
             }
+        }
+
+        private String named(int rank) {
+            return "rank " + rank + " (" + hosts.get(rank) + ")";
         }
     }
 }

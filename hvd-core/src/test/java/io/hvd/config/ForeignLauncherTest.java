@@ -13,7 +13,12 @@ class ForeignLauncherTest {
     void aProcessThatDoesNotKnowWhereToMeetIsToldHowToStartTheJob() {
         assertThat(HvdConfig.from(RANK_ONE).started().whyNotAlone(false).orElseThrow())
                 .startsWith("RANK=1 of WORLD_SIZE=4 says that this process is one of 4")
-                .contains("mpirun -np 4 COMMAND", "horovodrun -np 4", "unset WORLD_SIZE", "HVD_BACKEND=local");
+                .contains(
+                        "HVD_RENDEZVOUS=host:port",
+                        "mpirun -np 4 COMMAND",
+                        "horovodrun -np 4",
+                        "unset WORLD_SIZE",
+                        "HVD_BACKEND=local");
     }
 
     @Test
@@ -51,6 +56,24 @@ class ForeignLauncherTest {
         both.put("OMPI_COMM_WORLD_RANK", "3");
 
         assertThat(HvdConfig.from(both).started().whyNotAlone(false)).isEmpty();
+    }
+
+    /** Each would train by itself as rank 0 of 1. */
+    @Test
+    void aProcessThatIsToMeetOthersAndDoesNotKnowItsRankIsRefused() {
+        Map<String, String> pod = Map.of("HVD_RENDEZVOUS", "job-0.job:29400", "JOB_COMPLETION_INDEX", "1");
+        assertThat(HvdConfig.from(pod).started().whyNotAlone(false).orElseThrow())
+                .startsWith("HVD_RENDEZVOUS=job-0.job:29400 says where this process meets others")
+                .contains("HOROVOD_RANK and HOROVOD_SIZE", "HVD_BACKEND=local");
+        assertThat(HvdConfig.from(Map.of("HVD_RENDEZVOUS", "launcher=00ff@10.0.0.1/4711"))
+                        .started()
+                        .whyNotAlone(false)
+                        .orElseThrow())
+                .doesNotContain("00ff");
+        assertThat(HvdConfig.from(Map.of("HVD_RENDEZVOUS", "a:29400", "RANK", "0", "WORLD_SIZE", "1"))
+                        .started()
+                        .whyNotAlone(false))
+                .isEmpty();
     }
 
     @Test

@@ -8,7 +8,9 @@ import io.hvd.config.RankPlace.AtRankZero;
 import io.hvd.config.RankPlace.OnOneHost;
 import io.hvd.error.HvdException;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -60,6 +62,27 @@ class RankPlaceTest {
         Map<String, String> withStore = new HashMap<>(torchrun);
         withStore.put("TORCHELASTIC_USE_AGENT_STORE", "True");
         assertThat(meeting(withStore)).returns(29_501, AtRankZero::port);
+    }
+
+    /** A user may export one address, and one secret, for all that he starts. */
+    @Test
+    void twoJobsOfALauncherWithOneAddressAndOneSecretAreToldApart() {
+        for (String job : new String[] {"OMPI_COMM_WORLD PMIX_NAMESPACE", "RANK TORCHELASTIC_RUN_ID"}) {
+            String[] names = job.split(" ");
+            Map<String, String> first = new HashMap<>(Map.of("HVD_RENDEZVOUS", "n1:29400", names[1], "1"));
+            first.putAll(
+                    names[0].equals("RANK")
+                            ? Map.of("RANK", "1", "WORLD_SIZE", "2")
+                            : Map.of(names[0] + "_RANK", "1", names[0] + "_SIZE", "2"));
+            Map<String, String> second = new HashMap<>(first);
+            second.put(names[1], "2");
+
+            for (Optional<Secret> given : List.of(Optional.<Secret>empty(), Optional.of(Secret.of("mine")))) {
+                assertThat(meeting(first).secret(given).bytes(16))
+                        .isEqualTo(meeting(first).secret(given).bytes(16))
+                        .isNotEqualTo(meeting(second).secret(given).bytes(16));
+            }
+        }
     }
 
     @Test

@@ -29,6 +29,9 @@ import org.junit.jupiter.api.Timeout;
 
 @Timeout(60)
 class RendezvousServerTest {
+    /** Ranks of the launcher's job. */
+    private static final int SIZE = 4;
+
     private static final Duration LONG = Duration.ofSeconds(30);
     private static final Duration SHORT = Duration.ofSeconds(1);
 
@@ -44,7 +47,8 @@ class RendezvousServerTest {
     private void start(Duration limit) throws IOException {
         ServerSocketChannel socket = HandshakeListener.bind(InetAddress.getLoopbackAddress(), PortRange.ANY);
         address = (InetSocketAddress) socket.getLocalAddress();
-        open.add(RendezvousServer.start(List.of(socket), secret, Encryption.NONE, limit));
+        open.add(RendezvousServer.start(
+                List.of(socket), new RendezvousServer.Job(SIZE, secret, Encryption.NONE, limit)));
     }
 
     @AfterEach
@@ -76,7 +80,7 @@ class RendezvousServerTest {
         CompletableFuture<Rendezvous> joined = new CompletableFuture<>();
         Thread thread = new Thread(() -> {
             try {
-                joined.complete(Rendezvous.join(place, rank, members, "host" + rank, limit));
+                joined.complete(Rendezvous.join(place, new Rendezvous.Rank(rank, SIZE, "host" + rank), members, limit));
             } catch (Throwable e) {
                 joined.completeExceptionally(e);
             }
@@ -253,6 +257,50 @@ class RendezvousServerTest {
     }
 
     @Test
+    void aRankOfAnotherSizeIsRefusedAtOnceAndTheOthersHearOfIt() throws Exception {
+        start(Duration.ofSeconds(2));
+        var zero = join(0, List.of(0, 1), LONG, secret);
+        CompletableFuture<Rendezvous> stranger = CompletableFuture.supplyAsync(() -> Rendezvous.join(
+                new At(address, secret), new Rendezvous.Rank(1, 3, "elsewhere"), List.of(0, 1, 2), LONG));
+
+        assertThat(message(stranger))
+                .contains("rank 1 from elsewhere says that there are 3 ranks, but the job that meets here has 4", "HVD_SECRET");
+        assertThat(message(zero))
+                .contains("ranks [1] of 2 have not come", "rank 1 from elsewhere says that there are 3 ranks");
+    }
+
+    /** As a process does that is stopped between the rendezvous and all that watches it later. */
+    @Test
+    void aRankThatSaysNothingAfterItHasComeIsNamedWithinTheLimit() throws Exception {
+        start(SHORT);
+        for (int silent : new int[] {0, 1}) {
+            var one = join(1 - silent, List.of(0, 1));
+            var other = join(silent, List.of(0, 1));
+            other.get();
+
+            assertThat(message(say(one, "one")))
+                    .contains("rank " + silent + " (host" + silent + ") has come", "said nothing for 1 s");
+        }
+    }
+
+    @Test
+    void aServerThatIsStoppedIsNotWaitedForLongerThanTheLimit() throws Exception {
+        try (ServerSocketChannel silent = HandshakeListener.bind(InetAddress.getLoopbackAddress(), PortRange.ANY)) {
+            address = (InetSocketAddress) silent.getLocalAddress();
+            var zero = join(0, List.of(0), SHORT, secret);
+            try (var connection = new HandshakeListener(List.of(silent))
+                    .next(secret, LONG.toNanos())
+                    .orElseThrow()
+                    .connection()) {
+                connection.receiveBytes(Arrival.MOST_BYTES);
+                connection.send(new Answer(List.of(), "").encode());
+
+                assertThat(message(say(zero, "zero"))).contains("no answer for 1 s (HOROVOD_START_TIMEOUT)");
+            }
+        }
+    }
+
+    @Test
     void closingEndsAWait() throws Exception {
         var zero = join(0, List.of(0, 1));
         join(1, List.of(0, 1)).get();
@@ -266,7 +314,7 @@ class RendezvousServerTest {
 
     @Test
     void damagedMessagesAreRefused() {
-        DamagedMessages.of(new Arrival("host", List.of(0, 1)).encode(), Arrival::decode);
+        DamagedMessages.of(new Arrival("host", 2, List.of(0, 1)).encode(), Arrival::decode);
         DamagedMessages.of(new Answer(List.of(new byte[] {1}), "").encode(), Answer::decode);
     }
 }

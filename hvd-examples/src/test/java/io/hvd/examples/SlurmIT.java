@@ -41,6 +41,9 @@ class SlurmIT {
     private static final List<String> TWO_ON_EACH =
             List.of("srun", "--mpi=pmix", "--kill-on-bad-exit=1", "-N2", "-n4", "--ntasks-per-node=2");
 
+    private static final List<String> WITHOUT_PMIX =
+            List.of("srun", "--mpi=none", "--kill-on-bad-exit=1", "-N2", "-n4", "--ntasks-per-node=2");
+
     @TempDir
     private static Path folder;
 
@@ -164,8 +167,62 @@ class SlurmIT {
     }
 
     @Test
-    void tasksWithoutPmixAreRefusedInsteadOfTrainingEachByItself() {
-        Job job = onFirstNode(List.of("srun", "--mpi=none", "-N2", "-n2", "--ntasks-per-node=1"), DIGITS);
+    void withoutPmixTheTasksOfOneNodeOrTwoTrainOverTcp() {
+        Job here = onFirstNode(List.of("srun", "--mpi=none", "-N1", "-n4"), DIGITS);
+        assertThat(ResultLine.of(here).ranks()).isEqualTo(4);
+        assertThat(here.lines("over tcp (127.0.0.1")).as(here.output()).hasSize(1);
+
+        Job both = onFirstNode(WITHOUT_PMIX, DIGITS);
+        assertTrainedOnTwoNodes(both);
+        assertThat(both.lines("over tcp (10.71.0.1")).as(both.output()).hasSize(1);
+    }
+
+    @Test
+    void withPmixAndNoMpiJarTheyTrainOverTcpToo() {
+        List<String> line = new ArrayList<>(List.of("env", "HVD_OPENMPI_HOME=/nonexistent"));
+        line.addAll(TWO_ON_EACH);
+        Job job = onFirstNode(line, DIGITS);
+
+        assertTrainedOnTwoNodes(job);
+        assertThat(job.lines("as there is no Open MPI with its mpi.jar"))
+                .as(job.output())
+                .hasSize(1);
+    }
+
+    @Test
+    void twoStepsAtOnceInOneAllocationDoNotMeetEachOther() {
+        String twice = "srun --overlap --mpi=none -N2 -n4 --ntasks-per-node=2 \"$@\" & first=$!;"
+                + " srun --overlap --mpi=none -N2 -n2 --ntasks-per-node=1 \"$@\" && wait $first";
+        Job job = onFirstNode(
+                List.of("salloc", "-N2", "-n4", "--ntasks-per-node=2", "bash", "-c", twice, "bash"),
+                Job.program(HostsProgram.class));
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.lines(" sum 10.0 ")).as(job.output()).hasSize(4);
+        assertThat(job.lines(" sum 3.0 ")).as(job.output()).hasSize(2);
+    }
+
+    /** As when the program hangs on one node before it gets to init. */
+    @Test
+    void aStepOfWhichANodeStartsNoRankEndsWithinItsLimitAndNamesThoseThatAreMissing() {
+        String[] start = {"bash", "-c", "[ $SLURM_NODEID = 1 ] && exec sleep 100; exec \"$@\"", "bash"};
+        List<String> line = new ArrayList<>(List.of("env", "HOROVOD_START_TIMEOUT=5"));
+        line.addAll(WITHOUT_PMIX);
+        line.addAll(List.of(start));
+
+        Job job = onFirstNode(line, Job.program(HostsProgram.class));
+
+        assertThat(job.exitCode()).as(job.output()).isPositive();
+        assertThat(job.output())
+                .contains("ranks [2, 3] of 4 have not come to the rendezvous within 5 s", "0 from node-a")
+                .doesNotContain(" sum ");
+        assertThat(job.seconds()).isLessThan(30);
+    }
+
+    @Test
+    void tasksWithoutPmixThatMustUseMpiAreRefusedInsteadOfTrainingEachByItself() {
+        Job job = onFirstNode(
+                List.of("env", "HVD_BACKEND=mpi", "srun", "--mpi=none", "-N2", "-n2", "--ntasks-per-node=1"), DIGITS);
 
         assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
         assertThat(job.output())

@@ -74,6 +74,38 @@ public final class NamespaceHostsIT {
                 .doesNotContain("-x HOROVOD_SECRET_KEY", "-x HOROVOD_CYCLE_TIME -x");
     }
 
+    /** mpirun tells its ranks no host of rank 0. */
+    @Test
+    void withoutMpiJarMpirunsRanksOnTwoHostsAskForAPlaceToMeetAndTrainThere() {
+        Job asking = mpirunWithoutMpiJar();
+        assertThat(asking.exitCode()).as(asking.output()).isEqualTo(1);
+        assertThat(asking.output())
+                .contains("[HVD-104]", "Or go without MPI: ", "mpirun -x HVD_RENDEZVOUS=node1:29400 ...")
+                .doesNotContain(" sum ");
+
+        Job told = mpirunWithoutMpiJar("-x", "HVD_RENDEZVOUS=node-a:29400");
+        assertThat(told.exitCode()).as(told.output()).isZero();
+        assertThat(told.lines("sum 10.0")).as(told.output()).hasSize(4);
+        assertThat(told.lines("rank 3 local 1 of 2 ")).hasSize(1);
+        assertThat(told.lines("over tcp (10.71.0.1, as there is no Open MPI with its mpi.jar)"))
+                .as(told.output())
+                .hasSize(1);
+    }
+
+    private static Job mpirunWithoutMpiJar(String... more) {
+        List<String> words = new ArrayList<>(List.of("mpirun", "-np", "4", "-H", "node-a:2,node-b:2"));
+        words.addAll(List.of("--mca", "oob_tcp_if_include", "eth0", "-x", "HVD_OPENMPI_HOME=/nonexistent"));
+        words.addAll(List.of(
+                "--mca",
+                "plm_rsh_args",
+                "-p " + NamespaceHosts.PORT + " -i " + hosts.key() + " -o StrictHostKeyChecking=no"));
+        words.addAll(List.of(more));
+        words.addAll(Job.program(HostsProgram.class));
+        return Job.run(
+                hosts.on("node-a", words),
+                Map.of("OMPI_ALLOW_RUN_AS_ROOT", "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"));
+    }
+
     @Test
     void valuesReachOtherHostsAsTheyAreAndAreNotEvaluated() throws IOException {
         Path evaluated = folder.resolve("evaluated");

@@ -1,6 +1,7 @@
 package io.hvd.transport.tcp;
 
 import io.hvd.config.HvdConfig;
+import io.hvd.config.RankPlace;
 import io.hvd.config.RankPlace.OnOneHost;
 import io.hvd.config.Secret;
 import io.hvd.file.RegularFile;
@@ -16,7 +17,6 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.time.Duration;
 import java.util.HexFormat;
 import java.util.List;
 
@@ -38,27 +38,23 @@ final class FilePlace extends MeetingPlace {
         this.file = file;
     }
 
-    static FilePlace of(OnOneHost here, int rank, HvdConfig config) throws IOException {
+    static FilePlace of(OnOneHost here, RankPlace mine, HvdConfig config) throws IOException {
         String name = HexFormat.of().formatHex(Secret.of(here.key()).bytes(NAME_BYTES));
         FilePlace place = new FilePlace(
                 Path.of(System.getProperty("java.io.tmpdir"), "hvd-" + name),
                 config.control().encryption());
-        if (rank == 0) {
-            place.open(config);
+        if (mine.rank() == 0) {
+            place.open(mine.size(), config);
         }
         return place;
     }
 
-    private void open(HvdConfig config) throws IOException {
+    private void open(int size, HvdConfig config) throws IOException {
         ServerSocketChannel socket = HandshakeListener.bind(
                 InetAddress.getLoopbackAddress(), config.control().ports());
         byte[] random = HandshakeListener.newSecret();
         int port = ((InetSocketAddress) socket.getLocalAddress()).getPort();
-        server = RendezvousServer.start(
-                List.of(socket),
-                random,
-                encryption(),
-                Duration.ofSeconds(config.control().startTimeoutSeconds()));
+        server = serve(List.of(socket), size, random, config);
         Path written = Files.createTempFile(file.getParent(), "hvd", "", RegularFile.onlyMine());
         Files.writeString(written, port + " " + HexFormat.of().formatHex(random), StandardOpenOption.WRITE);
         Files.move(written, file, StandardCopyOption.ATOMIC_MOVE);

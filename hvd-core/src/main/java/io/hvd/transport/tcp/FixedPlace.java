@@ -1,6 +1,7 @@
 package io.hvd.transport.tcp;
 
 import io.hvd.config.HvdConfig;
+import io.hvd.config.RankPlace;
 import io.hvd.config.RankPlace.AtRankZero;
 import io.hvd.log.HvdLogger;
 import io.hvd.net.Encryption;
@@ -42,17 +43,17 @@ final class FixedPlace extends MeetingPlace {
         this.own = own;
     }
 
-    static FixedPlace of(AtRankZero there, int rank, HvdConfig config) throws IOException {
-        byte[] secret = secret(config, there.key());
+    static FixedPlace of(AtRankZero there, RankPlace mine, HvdConfig config) throws IOException {
+        byte[] secret = there.secret(config.control().secret()).bytes(HandshakeListener.SECRET_BYTES);
         Encryption encryption = config.control().encryption();
-        if (rank > 0) {
+        if (mine.rank() > 0) {
             return new FixedPlace(there, secret, encryption, Optional.empty());
         }
         Duration limit = Duration.ofSeconds(config.control().startTimeoutSeconds());
         List<ServerSocketChannel> sockets =
                 listening(addresses(there.host(), config.control().networkInterface()), there, limit);
         var address = (InetSocketAddress) sockets.get(0).getLocalAddress();
-        RendezvousServer server = RendezvousServer.start(sockets, secret, encryption, limit);
+        RendezvousServer server = serve(sockets, mine.size(), secret, config);
         return new FixedPlace(there, secret, encryption, Optional.of(new Own(server, address)));
     }
 

@@ -2,15 +2,17 @@ package io.hvd.transport.tcp;
 
 import io.hvd.config.HvdConfig;
 import io.hvd.config.RankPlace;
-import io.hvd.config.Secret;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.net.Encryption;
-import io.hvd.net.HandshakeListener;
 import io.hvd.net.LauncherAddress;
 import io.hvd.rendezvous.Rendezvous;
+import io.hvd.rendezvous.RendezvousServer;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.nio.channels.ServerSocketChannel;
+import java.time.Duration;
+import java.util.List;
 
 /** The rendezvous of this process's launcher, whose server runs here if this is rank 0 and no launcher runs it. */
 abstract class MeetingPlace implements Rendezvous.Place, AutoCloseable {
@@ -44,10 +46,10 @@ abstract class MeetingPlace implements Rendezvous.Place, AutoCloseable {
                 mine.meeting().orElseThrow(() -> new HvdException(ErrorId.INIT_FAILED, mine.noMeeting()));
         try {
             if (meeting instanceof RankPlace.AtRankZero there) {
-                return FixedPlace.of(there, mine.rank(), config);
+                return FixedPlace.of(there, mine, config);
             }
             if (meeting instanceof RankPlace.OnOneHost here) {
-                return FilePlace.of(here, mine.rank(), config);
+                return FilePlace.of(here, mine, config);
             }
             return new LauncherPlace(
                     LauncherAddress.decode(((RankPlace.AtLauncher) meeting).address()),
@@ -60,9 +62,12 @@ abstract class MeetingPlace implements Rendezvous.Place, AutoCloseable {
         }
     }
 
-    /** The job's secret, or what everybody can know who knows the job. */
-    static byte[] secret(HvdConfig config, String key) {
-        return config.control().secret().orElseGet(() -> Secret.of(key)).bytes(HandshakeListener.SECRET_BYTES);
+    /** Lets the ranks of a launcher's job meet. @param secret recognises them */
+    static RendezvousServer serve(List<ServerSocketChannel> sockets, int size, byte[] secret, HvdConfig config)
+            throws IOException {
+        Duration limit = Duration.ofSeconds(config.control().startTimeoutSeconds());
+        return RendezvousServer.start(
+                sockets, new RendezvousServer.Job(size, secret, config.control().encryption(), limit));
     }
 
     private static final class LauncherPlace extends MeetingPlace {

@@ -50,9 +50,8 @@ final class TcpProcess {
         place = place == null ? MeetingPlace.of(mine, config) : place;
         Rendezvous rendezvous = Rendezvous.join(
                 place,
-                mine.rank(),
+                new Rendezvous.Rank(mine.rank(), mine.size(), HostAddress.localName()),
                 members,
-                HostAddress.localName(),
                 Duration.ofSeconds(config.control().startTimeoutSeconds()));
         if (members.size() == mine.size()) {
             place.close();

@@ -1,6 +1,8 @@
 package io.hvd.transport.tcp;
 
 import io.hvd.config.HvdConfig;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
 import io.hvd.spi.Bootstrap;
 import io.hvd.spi.LastBarrier;
 import io.hvd.spi.Transport;
@@ -37,12 +39,27 @@ public final class TcpProvider implements TransportProvider {
 
     @Override
     public Connection connect(HvdConfig config, List<Integer> ranks) {
-        TcpBootstrap bootstrap = process.join(config, ranks);
+        TcpBootstrap bootstrap = joined(config, ranks);
         try {
             return new TcpConnection(bootstrap, TcpTransport.open(bootstrap, config, why));
         } catch (RuntimeException e) {
             bootstrap.close();
             throw e;
+        }
+    }
+
+    /** A rank that has chosen by itself may have chosen otherwise than those that do not come. */
+    private TcpBootstrap joined(HvdConfig config, List<Integer> ranks) {
+        try {
+            return process.join(config, ranks);
+        } catch (HvdException e) {
+            throw why.isEmpty() || !config.started().ofMpi() || e.id() != ErrorId.INIT_FAILED
+                    ? e
+                    : new HvdException(
+                            e.id(),
+                            e.words() + ". This rank uses tcp, " + why
+                                    + "; ranks that have MPI wait for it there, unless HVD_BACKEND=tcp is set on all",
+                            e);
         }
     }
 

@@ -32,7 +32,14 @@ record Meeting(RendezvousServer server, String address) implements AutoCloseable
         Duration limit = Duration.ofSeconds(job.settings().checks().limitSeconds());
         String address = new LauncherAddress(HexFormat.of().formatHex(secret), addresses).encode();
         return new Meeting(
-                RendezvousServer.start(sockets, secret, job.settings().network().encryption(), limit), address);
+                RendezvousServer.start(
+                        sockets,
+                        new RendezvousServer.Job(
+                                job.settings().ranks(),
+                                secret,
+                                job.settings().network().encryption(),
+                                limit)),
+                address);
     }
 
     private static List<ServerSocketChannel> sockets(LaunchFacts job) throws IOException {
