@@ -264,7 +264,9 @@ class RendezvousServerTest {
                 new At(address, secret), new Rendezvous.Rank(1, 3, "elsewhere"), List.of(0, 1, 2), LONG));
 
         assertThat(message(stranger))
-                .contains("rank 1 from elsewhere says that there are 3 ranks, but the job that meets here has 4", "HVD_SECRET");
+                .contains(
+                        "rank 1 from elsewhere says that there are 3 ranks, but the job that meets here has 4",
+                        "HVD_SECRET");
         assertThat(message(zero))
                 .contains("ranks [1] of 2 have not come", "rank 1 from elsewhere says that there are 3 ranks");
     }
