@@ -84,7 +84,7 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
     /** Why a process with no place must not go on by itself; empty if nothing says that it is to meet others. */
     static Optional<String> whyNotAlone(Map<String, String> environment) {
         String name = Setting.RENDEZVOUS.variable();
-        String value = value(environment, name);
+        String value = environment.getOrDefault(name, "").strip();
         return value.isEmpty()
                 ? Optional.empty()
                 : Optional.of(name + "=" + (value.startsWith(LAUNCHER) ? LAUNCHER : value)

@@ -93,8 +93,8 @@ public final class Rendezvous implements Closeable {
                     throw new HvdException(
                             ErrorId.INIT_FAILED,
                             why + ". It has tried for " + limit.toSeconds() + " s (HOROVOD_START_TIMEOUT). Either that"
-                                    + " process has not started, or the ranks have met without this one, or its host or port is another one, or a firewall is"
-                                    + " between",
+                                    + " process has not started, or the ranks have met without this one, or its host or port is another"
+                                    + " one, or a firewall is between",
                             e);
                 }
                 if (!told && waited >= QUIET_NANOS) {
@@ -172,7 +172,7 @@ public final class Rendezvous implements Closeable {
     private String lost(IOException e) {
         if (e instanceof SocketTimeoutException) {
             return "no answer for " + limit.toSeconds()
-                    + " s (HOROVOD_START_TIMEOUT); the process that runs it, or a rank," + " is stopped";
+                    + " s (HOROVOD_START_TIMEOUT); the process that runs it, or a rank, is stopped";
         }
         return e.getMessage() + "; has the process that runs it ended, which is rank 0 or horovodrun?";
     }
