@@ -99,12 +99,21 @@ public final class Membership implements JobMember {
         giveUp(why);
     }
 
-    /** The job cannot go on. The first to find out says why. */
+    /** The job cannot go on, as this rank has found. The first to find out says why. */
     private void giveUp(String why) {
-        if (failure.is(why)) {
+        if (follow(why)) {
+            monitor().giveUp(name() + " on " + topology().host() + ": " + why);
+        }
+    }
+
+    /** @return false if this rank has known it before */
+    private boolean follow(String why) {
+        boolean first = failure.is(why);
+        if (first) {
             timeline.ifPresent(writing -> writing.fail(why));
             policy.failed(this, why);
         }
+        return first;
     }
 
     /** Hears of the monitor's findings. */
@@ -131,6 +140,13 @@ public final class Membership implements JobMember {
             if (open) {
                 giveUp("host " + host + " with ranks " + ranks
                         + " has disappeared: it gives no sign of life and answers no call");
+            }
+        }
+
+        @Override
+        public void givenUp(String why) {
+            if (awaitFailure().isEmpty() && open) {
+                follow(why);
             }
         }
     }

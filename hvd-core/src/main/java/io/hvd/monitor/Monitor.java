@@ -16,6 +16,7 @@ import io.hvd.monitor.status.StatusPage;
 import io.hvd.monitor.view.Activity;
 import io.hvd.monitor.view.HangReport;
 import io.hvd.monitor.view.LiveReport;
+import io.hvd.monitor.view.RankProcess;
 import io.hvd.monitor.view.RankView;
 import io.hvd.trace.FlightRecorder;
 import java.time.Duration;
@@ -91,6 +92,9 @@ public final class Monitor implements AutoCloseable {
 
         /** A host has disappeared from the network together with these ranks; told once for each. */
         void unreachable(String host, List<Integer> ranks);
+
+        /** A rank on another host has found that the job cannot go on. */
+        void givenUp(String why);
     }
 
     /**
@@ -147,6 +151,24 @@ public final class Monitor implements AutoCloseable {
         Map<Integer, Long> ago = new HashMap<>();
         peers.heard().forEach((rank, sign) -> ago.put(rank, sign.agoMillis()));
         return HostWatch.silent(peers.self(), peers.members(), ago);
+    }
+
+    /**
+     * Tells the ranks of other hosts that the job cannot go on, on a thread of its own. A rank that waits in the data plane
+     * learns of it by nothing else where those that it waits for live: they stay connected until they are ended.
+     */
+    public void giveUp(String why) {
+        String host = peers.members().get(peers.self()).host();
+        List<Integer> elsewhere = peers.members().stream()
+                .filter(member -> !member.host().equals(host))
+                .map(RankProcess::rank)
+                .toList();
+        if (!elsewhere.isEmpty()) {
+            Thread thread =
+                    new Thread(() -> peers.giveUp(why, elsewhere, END_LIMIT), "hvd-monitor-gives-up-" + peers.self());
+            thread.setDaemon(true);
+            thread.start();
+        }
     }
 
     /** Stops watching; the other ranks get no more signs of life from this one. */
@@ -317,6 +339,13 @@ public final class Monitor implements AutoCloseable {
         public void end(HangReport report) {
             if (ended.compareAndSet(false, true)) {
                 new Thread(() -> alarm.hung(report), "hvd-monitor-end-" + peers.self()).start();
+            }
+        }
+
+        @Override
+        public void givenUp(String why) {
+            if (closing.getCount() > 0) {
+                new Thread(() -> alarm.givenUp(why), "hvd-monitor-given-up-" + peers.self()).start();
             }
         }
     }

@@ -113,6 +113,30 @@ final class MonitorTest {
     }
 
     @Test
+    void aRankThatGivesUpTellsThoseOfOtherHosts() throws Exception {
+        List<Monitor> monitors = start(
+                sockets(
+                        RankProcess.ofThisProcess(0, "a"),
+                        RankProcess.ofThisProcess(1, "a"),
+                        RankProcess.ofThisProcess(2, "b")),
+                patient(Duration.ZERO),
+                0,
+                1,
+                2);
+
+        monitors.get(1).giveUp("rank 0 is gone");
+        await(() -> !order.isEmpty());
+        monitors.get(2).giveUp("rank 1 has said so");
+        await(() -> order.size() == 3);
+
+        assertThat(order)
+                .containsExactly(
+                        "given up, as rank 0 is gone",
+                        "given up, as rank 1 has said so",
+                        "given up, as rank 1 has said so");
+    }
+
+    @Test
     void whenRankZeroIsStoppedTheNextOneReportsWhatItLastPublished() throws Exception {
         Process stopped = stopped();
         List<Peers> peers = sockets(RankProcess.of(0, "here", stopped.pid()));
@@ -257,6 +281,11 @@ final class MonitorTest {
             public void end(HangReport report) {
                 reports.add(report);
             }
+
+            @Override
+            public void givenUp(String why) {
+                order.add(why);
+            }
         });
     }
 
@@ -298,6 +327,11 @@ final class MonitorTest {
         @Override
         public void unreachable(String host, List<Integer> ranks) {
             throw new AssertionError(host);
+        }
+
+        @Override
+        public void givenUp(String why) {
+            order.add("given up, as " + why);
         }
     }
 

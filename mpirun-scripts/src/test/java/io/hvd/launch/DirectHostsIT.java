@@ -82,7 +82,9 @@ final class DirectHostsIT {
         System.out.println("from the kill to the end: " + (System.nanoTime() - begun) / 1_000_000 + " ms");
         assertThat(launcher.exitValue()).isEqualTo(137);
         assertThat(Files.readString(folder.resolve("err")))
-                .contains("first failure: rank 3 on node-b, pid " + ranks.get(3) + ", was ended by signal 9");
+                .contains("first failure: rank 3 on node-b, pid " + ranks.get(3) + ", was ended by signal 9")
+                .as("a rank that waits for none but survivors is told too")
+                .contains("in consequence: rank 0 ", "in consequence: rank 1 ", "in consequence: rank 2 ");
         awaitEnd(ranks);
     }
 

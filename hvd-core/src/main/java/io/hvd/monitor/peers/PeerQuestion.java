@@ -17,6 +17,9 @@ sealed interface PeerQuestion {
     /** Says that the job ends; the answer is true. */
     record End(HangReport report) implements PeerQuestion {}
 
+    /** Says that the job cannot go on, and why; the answer is true. */
+    record GivenUp(String why) implements PeerQuestion {}
+
     default byte[] encode() {
         return MessageWriter.encode(this::write);
     }
@@ -28,6 +31,9 @@ sealed interface PeerQuestion {
         } else if (this instanceof End end) {
             out.writeByte(3);
             MonitorCodec.hang(out, end.report);
+        } else if (this instanceof GivenUp givenUp) {
+            out.writeByte(4);
+            out.writeText(givenUp.why);
         } else {
             out.writeByte(1);
         }
@@ -39,7 +45,8 @@ sealed interface PeerQuestion {
             case 1 -> new Report();
             case 2 -> new State(in.readInt());
             case 3 -> new End(MonitorCodec.hang(in));
-            default -> throw in.malformed("a question of kind " + kind, "1 to 3");
+            case 4 -> new GivenUp(in.readText());
+            default -> throw in.malformed("a question of kind " + kind, "1 to 4");
         };
     }
 }

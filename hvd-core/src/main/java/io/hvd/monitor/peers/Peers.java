@@ -78,6 +78,9 @@ public sealed interface Peers extends AutoCloseable permits SocketPeers, SharedP
     /** Tells other ranks, all at once, that the job ends. */
     void end(HangReport report, Collection<Integer> ranks, Duration limit);
 
+    /** Tells other ranks, all at once, that the job cannot go on. */
+    void giveUp(String why, Collection<Integer> ranks, Duration limit);
+
     @Override
     void close();
 
@@ -98,5 +101,8 @@ public sealed interface Peers extends AutoCloseable permits SocketPeers, SharedP
 
         /** A job that hangs has been reported; the rank ends. */
         void end(HangReport report);
+
+        /** Another rank has found that the job cannot go on. */
+        void givenUp(String why);
     }
 }

@@ -106,6 +106,16 @@ final class SharedPeers implements Peers {
     }
 
     @Override
+    public void giveUp(String why, Collection<Integer> ranks, Duration limit) {
+        for (int rank : ranks) {
+            Respondent respondent = directory.respondents.get(rank);
+            if (respondent != null) {
+                respondent.givenUp(why);
+            }
+        }
+    }
+
+    @Override
     public void close() {
         closed = true;
         directory.respondents.remove(self);

@@ -165,6 +165,10 @@ final class SocketPeers implements Peers {
             respondent.end(end.report());
             return MessageWriter.encode(out -> out.writeBoolean(true));
         }
+        if (question instanceof PeerQuestion.GivenUp givenUp) {
+            respondent.givenUp(givenUp.why());
+            return MessageWriter.encode(out -> out.writeBoolean(true));
+        }
         if (question instanceof PeerQuestion.State state) {
             ProcessState found = ProcessState.of(members.get(state.suspect()));
             return MessageWriter.encode(out -> out.writeEnum(found));
@@ -207,6 +211,11 @@ final class SocketPeers implements Peers {
     @Override
     public void end(HangReport report, Collection<Integer> ranks, Duration limit) {
         questions.ask(ranks, limit, new PeerQuestion.End(report), MessageReader::readBoolean);
+    }
+
+    @Override
+    public void giveUp(String why, Collection<Integer> ranks, Duration limit) {
+        questions.ask(ranks, limit, new PeerQuestion.GivenUp(why), MessageReader::readBoolean);
     }
 
     @Override

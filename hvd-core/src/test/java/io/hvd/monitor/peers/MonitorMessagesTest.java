@@ -70,7 +70,8 @@ class MonitorMessagesTest {
     @Test
     void everyQuestion() {
         var end = new PeerQuestion.End(new HangReport("rank 1 is missing", 2, "/tmp/file"));
-        for (PeerQuestion question : List.of(new PeerQuestion.Report(), new PeerQuestion.State(7), end)) {
+        var givenUp = new PeerQuestion.GivenUp("rank 1 is gone");
+        for (PeerQuestion question : List.of(new PeerQuestion.Report(), new PeerQuestion.State(7), end, givenUp)) {
             assertThat(question(question.encode())).isEqualTo(question);
             DamagedMessages.of(question.encode(), MonitorMessagesTest::question);
         }
