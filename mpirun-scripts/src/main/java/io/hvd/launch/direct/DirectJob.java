@@ -64,6 +64,9 @@ public final class DirectJob implements StartedJob {
     private final List<RankProcess> ranks = new ArrayList<>();
     private Optional<JobWatch> watch = Optional.empty();
     private boolean ending;
+    /** Whether the ranks have been ended, with all that they have left behind. */
+    private boolean over;
+
     private volatile Optional<ObservedFailure> failure = Optional.empty();
 
     /**
@@ -206,11 +209,15 @@ public final class DirectJob implements StartedJob {
         }
         for (int look = 0; look < MOST_LOOKS; look++) {
             List<ProcessHandle> left = JobProcesses.living(folder);
+            if (left.isEmpty()) {
+                break;
+            }
             left.forEach(ProcessHandle::destroyForcibly);
             JobProcesses.endedWithin(left, KILLED_MILLIS);
         }
         endWithin(REMOTE_MILLIS);
         elsewhere.forEach(one -> one.process().destroyForcibly());
+        over = true;
     }
 
     @Override
@@ -223,7 +230,9 @@ public final class DirectJob implements StartedJob {
     public synchronized void end() {
         ending = true;
         try {
-            endRanks(GRACE_MILLIS);
+            if (!over) {
+                endRanks(GRACE_MILLIS);
+            }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

@@ -10,13 +10,14 @@ of_rank() {
         && grep -qszFx "HOROVOD_RANK=$HOROVOD_RANK" "/proc/$1/environ"
 }
 
-# Ends what is left of the rank by force. Whoever is killed may just have begun a child.
+# Ends what is left of the rank by force. Whoever is killed may just have begun a child. A look at all processes is one
+# program, since on a busy host every program that starts takes its time.
 sweep() {
     found=yes looks=10
     while [ $found = yes ] && [ $looks -gt 0 ]; do
         found=no looks=$((looks - 1))
-        for process in /proc/[0-9]*; do
-            of_rank "${process#/proc/}" && kill -9 "${process#/proc/}" && found=yes
+        for process in $(cd /proc && grep -lszFx "HVD_FAILURE_DIR=$HVD_FAILURE_DIR" [0-9]*/environ); do
+            of_rank "${process%/environ}" && kill -9 "${process%/environ}" && found=yes
         done
     done
 }
