@@ -7,6 +7,7 @@ import io.hvd.testing.Job;
 import io.hvd.testing.NamespaceHosts;
 import java.io.BufferedReader;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -86,6 +87,39 @@ final class DirectHostsIT {
                 .as("a rank that waits for none but survivors is told too")
                 .contains("in consequence: rank 0 ", "in consequence: rank 1 ", "in consequence: rank 2 ");
         awaitEnd(ranks);
+    }
+
+    @Test
+    void rankZeroOnTheOtherHostReadsTheInputAndEndsBeforeIt() throws Exception {
+        Path input = Files.writeString(folder.resolve("input"), "first\nsecond\n");
+        for (int most = 1; most <= 2; most++) {
+            Process launcher = new ProcessBuilder(onNodeB("head", "-n", "" + most))
+                    .redirectInput(input.toFile())
+                    .redirectError(folder.resolve("err").toFile())
+                    .start();
+            assertThat(launcher.inputReader().lines())
+                    .isEqualTo(List.of("first", "second").subList(0, most));
+            assertThat(launcher.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)).isTrue();
+            assertThat(launcher.exitValue())
+                    .as(Files.readString(folder.resolve("err")))
+                    .isZero();
+        }
+        Process launcher = new ProcessBuilder(onNodeB("cat")).start();
+        launcher.getOutputStream().write("typed\n".getBytes(StandardCharsets.UTF_8));
+        launcher.getOutputStream().flush();
+        assertThat(launcher.inputReader().readLine()).isEqualTo("typed");
+        launcher.getOutputStream().close();
+        assertThat(launcher.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)).isTrue();
+        assertThat(launcher.exitValue()).isZero();
+    }
+
+    /** Both ranks on the other host. */
+    private static List<String> onNodeB(String... command) {
+        List<String> words =
+                new ArrayList<>(Job.program(Horovodrun.class, "--gloo", "-p", NamespaceHosts.PORT, "-i", hosts.key()));
+        words.addAll(List.of("-np", "2", "-H", "node-b:2"));
+        words.addAll(List.of(command));
+        return hosts.on("node-a", words);
     }
 
     @Test

@@ -5,6 +5,7 @@ import io.hvd.config.Setting;
 import io.hvd.error.FailureRecord;
 import io.hvd.launch.failure.LastLines;
 import io.hvd.launch.failure.ObservedFailure;
+import io.hvd.launch.hosts.SshAccess;
 import io.hvd.launch.process.JobProcesses;
 import io.hvd.launch.process.JobWatch;
 import io.hvd.launch.process.LaunchEnvironment;
@@ -64,6 +65,8 @@ public final class DirectJob implements StartedJob {
     private final List<RankProcess> ranks = new ArrayList<>();
     private Optional<JobWatch> watch = Optional.empty();
     private boolean ending;
+    /** Brings the launcher's input to a rank on another host. */
+    private Optional<Process> input = Optional.empty();
     /** Whether the ranks have been ended, with all that they have left behind. */
     private boolean over;
 
@@ -89,6 +92,8 @@ public final class DirectJob implements StartedJob {
             int code = awaitEnds();
             outputs.finish(LAST_WORDS_MILLIS);
             return code;
+        } finally {
+            endInput();
         }
     }
 
@@ -132,7 +137,9 @@ public final class DirectJob implements StartedJob {
         if (rank.here()) {
             watch.ifPresent(open -> open.addRank(one.process()));
         } else {
-            byte[] orders = RemoteRank.start(plan.environment(rank, variables), around.folder(), plan.command());
+            byte[] orders =
+                    RemoteRank.start(plan.environment(rank, variables), around.folder(), plan.command(), reads(rank));
+            one.whenReading(pipe -> startInput(one, pipe));
             var writer = new Thread(() -> one.order(orders), "hvd-launch-orders");
             writer.setDaemon(true);
             writer.start();
@@ -151,10 +158,49 @@ public final class DirectJob implements StartedJob {
                                 ? plan.environment(rank, variables)
                                 : plan.job().machine().environment());
         if (rank.here()) {
-            boolean reads = rank.rank() == 0 && around.reads() && Terminal.mayBeRead();
-            builder.redirectInput(reads ? Redirect.INHERIT : Redirect.from(NOTHING));
+            builder.redirectInput(reads(rank) ? Redirect.INHERIT : Redirect.from(NOTHING));
         }
         return builder;
+    }
+
+    /** As under mpirun, rank 0 has the launcher's standard input, and no other rank has any. */
+    private boolean reads(PlannedRank rank) {
+        return rank.rank() == 0 && around.reads() && Terminal.mayBeRead();
+    }
+
+    /** By an ssh of its own, so that input which nobody reads holds no order up. {@link JobWatch} knows it by its environment. */
+    private synchronized void startInput(RankProcess reader, String pipe) {
+        if (ending || over) {
+            return;
+        }
+        var builder = new ProcessBuilder(plan.call(reader.rank(), RemoteRank.input(pipe)))
+                .inheritIO()
+                .redirectOutput(Redirect.DISCARD);
+        builder.environment().clear();
+        builder.environment().putAll(plan.job().machine().environment());
+        builder.environment().put(FailureRecord.DIRECTORY_VARIABLE, folder.toString());
+        try {
+            Process call = builder.start();
+            input = Optional.of(call);
+            call.onExit().thenRun(() -> {
+                if (call.exitValue() == SshAccess.NOT_REACHED) {
+                    giveUpInput(reader, "ssh does not reach its host a second time");
+                }
+            });
+        } catch (IOException e) {
+            giveUpInput(reader, e.getMessage());
+        }
+    }
+
+    /** The rank waits for its input before it begins. */
+    private static void giveUpInput(RankProcess reader, String why) {
+        System.err.println(
+                "horovodrun: rank 0 on " + reader.rank().host() + " is ended, since it gets no input: " + why);
+        reader.endOrders();
+    }
+
+    private synchronized void endInput() {
+        input.ifPresent(Process::destroy);
     }
 
     private int awaitEnds() throws InterruptedException {
@@ -217,6 +263,7 @@ public final class DirectJob implements StartedJob {
         }
         endWithin(REMOTE_MILLIS);
         elsewhere.forEach(one -> one.process().destroyForcibly());
+        endInput();
         over = true;
     }
 

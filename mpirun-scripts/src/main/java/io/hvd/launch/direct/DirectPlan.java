@@ -1,7 +1,6 @@
 package io.hvd.launch.direct;
 
 import io.hvd.config.Setting;
-import io.hvd.launch.hosts.SshAccess;
 import io.hvd.launch.jvm.InstalledJava;
 import io.hvd.launch.line.LaunchFacts;
 import io.hvd.launch.line.RankCommand;
@@ -67,17 +66,17 @@ public final class DirectPlan {
         return command.words();
     }
 
-    /** The words that are started on this machine for a rank. */
+    /** The words that are started on this machine for a rank, in a session that no terminal sends signals to. */
     List<String> words(PlannedRank rank) {
-        Map<String, String> environment = job.machine().environment();
-        if (!rank.here()) {
-            String ssh = MpiInstall.onPath("ssh", environment).isPresent() ? "ssh" : "/usr/bin/ssh";
-            SshAccess access = job.settings().ssh();
-            return access.longCall(ssh, rank.host(), RemoteRank.SHELL);
-        }
-        List<String> words = new ArrayList<>(command.words());
-        MpiInstall.onPath("setsid", environment).ifPresent(setsid -> words.add(0, setsid.toString()));
+        List<String> words = new ArrayList<>(rank.here() ? command.words() : call(rank, RemoteRank.SHELL));
+        MpiInstall.onPath("setsid", job.machine().environment()).ifPresent(setsid -> words.add(0, setsid.toString()));
         return words;
+    }
+
+    /** The words that run a command on another host, where a rank is. */
+    List<String> call(PlannedRank rank, String remote) {
+        boolean onPath = MpiInstall.onPath("ssh", job.machine().environment()).isPresent();
+        return job.settings().ssh().longCall(onPath ? "ssh" : "/usr/bin/ssh", rank.host(), remote);
     }
 
     /**
@@ -119,8 +118,8 @@ public final class DirectPlan {
     private String explained(PlannedRank rank) {
         List<String> words = new ArrayList<>();
         rank.variables().forEach((name, value) -> words.add(name + "=" + value));
-        List<String> shown =
-                rank.here() ? List.of() : words(rank).subList(0, words(rank).size() - 1);
+        List<String> call = call(rank, "");
+        List<String> shown = rank.here() ? List.of() : call.subList(0, call.size() - 1);
         return "rank " + rank.rank() + ": " + String.join(" ", shown) + (shown.isEmpty() ? "" : " ")
                 + ShellWords.join(words) + " " + ShellWords.join(SecretWords.hidden(command.words()));
     }

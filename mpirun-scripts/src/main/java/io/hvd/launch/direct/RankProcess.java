@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 
 /** A rank that was started: its process, or that of the ssh which runs it on another host. Any thread may use it. */
 final class RankProcess {
@@ -14,6 +15,8 @@ final class RankProcess {
     private final Process process;
     /** The number that its process has on its host; comes when it has started there, and is empty if it never has. */
     private final CompletableFuture<String> pid = new CompletableFuture<>();
+    /** The named pipe there from which it reads; comes before the number if it does. */
+    private volatile String input = "";
 
     RankProcess(PlannedRank rank, Process process) {
         this.rank = rank;
@@ -35,8 +38,21 @@ final class RankProcess {
 
     /** To be called on each line of its standard output until one gives {@code true}: that is not the rank's own. */
     boolean hasStarted(String line) {
-        return line.startsWith(RemoteRank.STARTED)
-                && pid.complete(line.substring(RemoteRank.STARTED.length()).strip());
+        if (!line.startsWith(RemoteRank.STARTED)) {
+            return false;
+        }
+        String[] said = line.substring(RemoteRank.STARTED.length()).strip().split(" ", 2);
+        input = said.length > 1 ? said[1] : "";
+        return pid.complete(said[0]);
+    }
+
+    /** Hands over the named pipe there from which it reads, as soon as it is known. */
+    void whenReading(Consumer<String> pipe) {
+        pid.thenRun(() -> {
+            if (!input.isEmpty()) {
+                pipe.accept(input);
+            }
+        });
     }
 
     /** Whether its process has started within the time, or has ended. */

@@ -1,8 +1,9 @@
 # shellcheck shell=sh
 # Runs one rank of a job for the launcher, which ssh connects to standard input. The orders come there, one in a line, with \n
-# for an end of line and \\ for a backslash: "export NAME=VALUE", "directory DIR", "word WORD" for each word of the command, and
-# "start". Then "signal NAME" sends the rank a signal, and the end of the orders, which a launcher that is killed brings
-# about too, ends the rank. It says "hvd-rank-started PID" before the rank begins, and has its exit code.
+# for an end of line and \\ for a backslash: "export NAME=VALUE", "directory DIR", "input" if the rank is to read what another
+# call writes, "word WORD" for each word of the command, and "start". Then "signal NAME" sends the rank a signal, and the end
+# of the orders, which a launcher that is killed brings about too, ends the rank. It says "hvd-rank-started PID" before the
+# rank begins, with the named pipe for its input behind, and has its exit code.
 
 # Whether this process is of this rank: one that has ended is not, nor is a stranger with the same number.
 of_rank() {
@@ -38,7 +39,7 @@ obey() {
     sweep
 }
 
-line=
+line='' input=''
 while [ "$line" != start ]; do
     IFS= read -r line || exit 1
     case $line in
@@ -47,6 +48,7 @@ while [ "$line" != start ]; do
     case $line in
         "export "*) export "${line#export }" ;;
         "directory "*) cd "${line#directory }" || exit 1 ;;
+        input) input=$(mktemp -d) && mkfifo "$input/in" || exit 1 ;;
         "word "*) set -- "$@" "${line#word }" ;;
     esac
 done
@@ -55,11 +57,14 @@ exec 3<&0 </dev/null
     rank=$(exec sh -c "echo \$PPID")
     # By exec, since a shell keeps copies of what it redirects otherwise, and ssh waits for the end of its output.
     ( (exec <&3 3<&- >/dev/null 2>&1 && obey "$rank") & )
-    echo "hvd-rank-started $rank"
+    echo "hvd-rank-started $rank${input:+ $input/in}"
     exec 3<&-
+    # shellcheck disable=SC2016 # for a process that has the rank's environment while it waits for the other end
+    [ -z "$input" ] || set -- sh -c 'exec <"$0/in" && rm -r "$0" && exec "$@"' "$input" "$@"
     command -v setsid >/dev/null && exec setsid "$@"
     exec "$@"
 )
 code=$?
 [ $code = 0 ] || sweep
+[ -z "$input" ] || rm -rf "$input"
 exit $code

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.BufferedReader;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -56,6 +57,53 @@ final class RemoteRankTest {
     }
 
     @Test
+    void whatASecondCallWritesIsTheRanksInputByteForByte() throws Exception {
+        String bytes = "a\\n\0b \n\u00e4 no end";
+        BufferedReader out = start(Map.of(), true, "cat");
+        String pipe = out.readLine().split(" ")[2];
+
+        Process call = new ProcessBuilder("sh", "-c", RemoteRank.input(pipe)).start();
+        call.getOutputStream().write(bytes.getBytes(StandardCharsets.UTF_8));
+        call.getOutputStream().close();
+
+        assertThat(rest(out)).isEqualTo(bytes);
+        assertThat(exitCode()).isZero();
+        assertThat(Path.of(pipe).getParent()).doesNotExist();
+    }
+
+    @Test
+    void aSignalAndTheEndOfTheOrdersReachARankThatDoesNotReadItsInput() throws Exception {
+        String rank = "trap 'echo ready' USR1; echo ready; while :; do sleep 0.05; done";
+        BufferedReader out = start(Map.of(), true, "sh", "-c", rank);
+        String pipe = out.readLine().split(" ")[2];
+        Process call = new ProcessBuilder("sh", "-c", RemoteRank.input(pipe))
+                .redirectInput(Path.of("/dev/zero").toFile())
+                .start();
+        try {
+            awaitReady(out);
+            shell.getOutputStream().write(RemoteRank.signal("USR1"));
+            shell.getOutputStream().flush();
+            awaitReady(out);
+            shell.getOutputStream().close();
+            assertThat(exitCode()).isEqualTo(143);
+        } finally {
+            call.destroyForcibly();
+        }
+    }
+
+    /** The other end of its input never comes. */
+    @Test
+    void theEndOfTheOrdersEndsARankThatHasNotBegun() throws Exception {
+        BufferedReader out = start(Map.of(), true, "cat");
+        String pipe = out.readLine().split(" ")[2];
+
+        shell.getOutputStream().close();
+
+        assertThat(exitCode()).isBetween(129, 255);
+        assertThat(Path.of(pipe).getParent()).doesNotExist();
+    }
+
+    @Test
     void aSignalReachesTheRank() throws Exception {
         BufferedReader out =
                 start(Map.of(), "sh", "-c", "trap 'exit 5' USR1; echo ready; while :; do sleep 0.05; done");
@@ -84,11 +132,16 @@ final class RemoteRankTest {
     }
 
     private BufferedReader start(Map<String, String> environment, String... command) throws IOException {
+        return start(environment, false, command);
+    }
+
+    private BufferedReader start(Map<String, String> environment, boolean reads, String... command) throws IOException {
         shell = new ProcessBuilder("sh", "-c", RemoteRank.SHELL).start();
         Map<String, String> variables = new HashMap<>(environment);
         variables.put("HVD_FAILURE_DIR", folder.toString());
         variables.put("HOROVOD_RANK", "3");
-        shell.getOutputStream().write(RemoteRank.start(variables, Files.createDirectories(folder), List.of(command)));
+        shell.getOutputStream()
+                .write(RemoteRank.start(variables, Files.createDirectories(folder), List.of(command), reads));
         shell.getOutputStream().flush();
         return shell.inputReader();
     }
