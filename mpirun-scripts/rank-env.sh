@@ -1,5 +1,5 @@
 #!/bin/sh
-# Gives a command the variables by which torchrun's programs know their place, taken from what mpirun or srun says:
+# Gives a command the variables by which torchrun's programs know their place, taken from what mpirun, srun or horovodrun says:
 #
 #   mpirun -np 4 mpirun-scripts/rank-env.sh COMMAND...
 #   mpirun-scripts/horovodrun -np 4 mpirun-scripts/rank-env.sh COMMAND...
@@ -12,18 +12,18 @@
 
 [ $# -gt 0 ] || { echo "rank-env.sh: name the command to start: mpirun -np 4 $0 COMMAND" >&2; exit 2; }
 
-# Open MPI 4 and 5; MPICH and Intel MPI; srun.
-RANK=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-${SLURM_STEP_ID:+${SLURM_PROCID-}}}}
-WORLD_SIZE=${OMPI_COMM_WORLD_SIZE:-${PMI_SIZE:-${SLURM_STEP_NUM_TASKS:-}}}
-LOCAL_RANK=${OMPI_COMM_WORLD_LOCAL_RANK:-${MPI_LOCALRANKID:-${SLURM_LOCALID:-}}}
-LOCAL_WORLD_SIZE=${OMPI_COMM_WORLD_LOCAL_SIZE:-${MPI_LOCALNRANKS:-}}
+# Open MPI 4 and 5; MPICH and Intel MPI; horovodrun --gloo; srun.
+RANK=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-${HOROVOD_RANK:-${SLURM_STEP_ID:+${SLURM_PROCID-}}}}}
+WORLD_SIZE=${OMPI_COMM_WORLD_SIZE:-${PMI_SIZE:-${HOROVOD_SIZE:-${SLURM_STEP_NUM_TASKS:-}}}}
+LOCAL_RANK=${OMPI_COMM_WORLD_LOCAL_RANK:-${MPI_LOCALRANKID:-${HOROVOD_LOCAL_RANK:-${SLURM_LOCALID:-}}}}
+LOCAL_WORLD_SIZE=${OMPI_COMM_WORLD_LOCAL_SIZE:-${MPI_LOCALNRANKS:-${HOROVOD_LOCAL_SIZE:-}}}
 if [ -z "$RANK" ] || [ -z "$WORLD_SIZE" ] || [ -z "$LOCAL_RANK" ]; then
     echo "rank-env.sh: neither mpirun nor srun has started this: mpirun -np 4 $0 $*" >&2
     exit 2
 fi
 
 unset GROUP_RANK
-if [ -z "${OMPI_COMM_WORLD_RANK:-}${PMI_RANK:-}" ]; then
+if [ -z "${OMPI_COMM_WORLD_RANK:-}${PMI_RANK:-}${HOROVOD_RANK:-}" ]; then
     # Slurm writes 2(x3),1 for hosts with 2, 2, 2 and 1 tasks; where all have equally many there is one number.
     case ${SLURM_STEP_TASKS_PER_NODE:-} in
         "" | *,*) ;;

@@ -3,6 +3,7 @@ package io.hvd;
 import io.hvd.config.HvdConfig;
 import io.hvd.transport.mpi.MpiProvider;
 import io.hvd.transport.nccl.NcclProvider;
+import io.hvd.transport.tcp.TcpProvider;
 
 /**
  * The things that hvd can use here, under Horovod's names for them; looked for at run time, because nothing
@@ -13,8 +14,8 @@ import io.hvd.transport.nccl.NcclProvider;
  * @param mpiThreadsSupported several threads may call MPI; never, since one thread makes all calls
  * @param ncclBuilt NCCL's version as a number, such as 21805, or 0 without GPU or NCCL
  * @param cudaBuilt the CUDA driver shows at least one GPU
- * @param glooBuilt false: there is no Gloo here
- * @param glooEnabled false, likewise
+ * @param glooBuilt true: hvd's own TCP does what Gloo does for Horovod, and is always there
+ * @param glooEnabled this process's job runs on it, without MPI
  * @param cclBuilt false: there is no oneCCL here
  * @param ddlBuilt false: there is no DDL here
  * @param rocmBuilt false: GPUs are NVIDIA's
@@ -39,8 +40,8 @@ public record Capabilities(
                 false,
                 NcclProvider.installedVersion(),
                 NcclProvider.gpus() > 0,
-                false,
-                false,
+                true,
+                transport.equals(TcpProvider.NAME),
                 false,
                 false,
                 false);

@@ -235,6 +235,7 @@ class FloorsTest {
                     TIMELINE,
                     MPI,
                     NCCL,
+                    TCP,
                     SPI,
                     NET,
                     TENSOR,

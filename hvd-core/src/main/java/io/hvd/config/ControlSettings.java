@@ -13,6 +13,7 @@ import java.util.Optional;
  * @param ports where hvd's own sockets listen
  * @param encryption of hvd's own connections
  * @param connections TCP connections between two ranks that send each other data
+ * @param gloo whether Horovod's variables choose Gloo, in the place of which hvd has TCP, where HVD_BACKEND leaves it open
  */
 public record ControlSettings(
         int startTimeoutSeconds,
@@ -20,7 +21,8 @@ public record ControlSettings(
         Optional<Secret> secret,
         PortRange ports,
         Encryption encryption,
-        int connections) {
+        int connections,
+        boolean gloo) {
     /** Eleven days; sockets count their timeouts in milliseconds, as an int. */
     private static final int LONGEST_START_TIMEOUT = 1_000_000;
 
@@ -34,6 +36,17 @@ public record ControlSettings(
                 reader.parsed(Setting.PORT_RANGE, PortRange::parse, "first-last, two ports from 1 to 65535")
                         .orElse(PortRange.ANY),
                 reader.flag(Setting.TLS) ? Encryption.TLS : Encryption.NONE,
-                reader.between(Setting.TCP_CONNECTIONS, 1, MOST_CONNECTIONS));
+                reader.between(Setting.TCP_CONNECTIONS, 1, MOST_CONNECTIONS),
+                plane(reader, Setting.CONTROLLER) == Plane.GLOO | plane(reader, Setting.CPU_OPERATIONS) == Plane.GLOO);
+    }
+
+    private static Plane plane(SettingReader reader, Setting setting) {
+        return reader.text(setting).isPresent() ? reader.choice(setting, Plane.class) : Plane.MPI;
+    }
+
+    /** Horovod's names of what connects processes. */
+    private enum Plane {
+        MPI,
+        GLOO
     }
 }

@@ -103,22 +103,7 @@ public record HvdConfig(
     }
 
     private static BackendChoice backend(SettingReader reader) {
-        BackendChoice choice = reader.choice(Setting.BACKEND, BackendChoice.class, ", " + TRANSPORT + "NAME");
-        Plane controller = plane(reader, Setting.CONTROLLER);
-        Plane operations = plane(reader, Setting.CPU_OPERATIONS);
-        return choice == BackendChoice.AUTO && (controller == Plane.GLOO || operations == Plane.GLOO)
-                ? BackendChoice.TCP
-                : choice;
-    }
-
-    private static Plane plane(SettingReader reader, Setting setting) {
-        return reader.text(setting).isPresent() ? reader.choice(setting, Plane.class) : Plane.MPI;
-    }
-
-    /** Horovod's names of what connects processes. */
-    private enum Plane {
-        MPI,
-        GLOO
+        return reader.choice(Setting.BACKEND, BackendChoice.class, ", " + TRANSPORT + "NAME");
     }
 
     public HvdConfig {

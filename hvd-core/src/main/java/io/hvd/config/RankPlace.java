@@ -125,11 +125,27 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
         String name = Setting.RENDEZVOUS.variable();
         String value = environment.getOrDefault(name, "").strip();
         if (value.isEmpty()) {
-            return Optional.empty();
+            return horovods(job, environment);
         }
         if (value.startsWith(LAUNCHER)) {
             return Optional.of(new AtLauncher(value.substring(LAUNCHER.length())));
         }
+        return Optional.of(atRankZero(name, value, job));
+    }
+
+    /** Horovod's own names for the place, of ranks that bear its names too. */
+    private static Optional<Meeting> horovods(String job, Map<String, String> environment) {
+        String host = value(environment, "HOROVOD_GLOO_RENDEZVOUS_ADDR");
+        String port = value(environment, "HOROVOD_GLOO_RENDEZVOUS_PORT");
+        return host.isEmpty() || port.isEmpty() || !environment.containsKey("HOROVOD_RANK")
+                ? Optional.empty()
+                : Optional.of(atRankZero(
+                        "HOROVOD_GLOO_RENDEZVOUS_ADDR:PORT",
+                        (host.contains(":") ? "[" + host + "]" : host) + ":" + port,
+                        job));
+    }
+
+    private static Meeting atRankZero(String name, String value, String job) {
         Matcher parts = ADDRESS.matcher(value);
         if (!parts.matches() || Integer.parseInt(parts.group(3)) > LAST_PORT) {
             throw new HvdException(
@@ -138,7 +154,7 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
                             + Setting.RENDEZVOUS.meaning());
         }
         String host = parts.group(1) == null ? parts.group(2) : parts.group(1);
-        return Optional.of(new AtRankZero(host, Integer.parseInt(parts.group(3)), value, job, name + "=" + value));
+        return new AtRankZero(host, Integer.parseInt(parts.group(3)), value, job, name + "=" + value);
     }
 
     /** torchrun's agent may listen at this port itself, for its own ranks; the next one is taken then. */

@@ -34,7 +34,9 @@ final class BackendSelection {
             requireLauncher(config);
         }
         if (choice == BackendChoice.AUTO) {
-            choice = config.started().byLauncher() ? BackendChoice.NCCL : BackendChoice.LOCAL;
+            boolean launched = config.started().byLauncher()
+                    || config.control().gloo() && config.started().place().isPresent();
+            choice = launched ? BackendChoice.NCCL : BackendChoice.LOCAL;
         }
         return switch (choice) {
             case MPI -> new ProcessProvider(betweenProcesses(config));
@@ -59,6 +61,9 @@ final class BackendSelection {
             case MPI -> new MpiProvider();
             case TCP -> new TcpProvider("");
             default -> {
+                if (config.control().gloo()) {
+                    yield new TcpProvider("");
+                }
                 if (!started.ofMpi() && started.byLauncher()) {
                     yield new TcpProvider("as no launcher of MPI's has started the ranks");
                 }

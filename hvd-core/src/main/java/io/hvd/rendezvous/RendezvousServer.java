@@ -40,8 +40,13 @@ public final class RendezvousServer implements AutoCloseable {
      * @param secret recognises them
      * @param encryption of the connections
      * @param limit the time within which the members of a job must have come, from the first one on
+     * @param hosts on which they are to be, in their order; empty if that is not known
      */
-    public record Job(int size, byte[] secret, Encryption encryption, Duration limit) {}
+    public record Job(int size, byte[] secret, Encryption encryption, Duration limit, List<String> hosts) {
+        public Job(int size, byte[] secret, Encryption encryption, Duration limit) {
+            this(size, secret, encryption, limit, List.of());
+        }
+    }
 
     /**
      * Starts a server on a daemon thread.
@@ -122,7 +127,7 @@ public final class RendezvousServer implements AutoCloseable {
         gatherings.values().removeIf(gathering -> {
             boolean over = now - gathering.deadline >= 0;
             if (over) {
-                gathering.endIncomplete(strangers + listener.refused());
+                gathering.endIncomplete(strangers + listener.refused(), job.hosts);
             }
             return over;
         });
@@ -188,9 +193,11 @@ public final class RendezvousServer implements AutoCloseable {
             return connections.size() == members.size();
         }
 
-        void endIncomplete(String refused) {
-            List<Integer> missing = members.stream()
+        /** @param planned the hosts of the launcher's ranks, as far as they are known */
+        void endIncomplete(String refused, List<String> planned) {
+            List<String> missing = members.stream()
                     .filter(rank -> !connections.containsKey(rank))
+                    .map(rank -> rank < planned.size() ? rank + " on " + planned.get(rank) : rank.toString())
                     .toList();
             end("ranks " + missing + " of " + members.size() + " have not come to the rendezvous within "
                     + limit.toSeconds() + " s (HOROVOD_START_TIMEOUT); these have come: " + arrived() + refused);

@@ -123,6 +123,20 @@ class RankPlaceTest {
     }
 
     @Test
+    void horovodsRendezvousIsOneUnlessHvdsOwnIsNamed() {
+        Map<String, String> named = new HashMap<>(Map.of(
+                "HOROVOD_RANK", "1",
+                "HOROVOD_SIZE", "2",
+                "HOROVOD_GLOO_RENDEZVOUS_ADDR", "n0",
+                "HOROVOD_GLOO_RENDEZVOUS_PORT", "4711"));
+
+        assertThat(place(named).meeting())
+                .contains(new AtRankZero("n0", 4711, "n0:4711", "HOROVOD_GLOO_RENDEZVOUS_ADDR:PORT=n0:4711"));
+        named.put("HVD_RENDEZVOUS", "n1:29400");
+        assertThat(place(named).meeting()).contains(new AtRankZero("n1", 29400, "n1:29400", "HVD_RENDEZVOUS=n1:29400"));
+    }
+
+    @Test
     void theLaunchersAddressIsSeenNowhere() {
         RankPlace place = place(
                 Map.of("HVD_RENDEZVOUS", "launcher=00ff@10.0.0.1/4711", "HOROVOD_RANK", "0", "HOROVOD_SIZE", "2"));
@@ -143,12 +157,17 @@ class RankPlaceTest {
     }
 
     @Test
-    void gloosControllerIsTcp() {
-        assertThat(HvdConfig.from(Map.of("HOROVOD_CONTROLLER", "gloo")).backend())
-                .isEqualTo(HvdConfig.BackendChoice.TCP);
-        assertThat(HvdConfig.from(Map.of("HOROVOD_CPU_OPERATIONS", "GLOO")).backend())
-                .isEqualTo(HvdConfig.BackendChoice.TCP);
-        assertThat(HvdConfig.from(Map.of("HOROVOD_CPU_OPERATIONS", "mpi")).backend())
-                .isEqualTo(HvdConfig.BackendChoice.AUTO);
+    void gloosControllerIsAskedForByEitherVariableAndLeavesTheBackEndOpen() {
+        for (Map<String, String> gloo :
+                List.of(Map.of("HOROVOD_CONTROLLER", "gloo"), Map.of("HOROVOD_CPU_OPERATIONS", "GLOO"))) {
+            assertThat(HvdConfig.from(gloo).control().gloo()).isTrue();
+            assertThat(HvdConfig.from(gloo).backend())
+                    .as("NCCL may serve tensors on GPUs")
+                    .isEqualTo(HvdConfig.BackendChoice.AUTO);
+        }
+        assertThat(HvdConfig.from(Map.of("HOROVOD_CPU_OPERATIONS", "mpi"))
+                        .control()
+                        .gloo())
+                .isFalse();
     }
 }

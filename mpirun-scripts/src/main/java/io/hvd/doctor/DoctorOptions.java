@@ -54,6 +54,7 @@ final class DoctorOptions {
                 value(line, "heap").map(text -> bytes("--heap", text)).orElse(OptionalLong.empty()),
                 bytes("--native", line.getOptionValue("native", NATIVE)).getAsLong(),
                 areas(line),
+                line.hasOption("gloo"),
                 line.hasOption("json"),
                 line.hasOption("self-test"),
                 line.hasOption("help"),
@@ -112,6 +113,7 @@ final class DoctorOptions {
                         "SIZE",
                         "Memory of a rank outside the heap and hvd's buffers. The default is 1g."))
                 .addOption(valued(null, "only", "AREA,AREA", "Examine only these areas, and whether the hosts answer."))
+                .addOption(plain("gloo", "Examine for ranks that horovodrun --gloo starts, which need no MPI."))
                 .addOption(plain("self-test", "Also run an allreduce of two ranks under horovodrun."))
                 .addOption(plain("json", "Print the report as one JSON object."))
                 .addOption(Option.builder("h")
@@ -161,7 +163,9 @@ final class DoctorOptions {
 
     private static Set<Area> areas(CommandLine line) {
         if (!line.hasOption("only")) {
-            return EnumSet.allOf(Area.class);
+            Set<Area> all = EnumSet.allOf(Area.class);
+            all.removeIf(area -> area == Area.MPI && line.hasOption("gloo"));
+            return all;
         }
         Set<Area> areas = EnumSet.of(Area.HOSTS, Area.SELF_TEST); // a host that does not answer cannot be examined
         for (String word : line.getOptionValue("only").split(",")) {

@@ -19,6 +19,7 @@ import java.util.Set;
  * @param heapBytes the heap of each rank
  * @param nativeBytes memory of a rank outside the JVM's heap and hvd's buffers
  * @param areas that are looked at
+ * @param gloo whether the ranks are to start without MPI
  */
 record DoctorSettings(
         List<HostSlots> hosts,
@@ -28,6 +29,7 @@ record DoctorSettings(
         OptionalLong heapBytes,
         long nativeBytes,
         Set<Area> areas,
+        boolean gloo,
         boolean json,
         boolean selfTest,
         boolean help,

@@ -106,7 +106,9 @@ final class SelfTest {
 
     private String flags() {
         String ssh = String.join(" ", settings.ssh().words());
-        return (settings.hosts().isEmpty() ? "" : " -H " + HostSlots.join(hosts())) + (ssh.isEmpty() ? "" : " " + ssh);
+        return (settings.gloo() ? " --gloo" : "")
+                + (settings.hosts().isEmpty() ? "" : " -H " + HostSlots.join(hosts()))
+                + (ssh.isEmpty() ? "" : " " + ssh);
     }
 
     /** One rank on each of two hosts, or both on the only one. */
@@ -122,6 +124,9 @@ final class SelfTest {
     private List<String> words() {
         List<String> words =
                 new ArrayList<>(List.of(java(), "-cp", classPath(), Horovodrun.class.getName(), "-np", "2"));
+        if (settings.gloo()) {
+            words.add("--gloo");
+        }
         if (!settings.hosts().isEmpty()) {
             words.addAll(List.of("-H", HostSlots.join(hosts())));
             words.addAll(settings.ssh().words());

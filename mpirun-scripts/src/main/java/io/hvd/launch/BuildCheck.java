@@ -20,6 +20,9 @@ import java.util.Map;
  * @param libTorch whether its classes are on the class path
  */
 record BuildCheck(String openMpi, String mpiJar, String mpiObstacle, GpuReport gpu, boolean libTorch) {
+    /** Under Horovod's name, which scripts look for. */
+    private static final String GLOO = "hvd's own TCP and shared memory, without MPI";
+
     private static final String LIBTORCH = "org.bytedeco.pytorch.Tensor";
 
     /** @throws HvdException if a setting is bad */
@@ -42,10 +45,12 @@ record BuildCheck(String openMpi, String mpiJar, String mpiObstacle, GpuReport g
                         "",
                         "Controllers",
                         box(!openMpi.isEmpty(), "MPI", openMpi),
+                        box(true, "Gloo", GLOO),
                         "",
                         "Tensor operations",
                         box(mpiObstacle.isEmpty(), "MPI", mpiObstacle),
                         box(gpu.nccl() > 0, "NCCL", gpu.nccl() > 0 ? "version " + gpu.nccl() : gpu.obstacle()),
+                        box(true, "Gloo", GLOO),
                         box(true, "local", ""),
                         "",
                         "Engines",

@@ -1,5 +1,7 @@
 package io.hvd.launch;
 
+import io.hvd.config.RankPlace;
+import io.hvd.config.Setting;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.launch.jvm.CallerClasses;
@@ -152,13 +154,16 @@ public final class HvdLauncher {
 
     private Map<String, String> environment() {
         Map<String, String> environment = new HashMap<>(System.getenv());
-        if (environment.containsKey(RANK_VARIABLE)) {
+        environment.putAll(variables);
+        boolean ofHorovodrun =
+                environment.getOrDefault(Setting.RENDEZVOUS.variable(), "").startsWith(RankPlace.LAUNCHER);
+        String rank = ofHorovodrun ? environment.get("HOROVOD_RANK") : environment.get(RANK_VARIABLE);
+        if (rank != null) {
             throw new HvdException(
                     ErrorId.BAD_ARGUMENT,
-                    "rank " + environment.get(RANK_VARIABLE) + " of a job cannot start another job under its mpirun;"
-                            + " start both from the outside, or use Hvd.spawn");
+                    "rank " + rank + " of a job cannot start another job inside it; start both from the outside, or use"
+                            + " Hvd.spawn");
         }
-        environment.putAll(variables);
         return environment;
     }
 

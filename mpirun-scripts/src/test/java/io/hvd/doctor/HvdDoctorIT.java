@@ -76,8 +76,20 @@ final class HvdDoctorIT {
 
         assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
         assertThat(job.output())
-                .contains("HVD-D01 error", "threads of one JVM", "memory    2 x (", "MPI       none")
+                .contains(
+                        "HVD-D01 error",
+                        "horovodrun --gloo and HVD_RENDEZVOUS need none",
+                        "memory    2 x (",
+                        "MPI       none")
                 .contains("run       mpirun-scripts/setup.sh");
+    }
+
+    @Test
+    void whereMpiIsNotAskedForItIsNotMissedAndTwoRanksComputeWithoutIt() {
+        Job job = doctor(Map.of("PATH", tools().toString()), "-np", "2", "--gloo", "--self-test");
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.output()).contains(SelfTestRank.DONE).doesNotContain("HVD-D0");
     }
 
     @Test

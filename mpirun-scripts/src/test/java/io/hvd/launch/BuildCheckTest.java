@@ -22,6 +22,7 @@ class BuildCheckTest {
                 .contains(
                         "[X] MPI (Open MPI 4.1.4, /usr/bin/mpirun)",
                         "[ ] MPI (needs 4.1.4, found 3.1.6)",
+                        "[X] Gloo (hvd's own TCP and shared memory, without MPI)",
                         "mpi.jar   none that fits");
     }
 

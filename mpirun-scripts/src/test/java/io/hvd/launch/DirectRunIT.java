@@ -18,6 +18,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** horovodrun --gloo with real processes on this machine. */
 @Timeout(120)
@@ -61,10 +63,10 @@ final class DirectRunIT {
                 "2",
                 "sh",
                 "-c",
-                "echo rank $HOROVOD_RANK of $HOROVOD_SIZE by $HVD_BACKEND");
+                "echo rank $HOROVOD_RANK of $HOROVOD_SIZE by $HOROVOD_CONTROLLER");
 
         assertThat(job.exitCode()).as(job.output()).isZero();
-        assertThat(job.lines("rank ")).contains("rank 0 of 2 by tcp", "rank 1 of 2 by tcp");
+        assertThat(job.lines("rank ")).contains("rank 0 of 2 by gloo", "rank 1 of 2 by gloo");
         assertThat(job.lines("no mpirun on PATH")).hasSize(1);
     }
 
@@ -83,6 +85,58 @@ final class DirectRunIT {
         assertThat(job.output())
                 .containsPattern("first failure: rank 1 on \\S+, pid \\d+, ended with exit code 7\n")
                 .containsSubsequence("last lines", "rank 1", "no data", "exit code 7");
+    }
+
+    @Test
+    void aRankThatNeverJoinsIsNamedWithItsHostAfterTheStartLimit() {
+        List<String> words = new ArrayList<>(List.of("--gloo", "-np", "2", "--start-timeout", "3", "sh", "-c"));
+        words.addAll(List.of("[ $HOROVOD_RANK = 1 ] && exec sleep 1000; exec \"$0\" \"$@\""));
+        words.addAll(Job.program(HostsProgram.class));
+
+        Job job = horovodrun(Map.of(), words.toArray(String[]::new));
+
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
+        assertThat(job.output())
+                .containsPattern(
+                        "first failure: rank 0 on ([^,]+), .*\n  init failed: .*ranks \\[1 on \\1] of 2 have not come"
+                                + " .* within 3 s \\(HOROVOD_START_TIMEOUT\\)");
+    }
+
+    /** As {@code sbatch --signal} sends the first two, and a scheduler or a user the last two. */
+    @ParameterizedTest
+    @CsvSource({"USR1, USR1, 0", "USR2, USR2, 0", "TERM, TERM, 143", "HUP, TERM, 129"})
+    void aSignalReachesEveryRankAsUnderMpirun(String sent, String heard, int code) throws Exception {
+        String rank = "trap 'touch " + folder + "/saved-$HOROVOD_RANK; exit 0' " + heard
+                + "; echo ready; while :; do sleep 0.05; done";
+        launcher = new ProcessBuilder(words("--gloo", "-np", "2", "sh", "-c", rank)).start();
+        BufferedReader out = launcher.inputReader();
+        assertThat(List.of(out.readLine(), out.readLine())).containsOnly("ready");
+
+        new ProcessBuilder("sh", "-c", "kill -s " + sent + " " + launcher.pid()).start();
+
+        assertThat(launcher.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)).isTrue();
+        assertThat(launcher.exitValue()).isEqualTo(code);
+        assertThat(folder.resolve("saved-0")).exists();
+        assertThat(folder.resolve("saved-1")).exists();
+    }
+
+    @Test
+    void theOutputOfEachRankIsKeptInAFileToo() throws IOException {
+        Job job = horovodrun(
+                Map.of(),
+                "--gloo",
+                "-np",
+                "11",
+                "--output-filename",
+                folder.resolve("out").toString(),
+                "sh",
+                "-c",
+                "echo out $HOROVOD_LOCAL_RANK; echo err >&2");
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.lines("out ")).hasSize(11);
+        assertThat(folder.resolve("out/rank.07/stdout")).hasContent("out 7");
+        assertThat(folder.resolve("out/rank.10/stderr")).hasContent("err");
     }
 
     @Test

@@ -85,6 +85,26 @@ final class RankEnvScriptTest {
     }
 
     @Test
+    void underHorovodrunWithoutMpiAlsoInsideASlurmJob() throws Exception {
+        Map<String, String> gloo = Map.of(
+                "HOROVOD_RANK", "3",
+                "HOROVOD_SIZE", "4",
+                "HOROVOD_LOCAL_RANK", "1",
+                "HOROVOD_LOCAL_SIZE", "2",
+                "SLURM_JOB_ID", "7",
+                "SLURM_STEP_ID", "0",
+                "SLURM_PROCID", "0",
+                "SLURM_STEP_TASKS_PER_NODE", "1");
+        assertThat(run(gloo, "env").variables())
+                .containsEntry("RANK", "3")
+                .containsEntry("WORLD_SIZE", "4")
+                .containsEntry("LOCAL_RANK", "1")
+                .containsEntry("LOCAL_WORLD_SIZE", "2")
+                .containsEntry("GROUP_RANK", "1")
+                .doesNotContainKey("MASTER_ADDR");
+    }
+
+    @Test
     void whereTheUserHasNamedAPlaceToMeetItStays() throws Exception {
         Map<String, String> mine = new TreeMap<>(ompi(0, 2, 0, 2));
         mine.putAll(Map.of("MASTER_ADDR", "n1", "MASTER_PORT", "4711"));

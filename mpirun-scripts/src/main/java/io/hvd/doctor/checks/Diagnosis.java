@@ -10,7 +10,7 @@ public enum Diagnosis {
             "D01",
             Area.MPI,
             ERROR,
-            "there is no mpirun here that hvd knows; without it ranks can only be threads of one JVM"),
+            "there is no mpirun here that hvd knows; horovodrun --gloo and HVD_RENDEZVOUS need none"),
     OTHER_MPI("D02", Area.MPI, ERROR, "mpirun belongs to an MPI on which hvd does not run"),
     NO_BINDINGS("D03", Area.MPI, ERROR, "Open MPI lacks the native half of its Java bindings, libmpi_java.so"),
     WRONG_JAR("D04", Area.MPI, ERROR, "mpi.jar is missing or of another version than Open MPI"),

@@ -86,7 +86,7 @@ public final class DirectJob implements StartedJob {
 
     @Override
     public int run() throws IOException, InterruptedException {
-        try (Meeting meeting = Meeting.of(plan.job())) {
+        try (Meeting meeting = Meeting.of(plan.job(), plan.ranks())) {
             variables.put(Setting.RENDEZVOUS.variable(), RankPlace.LAUNCHER + meeting.address());
             startAll();
             int code = awaitEnds();

@@ -21,6 +21,9 @@ import java.util.TreeSet;
 /** The ranks of a job that the launcher starts without mpirun: a pure function of settings and facts. */
 public final class DirectPlan {
 
+    /** As Horovod's launcher tells its ranks. */
+    private static final String GLOO = "gloo";
+
     private final LaunchFacts job;
     private final List<PlannedRank> ranks;
     private final RankCommand command;
@@ -41,17 +44,25 @@ public final class DirectPlan {
     public static DirectPlan of(LaunchFacts job, Argument archive, Optional<InstalledJava> installed) {
         refuseWordsForMpirun("--mpi-args", Optional.of(job.settings().words().more()));
         refuseWordsForMpirun("--binding-args", job.settings().words().binding());
+        String backend = job.machine().environment().getOrDefault(Setting.BACKEND.variable(), "");
+        if (backend.strip().equalsIgnoreCase("mpi")) {
+            throw needsMpirun(Setting.BACKEND.variable() + "=" + backend);
+        }
         RankLimit.require(job);
         return new DirectPlan(job, Placement.of(job), RankCommand.of(job, archive, installed));
     }
 
     private static void refuseWordsForMpirun(String flag, Optional<List<String>> words) {
         if (words.isPresent() && !words.get().isEmpty()) {
-            throw new UsageException(
-                    "needs-mpirun",
-                    flag + " \"" + String.join(" ", words.get()) + "\" is for mpirun, and without MPI horovodrun starts"
-                            + " the ranks itself: leave the flag out, or start them with mpirun, by --mpi");
+            throw needsMpirun(flag + " \"" + String.join(" ", words.get()) + "\"");
         }
+    }
+
+    private static UsageException needsMpirun(String what) {
+        return new UsageException(
+                "needs-mpirun",
+                what + " is for mpirun, and without MPI horovodrun starts the ranks itself: leave it out, or start them"
+                        + " with mpirun, by --mpi");
     }
 
     LaunchFacts job() {
@@ -89,7 +100,8 @@ public final class DirectPlan {
                 new HashMap<>(rank.here() ? RankEnvironment.here(job) : RankEnvironment.elsewhere(job));
         environment.putAll(ofJob);
         environment.putAll(rank.variables());
-        environment.put(Setting.BACKEND.variable(), "tcp");
+        environment.put(Setting.CONTROLLER.variable(), GLOO);
+        environment.put(Setting.CPU_OPERATIONS.variable(), GLOO);
         return environment;
     }
 

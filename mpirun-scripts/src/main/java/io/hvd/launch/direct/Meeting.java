@@ -21,8 +21,8 @@ import java.util.List;
  */
 record Meeting(RendezvousServer server, String address) implements AutoCloseable {
 
-    /** Opens it, inside this machine only where all ranks are here. */
-    static Meeting of(LaunchFacts job) throws IOException {
+    /** Opens it, inside this machine only where all ranks are here. @param ranks in their order */
+    static Meeting of(LaunchFacts job, List<PlannedRank> ranks) throws IOException {
         byte[] secret = HandshakeListener.newSecret();
         List<ServerSocketChannel> sockets = sockets(job);
         List<InetSocketAddress> addresses = new ArrayList<>();
@@ -35,10 +35,11 @@ record Meeting(RendezvousServer server, String address) implements AutoCloseable
                 RendezvousServer.start(
                         sockets,
                         new RendezvousServer.Job(
-                                job.settings().ranks(),
+                                ranks.size(),
                                 secret,
                                 job.settings().network().encryption(),
-                                limit)),
+                                limit,
+                                ranks.stream().map(PlannedRank::host).toList())),
                 address);
     }
 

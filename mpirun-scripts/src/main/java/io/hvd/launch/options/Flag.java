@@ -47,8 +47,12 @@ public enum Flag {
             "Give java no flags, neither for ranks that share the cores of this machine nor for native libraries."),
     GLOO(
             "--gloo",
-            "Start the ranks without MPI, by ssh on other hosts; their data travels over TCP and shared memory."),
-    MPI("--mpi", "Start the ranks with mpirun. This is the default where there is one."),
+            "Start the ranks without MPI, by ssh on other hosts; their data travels over TCP and shared memory.",
+            sets(Setting.CONTROLLER.variable(), "gloo")),
+    MPI(
+            "--mpi",
+            "Start the ranks with mpirun. This is the default where there is one.",
+            sets(Setting.CONTROLLER.variable(), "mpi")),
 
     // output
     OUTPUT_FILENAME(
@@ -220,8 +224,10 @@ public enum Flag {
     HOST_DISCOVERY_SCRIPT("--host-discovery-script FILE", FlagEffect.Refused.ELASTIC),
     GLOO_TIMEOUT(
             "--gloo-timeout-seconds N",
-            "This flag has no effect: hvd has no Gloo.",
-            new FlagEffect.NoEffect(FlagEffect.Form.NUMBER, "hvd has no Gloo; see --start-timeout"),
+            "This flag has no effect: see --start-timeout and --stall-check-shutdown-time-seconds.",
+            new FlagEffect.NoEffect(
+                    FlagEffect.Form.NUMBER,
+                    "see --start-timeout for the start, and --stall-check-shutdown-time-seconds for a collective"),
             "library_options.gloo_timeout_seconds"),
     JSRUN("--jsrun", new FlagEffect.Refused("mpirun starts the ranks, in an LSF job too; leave the flag out")),
 

@@ -86,18 +86,19 @@ public final class LaunchOptions {
         return has(Flag.DRY_RUN) ? Action.DRY_RUN : Action.RUN;
     }
 
-    /** The later one of two flags counts, and a flag more than the variables of Horovod's. */
+    /** A flag counts more than the variables of Horovod's. */
     private LaunchSettings.Starter starter() {
+        if (has(Flag.GLOO) && has(Flag.MPI)) {
+            throw new UsageException(
+                    "starters", "--gloo starts the ranks without MPI, and --mpi with mpirun; give one of them");
+        }
+        if (has(Flag.GLOO) || has(Flag.MPI)) {
+            return has(Flag.GLOO) ? LaunchSettings.Starter.HOROVODRUN : LaunchSettings.Starter.MPIRUN;
+        }
         boolean asked = Stream.of(Setting.CONTROLLER, Setting.CPU_OPERATIONS)
                 .anyMatch(one ->
                         environment.getOrDefault(one.variable(), "").strip().equalsIgnoreCase("gloo"));
-        LaunchSettings.Starter unsaid = asked ? LaunchSettings.Starter.HOROVODRUN : LaunchSettings.Starter.EITHER;
-        return given.stream()
-                .map(FlagValue::flag)
-                .filter(flag -> flag == Flag.GLOO || flag == Flag.MPI)
-                .reduce((earlier, later) -> later)
-                .map(flag -> flag == Flag.GLOO ? LaunchSettings.Starter.HOROVODRUN : LaunchSettings.Starter.MPIRUN)
-                .orElse(unsaid);
+        return asked ? LaunchSettings.Starter.HOROVODRUN : LaunchSettings.Starter.EITHER;
     }
 
     private static void checkCommand(List<String> command) {

@@ -9,12 +9,16 @@ import io.hvd.launch.mpi.MpiVersion;
 import io.hvd.launch.options.LaunchOptions;
 import io.hvd.launch.words.Argument;
 import io.hvd.launch.words.UsageException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 final class DirectPlanTest {
 
@@ -34,6 +38,10 @@ final class DirectPlanTest {
     private static final Map<String, String> OF_JOB = Map.of("HVD_RENDEZVOUS", "launcher=c0ffee@10.0.0.1/29400");
 
     private static DirectPlan plan(String... words) {
+        return plan(SHELL, words);
+    }
+
+    private static DirectPlan plan(Map<String, String> environment, String... words) {
         var machine = new MachineFacts(
                 "here",
                 4,
@@ -43,8 +51,8 @@ final class DirectPlanTest {
                 OptionalLong.of(1L << 30),
                 Set.of("here", "localhost"),
                 Set.of("lo", "eth0"),
-                SHELL);
-        var job = new LaunchFacts(LaunchOptions.parse(SHELL, words), machine, MpiVersion.NONE);
+                environment);
+        var job = new LaunchFacts(LaunchOptions.parse(environment, words), machine, MpiVersion.NONE);
         return DirectPlan.of(job, Argument.note(""), Optional.empty());
     }
 
@@ -67,6 +75,29 @@ final class DirectPlanTest {
                 .containsEntry("HOROVOD_CROSS_RANK", "1")
                 .containsEntry("HOROVOD_CROSS_SIZE", "2")
                 .containsEntry("HOROVOD_HOSTNAME", "c");
+    }
+
+    @Test
+    void withoutHostsOnTheLineSlurmOrPbsNamesThem(@TempDir Path folder) throws IOException {
+        Map<String, String> slurm = Map.of(
+                "SLURM_JOB_ID",
+                "5",
+                "SLURM_JOB_NODELIST",
+                "n[1-2]",
+                "SLURM_TASKS_PER_NODE",
+                "2,1",
+                "SLURM_NTASKS",
+                "3");
+        Path file = Files.writeString(folder.resolve("nodes"), "n1\nn1\nn2\n");
+        Map<String, String> pbs =
+                Map.of("PBS_NODEFILE", file.toString(), "PBS_ENVIRONMENT", "PBS_BATCH", "PBS_JOBID", "5.server");
+
+        for (List<PlannedRank> ranks : List.of(
+                plan(slurm, "true").ranks(), plan(pbs, "-np", "3", "true").ranks())) {
+            assertThat(ranks).extracting(PlannedRank::host).containsExactly("n1", "n1", "n2");
+            assertThat(ranks).extracting(PlannedRank::here).containsOnly(false);
+            assertThat(ranks).extracting(PlannedRank::localRank).containsExactly(0, 1, 0);
+        }
     }
 
     @Test
@@ -95,7 +126,9 @@ final class DirectPlanTest {
 
         assertThat(List.of(here, there))
                 .allSatisfy(environment -> assertThat(environment)
-                        .containsEntry("HVD_BACKEND", "tcp")
+                        .containsEntry("HOROVOD_CONTROLLER", "gloo")
+                        .containsEntry("HOROVOD_CPU_OPERATIONS", "gloo")
+                        .doesNotContainKey("HVD_BACKEND")
                         .containsEntry("HOROVOD_CYCLE_TIME", "3")
                         .containsEntry("ODD", "a\nb")
                         .containsAllEntriesOf(OF_JOB)
@@ -127,5 +160,7 @@ final class DirectPlanTest {
                 .hasMessageContainingAll("needs-mpirun", "--mpi-args \"--report-bindings\"", "--mpi");
         assertThatThrownBy(() -> plan("-np", "2", "--binding-args", "--bind-to core", "true"))
                 .hasMessageContainingAll("needs-mpirun", "--binding-args");
+        assertThatThrownBy(() -> plan(Map.of("HVD_BACKEND", "mpi"), "-np", "2", "true"))
+                .hasMessageContainingAll("needs-mpirun", "HVD_BACKEND=mpi");
     }
 }

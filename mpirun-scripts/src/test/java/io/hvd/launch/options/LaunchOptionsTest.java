@@ -2,6 +2,7 @@ package io.hvd.launch.options;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
 
 import io.hvd.config.LauncherSettings.ArchiveChoice;
 import io.hvd.launch.hosts.HostChecks;
@@ -93,7 +94,12 @@ final class LaunchOptionsTest {
             assertThat(LaunchOptions.parse(Map.of(name, "mpi"), job).starter()).isEqualTo(Starter.EITHER);
         }
         assertThat(parse("--gloo", "-np", "2", "true").starter()).isEqualTo(Starter.HOROVODRUN);
-        assertThat(parse("--gloo", "--mpi", "-np", "2", "true").starter()).isEqualTo(Starter.MPIRUN);
+        refused("--gloo", "--mpi", "-np", "2", "true").hasMessageContainingAll("--gloo", "--mpi", "one of them");
+        assertThat(LaunchOptions.parse(Map.of("HOROVOD_CONTROLLER", "gloo"), "--mpi", "-np", "2", "true")
+                        .assignments())
+                .as("the ranks obey the flag too")
+                .extracting(Assignment::variable, Assignment::value)
+                .containsExactly(tuple("HOROVOD_CONTROLLER", "mpi"));
         assertThat(LaunchOptions.parse(Map.of("HOROVOD_CONTROLLER", "gloo"), "--mpi", "-np", "2", "true")
                         .starter())
                 .isEqualTo(Starter.MPIRUN);

@@ -1,9 +1,17 @@
 package io.hvd.benchmarks.rank;
 
+import java.util.Map;
+
 /** The rank of this process and the number of ranks, from the launcher's variables, without hvd. */
 record PlaceInJob(int rank, int size) {
     static PlaceInJob ofThisProcess() {
-        return new PlaceInJob(number("OMPI_COMM_WORLD_RANK", 0), number("OMPI_COMM_WORLD_SIZE", 1));
+        return of(System.getenv());
+    }
+
+    static PlaceInJob of(Map<String, String> environment) {
+        return new PlaceInJob(
+                number(environment, 0, "OMPI_COMM_WORLD_RANK", "HOROVOD_RANK"),
+                number(environment, 1, "OMPI_COMM_WORLD_SIZE", "HOROVOD_SIZE"));
     }
 
     /** The length of one rank's piece of so many elements. All pieces have the same length, so it may be rounded up. */
@@ -26,8 +34,8 @@ record PlaceInJob(int rank, int size) {
         }
     }
 
-    private static int number(String variable, int otherwise) {
-        String value = System.getenv(variable);
+    private static int number(Map<String, String> environment, int otherwise, String ofMpirun, String ofHorovodrun) {
+        String value = environment.getOrDefault(ofMpirun, environment.get(ofHorovodrun));
         return value == null ? otherwise : Integer.parseInt(value);
     }
 }
