@@ -49,6 +49,9 @@ public final class DirectJob implements StartedJob {
     private static final long REMOTE_MILLIS = 2_500;
 
     private static final long LAST_WORDS_MILLIS = 2_000;
+    /** The time in which the processes that copy a rank's output to its file end after it. */
+    private static final long COPIERS_MILLIS = 500;
+
     private static final long KILLED_MILLIS = 2_000;
     private static final int MOST_LOOKS = 3;
     /** An sshd drops some of more than ten that have not logged in yet. */
@@ -64,6 +67,9 @@ public final class DirectJob implements StartedJob {
     private final BlockingQueue<RankProcess> ended = new LinkedBlockingQueue<>();
     private final List<RankProcess> ranks = new ArrayList<>();
     private Optional<JobWatch> watch = Optional.empty();
+    /** Those of the ranks on this machine. */
+    private Optional<OutputPipes> pipes = Optional.empty();
+
     private boolean ending;
     /** Brings the launcher's input to a rank on another host. */
     private Optional<Process> input = Optional.empty();
@@ -100,6 +106,10 @@ public final class DirectJob implements StartedJob {
     private void startAll() throws IOException, InterruptedException {
         try {
             watchRanks();
+            pipes = OutputPipes.make(
+                    folder,
+                    plan.ranks().stream().filter(PlannedRank::here).toList(),
+                    plan.job().machine().environment());
             for (int wave = 0; startWave(wave); wave++) {
                 for (RankProcess one : List.copyOf(ranks)) {
                     one.startsWithin(TimeUnit.SECONDS.toMillis(
@@ -132,7 +142,9 @@ public final class DirectJob implements StartedJob {
         if (ending) {
             throw new InterruptedException("ended before it began");
         }
-        var one = new RankProcess(rank, builder(rank).start());
+        Optional<OutputPipes> own = pipes.filter(some -> rank.here());
+        own.ifPresent(some -> outputs.follow(rank, some));
+        var one = new RankProcess(rank, builder(rank, own).start());
         ranks.add(one);
         if (rank.here()) {
             watch.ifPresent(open -> open.addRank(one.process()));
@@ -144,12 +156,16 @@ public final class DirectJob implements StartedJob {
             writer.setDaemon(true);
             writer.start();
         }
-        outputs.follow(one);
+        if (own.isEmpty()) {
+            outputs.follow(one);
+        }
         one.process().onExit().thenRun(() -> ended.add(one));
     }
 
-    private ProcessBuilder builder(PlannedRank rank) {
+    private ProcessBuilder builder(PlannedRank rank, Optional<OutputPipes> own) {
         var builder = new ProcessBuilder(plan.words(rank));
+        own.ifPresent(some -> builder.redirectOutput(some.out(rank).toFile())
+                .redirectError(some.err(rank).toFile()));
         around.directory().ifPresent(directory -> builder.directory(directory.toFile()));
         builder.environment().clear();
         builder.environment()
@@ -253,6 +269,7 @@ public final class DirectJob implements StartedJob {
             send("KILL");
             elsewhere.forEach(RankProcess::endOrders);
         }
+        outputs.finish(COPIERS_MILLIS);
         for (int look = 0; look < MOST_LOOKS; look++) {
             List<ProcessHandle> left = JobProcesses.living(folder);
             if (left.isEmpty()) {

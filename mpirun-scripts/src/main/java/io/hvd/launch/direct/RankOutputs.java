@@ -2,6 +2,7 @@ package io.hvd.launch.direct;
 
 import io.hvd.launch.failure.LastLines;
 import java.io.FileDescriptor;
+import java.io.FileInputStream;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -12,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /** The output of all ranks on its way to the launcher's own, with a thread for each stream, and the last lines of it. */
@@ -30,46 +32,62 @@ final class RankOutputs {
         this.prefixed = prefixed;
     }
 
-    void follow(RankProcess rank) {
-        InputStream said = rank.process().getInputStream();
-        int number = rank.rank().rank();
-        copy(new RankStream(said, out, prefix(number, "stdout"), line -> {}), rank, said);
-        copy(
-                new RankStream(
-                        rank.process().getErrorStream(), err, prefix(number, "stderr"), line -> keep(number, line)),
-                rank,
-                InputStream.nullInputStream());
+    /** A stream that is opened by the thread that reads it, since the other end may come later. */
+    private interface Source {
+        InputStream open() throws IOException;
     }
 
-    private void copy(RankStream stream, RankProcess rank, InputStream head) {
+    /** Reads the output of a rank on this machine that is about to start with these pipes. */
+    void follow(PlannedRank rank, OutputPipes pipes) {
+        copy(
+                rank.rank(),
+                out,
+                "stdout",
+                () -> new FileInputStream(pipes.out(rank).toFile()));
+        copy(
+                rank.rank(),
+                err,
+                "stderr",
+                () -> new FileInputStream(pipes.err(rank).toFile()));
+    }
+
+    /** Reads the output of a rank that has started. */
+    void follow(RankProcess rank) {
+        InputStream said = rank.process().getInputStream();
+        copy(rank.rank().rank(), out, "stdout", () -> {
+            passStart(rank, said);
+            return said;
+        });
+        copy(rank.rank().rank(), err, "stderr", rank.process()::getErrorStream);
+    }
+
+    private void copy(int rank, OutputStream to, String stream, Source source) {
+        Consumer<String> lines = to == err ? line -> keep(rank, line) : line -> {};
         var copier = new Thread(
                 () -> {
-                    if (!rank.rank().here()) {
-                        passStart(rank, head);
+                    try {
+                        new RankStream(source.open(), to, prefix(rank, stream), lines).run();
+                    } catch (IOException e) {
+                        return; // it has ended
                     }
-                    stream.run();
                 },
-                "hvd-launch-rank-" + rank.rank().rank());
+                "hvd-launch-rank-" + rank);
         copier.setDaemon(true);
         copiers.add(copier);
         copier.start();
     }
 
     /** Another host's shell may say something of its own before the rank starts. */
-    private void passStart(RankProcess rank, InputStream said) {
+    private static void passStart(RankProcess rank, InputStream said) throws IOException {
         var line = new StringBuilder();
-        try {
-            for (int c = said.read(); c >= 0; c = said.read()) {
-                line.append((char) c);
-                if (c == '\n') {
-                    if (rank.hasStarted(line.toString())) {
-                        return;
-                    }
-                    line.setLength(0);
+        for (int c = rank.rank().here() ? -1 : said.read(); c >= 0; c = said.read()) {
+            line.append((char) c);
+            if (c == '\n') {
+                if (rank.hasStarted(line.toString())) {
+                    return;
                 }
+                line.setLength(0);
             }
-        } catch (IOException e) {
-            return; // it has ended
         }
     }
 
