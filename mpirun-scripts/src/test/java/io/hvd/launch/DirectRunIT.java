@@ -88,6 +88,17 @@ final class DirectRunIT {
     }
 
     @Test
+    void anotherKindOfOperationsThanTcpIsRefusedByTheRanks() {
+        List<String> words = new ArrayList<>(List.of("--gloo", "-np", "2"));
+        words.addAll(Job.program(HostsProgram.class));
+
+        Job job = horovodrun(Map.of("HOROVOD_CPU_OPERATIONS", "ccl"), words.toArray(String[]::new));
+
+        assertThat(job.exitCode()).as(job.output()).isNotZero();
+        assertThat(job.output()).contains("HOROVOD_CPU_OPERATIONS is \"ccl\"");
+    }
+
+    @Test
     void aRankThatNeverJoinsIsNamedWithItsHostAfterTheStartLimit() {
         List<String> words = new ArrayList<>(List.of("--gloo", "-np", "2", "--start-timeout", "3", "sh", "-c"));
         words.addAll(List.of("[ $HOROVOD_RANK = 1 ] && exec sleep 1000; exec \"$0\" \"$@\""));

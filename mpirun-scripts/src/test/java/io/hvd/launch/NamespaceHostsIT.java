@@ -123,7 +123,7 @@ public final class NamespaceHostsIT {
         String[] job = {"-np", "1", "-H", "node-a:1,node-b:1"};
         Path cache = folder.resolve("cache/hvd/hosts");
         horovodrun(Map.of(), job);
-        assertThat(cache).content().contains("node-b from node-a -p 2222 -i ", "\tdocker0,eth0,lo\n");
+        assertThat(cache).content().contains("node-b from node-a -p 2222 -i ", "\tdocker0,eth0,lo\tname=node-b\n");
 
         // An ssh that reaches nobody is not asked; mpirun has its own.
         String agent = "--mpi-args=--mca plm_rsh_agent /usr/bin/ssh";

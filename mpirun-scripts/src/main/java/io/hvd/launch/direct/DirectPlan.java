@@ -101,7 +101,7 @@ public final class DirectPlan {
         environment.putAll(ofJob);
         environment.putAll(rank.variables());
         environment.put(Setting.CONTROLLER.variable(), GLOO);
-        environment.put(Setting.CPU_OPERATIONS.variable(), GLOO);
+        environment.putIfAbsent(Setting.CPU_OPERATIONS.variable(), GLOO); // another one is the ranks' to refuse
         return environment;
     }
 
