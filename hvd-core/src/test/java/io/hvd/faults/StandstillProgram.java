@@ -215,7 +215,7 @@ public final class StandstillProgram {
     }
 
     private static void compute() {
-        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LONG_MILLIS);
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(2 * LONG_MILLIS);
         while (System.nanoTime() < end) {
             Thread.onSpinWait();
         }
