@@ -56,8 +56,8 @@ public final class Fit {
      * @throws HvdException if there are too few samples
      */
     public static CostModel of(CalibrationHost host, List<Sample> samples) {
-        Map<Algorithm, List<Sample>> byAlgorithm = samples.stream()
-                .collect(Collectors.groupingBy(Sample::algorithm, TreeMap::new, Collectors.toList()));
+        Map<Algorithm, List<Sample>> byAlgorithm =
+                samples.stream().collect(Collectors.groupingBy(Sample::algorithm, TreeMap::new, Collectors.toList()));
         Map<Algorithm, Curve> curves = new EnumMap<>(Algorithm.class);
         byAlgorithm.forEach((algorithm, some) ->
                 curves.put(algorithm, new Fit(host, algorithm, inside(algorithm, curves), some).curve()));
