@@ -131,9 +131,10 @@ class RankPlaceTest {
                 "HOROVOD_GLOO_RENDEZVOUS_PORT", "4711"));
 
         assertThat(place(named).meeting())
-                .contains(new AtRankZero("n0", 4711, "n0:4711", "HOROVOD_GLOO_RENDEZVOUS_ADDR:PORT=n0:4711"));
+                .contains(new AtRankZero("n0", 4711, "n0:4711", "", "HOROVOD_GLOO_RENDEZVOUS_ADDR:PORT=n0:4711"));
         named.put("HVD_RENDEZVOUS", "n1:29400");
-        assertThat(place(named).meeting()).contains(new AtRankZero("n1", 29400, "n1:29400", "HVD_RENDEZVOUS=n1:29400"));
+        assertThat(place(named).meeting())
+                .contains(new AtRankZero("n1", 29400, "n1:29400", "", "HVD_RENDEZVOUS=n1:29400"));
     }
 
     @Test
