@@ -40,6 +40,7 @@ obey() {
 }
 
 line='' input=''
+trap '[ -z "$input" ] || rm -rf "$input"' EXIT
 while [ "$line" != start ]; do
     IFS= read -r line || exit 1
     case $line in
@@ -66,5 +67,4 @@ exec 3<&0 </dev/null
 )
 code=$?
 [ $code = 0 ] || sweep
-[ -z "$input" ] || rm -rf "$input"
 exit $code

@@ -40,7 +40,7 @@ final class CheckTest {
                         "mpi.version=''"));
 
         assertThat(finding.found()).isEqualTo("mpirun is not on PATH");
-        assertThat(finding.diagnosis().cause()).contains("threads of one JVM");
+        assertThat(finding.diagnosis().cause()).contains("horovodrun --gloo", "HVD_RENDEZVOUS");
     }
 
     @Test
