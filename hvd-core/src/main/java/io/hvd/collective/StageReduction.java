@@ -51,7 +51,8 @@ final class StageReduction {
 
     /** Two ranks send no more that way. With more of them, it pays only for few bytes. */
     private boolean goesWhole(int length) {
-        return (long) length * stage.size <= (stage.size == 2 ? stage.back().capacity() : WHOLE_BYTES);
+        long all = (long) length * stage.size;
+        return all <= stage.back().capacity() && (stage.size == 2 || all <= WHOLE_BYTES);
     }
 
     /** Each rank collects all data from all ranks in one step instead of two, and reduces it as the others do. */
