@@ -39,22 +39,44 @@ public class CollectiveContractTest extends Contract {
     private static final Duration LATE = Duration.ofMillis(500);
 
     /** Nothing, one, odd, more than a conversion block, more than a stage of any back end. */
+    /** The system property that says on how many hosts the ranks are. */
+    public static final String HOSTS = "hvd.test.hosts";
+
     private static final int[] SIZES = {0, 1, 7, 5_001, 1_300_003};
 
     @Test
-    void ranksAreNumberedAndCountedOnOneHost() throws Exception {
+    void ranksAreNumberedAndCountedByHost() throws Exception {
         onAll(hvd -> {
             Tensor all = hvd.allgather("ranks", Tensor.of(hvd.rank()));
+            List<List<Integer>> byHost = byHost(hvd.hosts());
+            List<Integer> here = byHost.stream()
+                    .filter(ranks -> ranks.contains(hvd.rank()))
+                    .findFirst()
+                    .orElseThrow();
+            int local = here.indexOf(hvd.rank());
+            List<List<Integer>> across =
+                    byHost.stream().filter(ranks -> ranks.size() > local).toList();
 
             assertThat((int[]) all.toArray())
                     .isEqualTo(IntStream.range(0, hvd.size()).toArray());
-            assertThat(hvd.localRank()).isEqualTo(hvd.rank());
-            assertThat(hvd.localSize()).isEqualTo(hvd.size());
-            assertThat(hvd.crossRank()).isZero();
-            assertThat(hvd.crossSize()).isEqualTo(1);
-            assertThat(hvd.isHomogeneous()).isTrue();
+            assertThat(byHost).hasSize(Integer.getInteger(HOSTS, 1));
+            assertThat(hvd.localRank()).isEqualTo(local);
+            assertThat(hvd.localSize()).isEqualTo(here.size());
+            assertThat(hvd.crossRank()).isEqualTo(across.indexOf(here));
+            assertThat(hvd.crossSize()).isEqualTo(across.size());
+            assertThat(hvd.isHomogeneous()).isEqualTo(byHost.stream().allMatch(ranks -> ranks.size() == here.size()));
             return null;
         });
+    }
+
+    private static List<List<Integer>> byHost(List<String> hosts) {
+        return hosts.stream()
+                .distinct()
+                .map(host -> IntStream.range(0, hosts.size())
+                        .filter(rank -> hosts.get(rank).equals(host))
+                        .boxed()
+                        .toList())
+                .toList();
     }
 
     @Test

@@ -3,6 +3,7 @@ package io.hvd.launch.contract;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.contract.ArithmeticContractTest;
+import io.hvd.contract.CollectiveContractTest;
 import io.hvd.contract.Contract;
 import io.hvd.contract.UnevenSetContractTest;
 import io.hvd.launch.Horovodrun;
@@ -81,7 +82,9 @@ final class ContractHostsIT {
                 "-np",
                 first + second + ""));
         words.addAll(List.of("-H", "node-a:" + first + ",node-b:" + second));
-        words.addAll(Job.program(InsideMpirun.class, arguments.toArray(String[]::new)));
+        List<String> rank = new ArrayList<>(Job.program(InsideMpirun.class, arguments.toArray(String[]::new)));
+        rank.add(1, "-D" + CollectiveContractTest.HOSTS + "=2");
+        words.addAll(rank);
         return hosts.on("node-a", words);
     }
 
