@@ -27,9 +27,13 @@ public final class Rendezvous implements Closeable {
     private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(3);
 
     /** A rendezvous welcomes a rank at once, so what is silent for so long is another program, or cannot be reached. */
-    private static final long WELCOME_NANOS = TimeUnit.SECONDS.toNanos(5);
+    private static final long WELCOME_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private static final int MOST_BYTES = Integer.MAX_VALUE - 64;
+
+    private static final String NO_RENDEZVOUS =
+            "what answers there is no rendezvous of this job, or has another HVD_TLS; another job or program may have that"
+                    + " port";
 
     private final Place place;
     private final int rank;
@@ -89,7 +93,7 @@ public final class Rendezvous implements Closeable {
                         new Rendezvous(place, rank.number(), limit, dialled(place, rank.number(), left(begun, limit)));
                 joined.arrive(new Arrival(rank.host(), rank.size(), members), left(begun, limit));
                 return joined;
-            } catch (IOException | MalformedMessageException e) {
+            } catch (IOException e) {
                 lost = e instanceof LostException
                         ? "it had welcomed this rank, and then " + e.getMessage() + "; now "
                         : lost;
@@ -126,14 +130,11 @@ public final class Rendezvous implements Closeable {
         }
     }
 
-    private static String words(Exception e) {
+    private static String words(IOException e) {
         if (e instanceof UnknownHostException) {
             return "its name has no address yet";
         }
-        return e instanceof EOFException || e instanceof MalformedMessageException
-                ? "what answers there is no rendezvous of this job, or has another HVD_TLS; another job or program may have"
-                        + " that port"
-                : String.valueOf(e.getMessage());
+        return e instanceof EOFException ? NO_RENDEZVOUS : String.valueOf(e.getMessage());
     }
 
     private static long left(long begun, Duration limit) {
@@ -156,8 +157,7 @@ public final class Rendezvous implements Closeable {
     /** Returns when all ranks have come. */
     private void arrive(Arrival arrival, long nanos) throws IOException {
         try {
-            connection.send(arrival.encode());
-            welcome();
+            welcome(arrival);
             connection.limitReads(millis(nanos + GRACE_NANOS));
             awaitAll();
             connection.limitReads(millis(limit.toNanos() + GRACE_NANOS));
@@ -167,12 +167,16 @@ public final class Rendezvous implements Closeable {
         }
     }
 
-    private void welcome() throws IOException {
+    /** A foreign program ends the connection, or resets it, or leaves it as it is. */
+    private void welcome(Arrival arrival) throws IOException {
         try {
+            connection.send(arrival.encode());
             told(Answer.MOST_WELCOME_BYTES);
         } catch (SocketTimeoutException e) {
             throw new IOException(
                     "it has taken the connection and does not answer; another job or program may have that port", e);
+        } catch (IOException | MalformedMessageException e) {
+            throw new IOException(NO_RENDEZVOUS, e);
         }
     }
 

@@ -72,7 +72,9 @@ public final class RendezvousServer implements AutoCloseable {
     private void run() {
         try {
             while (!closed) {
-                listener.next(job.secret, LONGEST_PAUSE_NANOS).ifPresent(this::admit);
+                listener.next(job.secret, LONGEST_PAUSE_NANOS)
+                        .ifPresent(one -> daemon(() -> admit(one), "hvd-rendezvous-arrival")
+                                .start());
                 endTheOverdue();
             }
         } catch (IOException e) {
@@ -82,34 +84,39 @@ public final class RendezvousServer implements AutoCloseable {
         }
     }
 
+    /** On a thread of its own, so that one that says nothing keeps nobody waiting. */
     private void admit(Accepted one) {
         FramedConnection connection = one.connection();
         try {
             connection.limitReads(ARRIVAL_MILLIS);
             Arrival arrival = Arrival.decode(connection.receiveBytes(Arrival.MOST_BYTES));
             connection.limitReads(0);
-            if (!arrival.members().contains(one.number())) {
-                complain(
-                        connection,
-                        "rank " + one.number() + " is not among the ranks " + arrival.members()
-                                + " that it wants to join");
-                return;
-            }
-            if (arrival.size() != job.size) {
-                refuseSize(one, arrival);
-                return;
-            }
-            Gathering gathering =
-                    gatherings.computeIfAbsent(arrival.members(), members -> new Gathering(members, job.limit));
-            connection.send(Answer.WELCOME.encode());
-            if (!gathering.add(one.number(), arrival.host(), connection)) {
-                gatherings.remove(arrival.members());
-            } else if (gathering.isComplete()) {
-                gatherings.remove(arrival.members());
-                daemon(gathering::relay, "hvd-rendezvous-relay").start();
-            }
+            admit(one, arrival);
         } catch (IOException | MalformedMessageException e) {
             close(connection);
+        }
+    }
+
+    private synchronized void admit(Accepted one, Arrival arrival) throws IOException {
+        FramedConnection connection = one.connection();
+        if (!arrival.members().contains(one.number())) {
+            complain(
+                    connection,
+                    "rank " + one.number() + " is not among the ranks " + arrival.members() + " that it wants to join");
+            return;
+        }
+        if (arrival.size() != job.size) {
+            refuseSize(one, arrival);
+            return;
+        }
+        Gathering gathering =
+                gatherings.computeIfAbsent(arrival.members(), members -> new Gathering(members, job.limit));
+        connection.send(Answer.WELCOME.encode());
+        if (!gathering.add(one.number(), arrival.host(), connection)) {
+            gatherings.remove(arrival.members());
+        } else if (gathering.isComplete()) {
+            gatherings.remove(arrival.members());
+            daemon(gathering::relay, "hvd-rendezvous-relay").start();
         }
     }
 
@@ -123,7 +130,7 @@ public final class RendezvousServer implements AutoCloseable {
                         + ": tell all ranks the same size, and give two jobs two ports or an HVD_SECRET each");
     }
 
-    private void endTheOverdue() {
+    private synchronized void endTheOverdue() {
         gatherings.values().removeIf(gathering -> {
             boolean over = gathering.isOver();
             if (over) {

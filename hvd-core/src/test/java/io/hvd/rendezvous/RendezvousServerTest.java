@@ -284,9 +284,8 @@ class RendezvousServerTest {
         };
     }
 
-    /** It knows what only ranks know, so the server waits for it, but not for long. */
     @Test
-    void aProcessOfTheJobThatSaysNothingKeepsTheOthersWaitingForSecondsOnly() throws Exception {
+    void aProcessOfTheJobThatSaysNothingKeepsNobodyWaiting() throws Exception {
         Socket silent = new Socket(address.getAddress(), address.getPort());
         open.add(silent);
         silent.getOutputStream().write(secret);

@@ -110,7 +110,7 @@ final class StartWithoutMpiIT {
             zero = start(0, 2);
             one = start(1, 2);
             other.accept().close();
-            zero.says("rank 0 cannot listen at port " + port);
+            zero.says("rank 0 cannot listen at a port of [" + port);
         }
         assertThat(zero.endsWith(0)).contains("sum 3.0");
         one.endsWith(0);
@@ -234,7 +234,7 @@ final class StartWithoutMpiIT {
         Rendezvous.Place place = new Rendezvous.Place() {
             @Override
             public InetSocketAddress address() {
-                return new InetSocketAddress(there.host(), there.port());
+                return new InetSocketAddress(there.hosts().get(0), there.ports().get(0));
             }
 
             @Override
@@ -265,11 +265,12 @@ final class StartWithoutMpiIT {
         assertThat(start(pod).endsWith(0)).contains("sum 1.0");
     }
 
-    /** As torchrun 2 starts the ranks of a node, whose agent has the port itself. */
+    /** As torchrun 2 starts the ranks of a node, whose agent has the port itself, beside another torchrun at the next one. */
     @Test
     void torchrunsVariablesSufficeWhileItsAgentListensAtTheirPort() throws Exception {
-        try (ServerSocket agent = taken(port)) {
-            assertThat(agent.isBound()).isTrue();
+        try (ServerSocket agent = taken(port);
+                ServerSocket next = taken(port + 1)) {
+            assertThat(List.of(agent, next)).allMatch(ServerSocket::isBound);
             List<StartedRank> ranks = new ArrayList<>();
             for (int rank = 0; rank < 3; rank++) {
                 ranks.add(start(torchrun(rank, 3)));
