@@ -2,11 +2,15 @@ package io.hvd.config;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.net.HostAddress;
+import io.hvd.net.PortRange;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * This process's place among ranks that no MPI needs to connect, as the variables of its launcher tell it.
@@ -32,22 +36,35 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
     private static final Pattern ADDRESS = Pattern.compile("(?:\\[([^\\[\\]]+)]|([^:\\[\\]]+)):(\\d{1,5})");
     private static final Pattern FIRST_HOST = Pattern.compile("([^,\\[]+)(?:\\[(\\d+)[^\\]]*]([^,\\[]*))?.*");
     private static final int LAST_PORT = 65_535;
-    /** Ports that Linux gives to no connection by itself. */
-    private static final int FIRST_SLURM_PORT = 20_000;
+    /** Linux gives none of them to a connection by itself. */
+    private static final PortRange OWN_PORTS = new PortRange(20_000, 29_999);
 
-    private static final int SLURM_PORTS = 10_000;
+    /** Of ports that nobody has named, so that other programs may have some of them. */
+    private static final int CHOICE_OF_PORTS = 4;
+
+    /** What Open MPI 5 and later call a job: by the host and the process of its mpirun. */
+    private static final Pattern PRRTE_JOB = Pattern.compile("prterun-(.+)-\\d+@\\d+");
+    /** Where Open MPI 4's mpirun listens. */
+    private static final Pattern ORTE_ADDRESSES = Pattern.compile("tcp6?://([^;]+):\\d+");
 
     /** Where the ranks of a job find each other. */
     public sealed interface Meeting permits AtRankZero, OnOneHost, AtLauncher {}
 
     /**
-     * Rank 0 listens at this address.
+     * Rank 0 listens at the first of these ports that is free on its host.
      *
+     * @param hosts names or addresses of its host
      * @param key the place, which all ranks name alike
      * @param job the launcher's name of the job; empty if it gives none
      * @param source the variable that says so
      */
-    public record AtRankZero(String host, int port, String key, String job, String source) implements Meeting {
+    public record AtRankZero(List<String> hosts, List<Integer> ports, String key, String job, String source)
+            implements Meeting {
+        public AtRankZero {
+            hosts = List.copyOf(hosts);
+            ports = List.copyOf(ports);
+        }
+
         /** Recognises the ranks of this job, even where two jobs have one place and one secret. */
         public Secret secret(Optional<Secret> given) {
             return given.orElseGet(() -> Secret.of(key)).within(job);
@@ -118,7 +135,8 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
                 told(job, environment)
                         .or(() -> torchrun(job, environment))
                         .or(() -> slurm.flatMap(SlurmPlace::task).flatMap(task -> slurm(task, environment)))
-                        .or(() -> oneHost(environment)));
+                        .or(() -> oneHost(environment))
+                        .or(() -> mpirunsHost(job, environment)));
     }
 
     private static Optional<Meeting> told(String job, Map<String, String> environment) {
@@ -154,10 +172,10 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
                             + Setting.RENDEZVOUS.meaning());
         }
         String host = parts.group(1) == null ? parts.group(2) : parts.group(1);
-        return new AtRankZero(host, Integer.parseInt(parts.group(3)), value, job, name + "=" + value);
+        return new AtRankZero(List.of(host), List.of(Integer.parseInt(parts.group(3))), value, job, name + "=" + value);
     }
 
-    /** torchrun's agent may listen at this port itself, for its own ranks; the next one is taken then. */
+    /** torchrun's agent may listen at this port itself, for its own ranks; the next ones are taken then. */
     private static Optional<Meeting> torchrun(String job, Map<String, String> environment) {
         String host = value(environment, "MASTER_ADDR");
         String port = value(environment, "MASTER_PORT");
@@ -165,25 +183,43 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
             return Optional.empty();
         }
         boolean taken = value(environment, "TORCHELASTIC_USE_AGENT_STORE").equalsIgnoreCase("true");
-        int free = Integer.parseInt(port) + (taken ? 1 : 0);
+        int first = Integer.parseInt(port);
+        int step = first > LAST_PORT - CHOICE_OF_PORTS ? -1 : 1;
+        List<Integer> ports = IntStream.rangeClosed(1, CHOICE_OF_PORTS)
+                .mapToObj(next -> first + step * next)
+                .toList();
         return Optional.of(new AtRankZero(
-                host,
-                free,
+                List.of(host),
+                taken ? ports : List.of(first),
                 host + ":" + port,
-                job,
-                "MASTER_ADDR=" + host + " and MASTER_PORT=" + port + (taken ? " plus 1" : "")));
+                job + " " + value(environment, "TORCHELASTIC_RESTART_COUNT"),
+                "MASTER_ADDR=" + host + " and MASTER_PORT=" + port
+                        + (taken ? ", with ports " + ports + " as torchrun has that one itself" : "")));
     }
 
     /** Task 0 is on the first node of the step's list, and the step's number gives a port. */
     private static Optional<Meeting> slurm(SlurmPlace.Task task, Map<String, String> environment) {
         String nodes = value(environment, "SLURM_STEP_NODELIST");
-        return firstHost(nodes)
-                .map(host -> new AtRankZero(
-                        host,
-                        FIRST_SLURM_PORT + Math.floorMod(task.step().hashCode() * 31, SLURM_PORTS),
-                        "slurm " + value(environment, "SLURM_JOB_UID"),
-                        task.step(),
-                        "SLURM_STEP_NODELIST=" + nodes));
+        return firstHost(nodes).map(host -> {
+            List<Integer> ports = ports(task.step(), environment);
+            return new AtRankZero(
+                    List.of(host),
+                    ports,
+                    "slurm " + value(environment, "SLURM_JOB_UID"),
+                    task.step(),
+                    "SLURM_STEP_NODELIST=" + nodes + " with ports " + ports);
+        });
+    }
+
+    /** Ports that all ranks of a job find alike; jobs that are numbered one after the other have other ports. */
+    private static List<Integer> ports(String job, Map<String, String> environment) {
+        PortRange range =
+                PortRange.parse(value(environment, PortRange.VARIABLE)).orElse(OWN_PORTS);
+        int count = range.last() - range.first() + 1;
+        int first = Math.floorMod(job.hashCode() * 31, count);
+        return IntStream.range(0, Math.min(count, CHOICE_OF_PORTS))
+                .mapToObj(next -> range.first() + (first + next) % count)
+                .toList();
     }
 
     /** The first name of a list in Slurm's form, such as {@code n[01-03,7],m}; empty for an empty list. */
@@ -204,10 +240,34 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
                 : Optional.empty();
     }
 
+    /** mpirun tells where itself is. Rank 0 knows whether it is there too, and refuses to start for all if it is not. */
+    private Optional<Meeting> mpirunsHost(String job, Map<String, String> environment) {
+        String orte = value(environment, "OMPI_MCA_orte_hnp_uri");
+        boolean here = orte.equals(value(environment, "OMPI_MCA_orte_local_daemon_uri"));
+        List<String> hosts = ORTE_ADDRESSES
+                .matcher(orte)
+                .results()
+                .flatMap(found ->
+                        Stream.of(found.group(1).replaceAll("[\\[\\]]", "").split(",")))
+                .toList();
+        Matcher prrte = PRRTE_JOB.matcher(job);
+        if (hosts.isEmpty() && prrte.matches()) {
+            here = prrte.group(1).equals(value(environment, "PMIX_HOSTNAME"));
+            hosts = List.of(prrte.group(1));
+        }
+        if (hosts.isEmpty() || rank == 0 && !here) {
+            return Optional.empty();
+        }
+        List<Integer> ports = ports(job, environment);
+        return Optional.of(
+                new AtRankZero(hosts, ports, orte, job, "the host of mpirun, " + hosts + " with ports " + ports));
+    }
+
     /** Why the ranks cannot meet, for an error. */
     public String noMeeting() {
+        String host = rank == 0 ? HostAddress.localName() : "node1";
         return source + " say that this is one of " + size + " ranks, but not where they meet: set "
                 + Setting.RENDEZVOUS.variable() + "=host:port on all of them, where host is that of rank 0 and port any"
-                + " free one there (mpirun -x " + Setting.RENDEZVOUS.variable() + "=node1:29400 ...)";
+                + " free one there (mpirun -x " + Setting.RENDEZVOUS.variable() + "=" + host + ":29400 ...)";
     }
 }

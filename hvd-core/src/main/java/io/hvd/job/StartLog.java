@@ -5,6 +5,7 @@ import io.hvd.config.SlurmPlace;
 import io.hvd.log.HvdLogger;
 import io.hvd.spi.Topology;
 import io.hvd.tensor.Device;
+import io.hvd.transport.mpi.MpiProcess;
 import java.util.List;
 import java.util.Optional;
 
@@ -15,7 +16,7 @@ final class StartLog {
 
     private StartLog() {}
 
-    /** @param busyWaiters ranks of this host that keep a processor busy while they wait */
+    /** @param busyWaiters ranks of this host that keep a processor busy while they wait, if they wait in MPI */
     static void write(Membership member, int busyWaiters) {
         HvdConfig config = member.config();
         Optional<SlurmPlace> slurm = config.started().slurm();
@@ -25,7 +26,9 @@ final class StartLog {
         }
         if (member.topology().rank() == 0) {
             notes(config);
-            slurm.flatMap(place -> place.waitingAdvice(busyWaiters)).ifPresent(LOG::warn);
+            slurm.filter(place -> MpiProcess.ofThisProcess().isStarted())
+                    .flatMap(place -> place.waitingAdvice(busyWaiters))
+                    .ifPresent(LOG::warn);
             job(member.topology(), member.description(), member.devices());
         }
     }

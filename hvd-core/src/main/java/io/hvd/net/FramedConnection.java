@@ -112,6 +112,18 @@ public final class FramedConnection implements Closeable {
         return bytes;
     }
 
+    /** Whether the other end, which has nothing to say yet, has gone. */
+    public boolean hasEnded() {
+        try {
+            wire.socket().configureBlocking(false);
+            boolean ended = incoming.fill(wire::read) < 0;
+            wire.socket().configureBlocking(true);
+            return ended;
+        } catch (IOException e) {
+            return true;
+        }
+    }
+
     /** Registers this connection with a selector; it no longer blocks. */
     public SelectionKey register(Selector selector, Object attachment) throws IOException {
         wire.socket().configureBlocking(false);

@@ -11,6 +11,12 @@ import java.util.List;
  * @param complaint why there are none; empty otherwise
  */
 record Answer(List<byte[]> all, String complaint) {
+    /** For a rank that has arrived, while others have not. */
+    static final Answer WELCOME = new Answer(List.of(), "");
+
+    /** The most bytes of a welcome, or of a complaint in its place. */
+    static final int MOST_WELCOME_BYTES = 1 << 16;
+
     static Answer complaint(String why) {
         return new Answer(List.of(), why);
     }

@@ -5,6 +5,7 @@ import io.hvd.error.HvdException;
 import io.hvd.log.HvdLogger;
 import io.hvd.net.Encryption;
 import io.hvd.net.FramedConnection;
+import io.hvd.net.MalformedMessageException;
 import java.io.Closeable;
 import java.io.EOFException;
 import java.io.IOException;
@@ -25,7 +26,14 @@ public final class Rendezvous implements Closeable {
     /** The server gives up at the limit, and its answer takes a moment. */
     private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(3);
 
+    /** A rendezvous welcomes a rank at once, so what is silent for so long is another program, or cannot be reached. */
+    private static final long WELCOME_NANOS = TimeUnit.SECONDS.toNanos(10);
+
     private static final int MOST_BYTES = Integer.MAX_VALUE - 64;
+
+    private static final String NO_RENDEZVOUS =
+            "what answers there is no rendezvous of this job, or has another HVD_TLS; another job or program may have that"
+                    + " port";
 
     private final Place place;
     private final int rank;
@@ -42,7 +50,7 @@ public final class Rendezvous implements Closeable {
     /** Where the server is, and what it asks for. */
     public interface Place {
         /**
-         * The server's address as it is now.
+         * The server's address as it is now, or one of those that it may have; asked for before each attempt.
          *
          * @throws IOException that says why it is not known yet
          */
@@ -78,6 +86,7 @@ public final class Rendezvous implements Closeable {
         long begun = System.nanoTime();
         boolean told = false;
         String seen = "it does not answer";
+        String lost = "";
         while (true) {
             try {
                 Rendezvous joined =
@@ -85,7 +94,13 @@ public final class Rendezvous implements Closeable {
                 joined.arrive(new Arrival(rank.host(), rank.size(), members), left(begun, limit));
                 return joined;
             } catch (IOException e) {
-                seen = e instanceof SocketTimeoutException ? seen : words(e); // what it said before the time was over
+                lost = e instanceof LostException
+                        ? "it had welcomed this rank, and then " + e.getMessage() + "; now "
+                        : lost;
+                // What it said before the time was over says more than that it is over.
+                seen = e instanceof SocketTimeoutException
+                        ? seen
+                        : lost + (e instanceof LostException ? "it is tried again" : words(e));
                 String why = "rank " + rank.number() + " (" + rank.host() + ") does not reach " + place.source() + ": "
                         + seen;
                 long waited = System.nanoTime() - begun;
@@ -106,14 +121,20 @@ public final class Rendezvous implements Closeable {
         }
     }
 
+    /** It has ended or stopped before all ranks had come. */
+    private static final class LostException extends IOException {
+        private static final long serialVersionUID = 1L;
+
+        LostException(IOException cause) {
+            super(cause instanceof SocketTimeoutException ? "said nothing more" : "ended", cause);
+        }
+    }
+
     private static String words(IOException e) {
         if (e instanceof UnknownHostException) {
             return "its name has no address yet";
         }
-        return e instanceof EOFException
-                ? "what answers there is no rendezvous of this job, or has another HVD_TLS; another job or program may have"
-                        + " that port"
-                : String.valueOf(e.getMessage());
+        return e instanceof EOFException ? NO_RENDEZVOUS : String.valueOf(e.getMessage());
     }
 
     private static long left(long begun, Duration limit) {
@@ -125,7 +146,8 @@ public final class Rendezvous implements Closeable {
         if (address.isUnresolved()) {
             throw new UnknownHostException(address.getHostString());
         }
-        return FramedConnection.dial(place.encryption(), address, place.secret(), rank, millis(nanos));
+        int millis = millis(Math.min(WELCOME_NANOS, nanos));
+        return FramedConnection.dial(place.encryption(), address, place.secret(), rank, millis);
     }
 
     private static int millis(long nanos) {
@@ -135,22 +157,39 @@ public final class Rendezvous implements Closeable {
     /** Returns when all ranks have come. */
     private void arrive(Arrival arrival, long nanos) throws IOException {
         try {
+            welcome(arrival);
             connection.limitReads(millis(nanos + GRACE_NANOS));
-            told(arrival.encode());
+            awaitAll();
             connection.limitReads(millis(limit.toNanos() + GRACE_NANOS));
-        } catch (SocketTimeoutException e) {
-            connection.close();
-            throw new IOException(
-                    "it has taken the connection and does not answer, as while other ranks are missing", e);
         } catch (IOException | RuntimeException e) {
             connection.close();
             throw e;
         }
     }
 
-    private List<byte[]> told(byte[] mine) throws IOException {
-        connection.send(mine);
-        Answer answer = Answer.decode(connection.receiveBytes(MOST_BYTES));
+    /** A foreign program ends the connection, or resets it, or leaves it as it is. */
+    private void welcome(Arrival arrival) throws IOException {
+        try {
+            connection.send(arrival.encode());
+            told(Answer.MOST_WELCOME_BYTES);
+        } catch (SocketTimeoutException e) {
+            throw new IOException(
+                    "it has taken the connection and does not answer; another job or program may have that port", e);
+        } catch (IOException | MalformedMessageException e) {
+            throw new IOException(NO_RENDEZVOUS, e);
+        }
+    }
+
+    private void awaitAll() throws IOException {
+        try {
+            told(MOST_BYTES);
+        } catch (IOException e) {
+            throw new LostException(e);
+        }
+    }
+
+    private List<byte[]> told(int mostBytes) throws IOException {
+        Answer answer = Answer.decode(connection.receiveBytes(mostBytes));
         if (!answer.complaint().isEmpty()) {
             throw new HvdException(ErrorId.INIT_FAILED, answer.complaint() + " (" + place.source() + ")");
         }
@@ -160,7 +199,8 @@ public final class Rendezvous implements Closeable {
     /** Gives every rank the bytes of all ranks, in their order; all call it together, within the limit. */
     public List<byte[]> exchange(byte[] mine) {
         try {
-            return told(mine);
+            connection.send(mine);
+            return told(MOST_BYTES);
         } catch (IOException e) {
             throw new HvdException(
                     ErrorId.BACK_END,

@@ -19,10 +19,14 @@ import java.util.concurrent.TimeUnit;
 /**
  * The server at which ranks meet. Ranks that name the same members are one job; when all of them have come, each gets the
  * bytes of all as often as all of them send some. It serves any number of jobs, one after the other or at once. A job whose
- * ranks do not all come within the limit is told which are missing.
+ * ranks do not all come within the limit is told which are missing. A rank whose process ends before may come again.
  */
 public final class RendezvousServer implements AutoCloseable {
+    private static final HvdLogger LOG = HvdLogger.of(RendezvousServer.class);
     private static final int ARRIVAL_MILLIS = 5_000;
+    /** The time after which the log says for whom the others wait. */
+    private static final long QUIET_NANOS = TimeUnit.SECONDS.toNanos(3);
+
     private static final long LONGEST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final HandshakeListener listener;
@@ -73,42 +77,50 @@ public final class RendezvousServer implements AutoCloseable {
     private void run() {
         try {
             while (!closed) {
-                listener.next(job.secret, LONGEST_PAUSE_NANOS).ifPresent(this::admit);
+                listener.next(job.secret, LONGEST_PAUSE_NANOS)
+                        .ifPresent(one -> daemon(() -> admit(one), "hvd-rendezvous-arrival")
+                                .start());
                 endTheOverdue();
             }
         } catch (IOException e) {
             if (!closed) {
-                HvdLogger.of(RendezvousServer.class).warn("the rendezvous accepts no more ranks: {}", e.toString());
+                LOG.warn("the rendezvous accepts no more ranks: {}", e.toString());
             }
         }
     }
 
+    /** On a thread of its own, so that one that says nothing keeps nobody waiting. */
     private void admit(Accepted one) {
         FramedConnection connection = one.connection();
         try {
             connection.limitReads(ARRIVAL_MILLIS);
             Arrival arrival = Arrival.decode(connection.receiveBytes(Arrival.MOST_BYTES));
             connection.limitReads(0);
-            if (!arrival.members().contains(one.number())) {
-                complain(
-                        connection,
-                        "rank " + one.number() + " is not among the ranks " + arrival.members()
-                                + " that it wants to join");
-                return;
-            }
-            if (arrival.size() != job.size) {
-                refuseSize(one, arrival);
-                return;
-            }
-            Gathering gathering =
-                    gatherings.computeIfAbsent(arrival.members(), members -> new Gathering(members, job.limit));
-            gathering.add(one.number(), arrival.host(), connection);
-            if (gathering.isComplete()) {
-                gatherings.remove(arrival.members());
-                daemon(gathering::relay, "hvd-rendezvous-relay").start();
-            }
+            admit(one, arrival);
         } catch (IOException | MalformedMessageException e) {
             close(connection);
+        }
+    }
+
+    private synchronized void admit(Accepted one, Arrival arrival) throws IOException {
+        FramedConnection connection = one.connection();
+        if (!arrival.members().contains(one.number())) {
+            complain(
+                    connection,
+                    "rank " + one.number() + " is not among the ranks " + arrival.members() + " that it wants to join");
+            return;
+        }
+        if (arrival.size() != job.size) {
+            refuseSize(one, arrival);
+            return;
+        }
+        Gathering gathering = gatherings.computeIfAbsent(arrival.members(), members -> new Gathering(members, job));
+        connection.send(Answer.WELCOME.encode());
+        if (!gathering.add(one.number(), arrival.host(), connection)) {
+            gatherings.remove(arrival.members());
+        } else if (gathering.isComplete()) {
+            gatherings.remove(arrival.members());
+            daemon(gathering::relay, "hvd-rendezvous-relay").start();
         }
     }
 
@@ -122,12 +134,11 @@ public final class RendezvousServer implements AutoCloseable {
                         + ": tell all ranks the same size, and give two jobs two ports or an HVD_SECRET each");
     }
 
-    private void endTheOverdue() {
-        long now = System.nanoTime();
+    private synchronized void endTheOverdue() {
         gatherings.values().removeIf(gathering -> {
-            boolean over = now - gathering.deadline >= 0;
+            boolean over = gathering.isOver();
             if (over) {
-                gathering.endIncomplete(strangers + listener.refused(), job.hosts);
+                gathering.endIncomplete(strangers + listener.refused());
             }
             return over;
         });
@@ -167,45 +178,91 @@ public final class RendezvousServer implements AutoCloseable {
 
         private final List<Integer> members;
         private final Duration limit;
-        private final long deadline;
+        /** The hosts of the launcher's ranks, as far as they are known. */
+        private final List<String> planned;
+
+        private final long begun = System.nanoTime();
+        private boolean told;
         private final Map<Integer, FramedConnection> connections = new HashMap<>();
         private final Map<Integer, String> hosts = new HashMap<>();
 
-        Gathering(List<Integer> members, Duration limit) {
+        Gathering(List<Integer> members, Job job) {
             this.members = members;
-            this.limit = limit;
-            this.deadline = System.nanoTime() + limit.toNanos();
+            this.limit = job.limit;
+            this.planned = job.hosts;
         }
 
-        /** A rank that comes twice has lost its first connection, or is two processes, of which the first one ends. */
-        void add(int rank, String host, FramedConnection connection) {
+        /**
+         * Adds a rank that has come, perhaps again after its process has lost its connection or was restarted.
+         *
+         * @return false if two processes are that rank, of which nobody knows the right one; all who have come are told so
+         */
+        boolean add(int rank, String host, FramedConnection connection) {
+            forgetTheGone();
             FramedConnection before = connections.put(rank, connection);
             String hostBefore = hosts.put(rank, host);
-            if (before != null) {
-                complain(
-                        before,
-                        "rank " + rank + " has come from " + hostBefore + ", and then again from " + host
-                                + ": two processes have the same rank, or two jobs the same rendezvous and secret");
+            if (before == null) {
+                return true;
             }
+            String why = "rank " + rank + " has come from " + hostBefore + ", and then again from " + host
+                    + ": two processes have the same rank, or two jobs the same rendezvous and secret. Give each job a port"
+                    + " or an HVD_SECRET of its own";
+            complain(before, why);
+            end(why);
+            return false;
+        }
+
+        private void forgetTheGone() {
+            connections.entrySet().removeIf(one -> {
+                boolean gone = one.getValue().hasEnded();
+                if (gone) {
+                    RendezvousServer.close(one.getValue());
+                }
+                return gone;
+            });
         }
 
         boolean isComplete() {
             return connections.size() == members.size();
         }
 
-        /** @param planned the hosts of the launcher's ranks, as far as they are known */
-        void endIncomplete(String refused, List<String> planned) {
-            List<String> missing = members.stream()
+        /** Whether its time is over; before that, a line says once who is missing. */
+        boolean isOver() {
+            forgetTheGone();
+            long waited = System.nanoTime() - begun;
+            if (!told && waited >= QUIET_NANOS) {
+                told = true;
+                LOG.warn(
+                        "ranks {} of {} have not come to the rendezvous yet; the others wait for {} s, as"
+                                + " HOROVOD_START_TIMEOUT says",
+                        missing(),
+                        members.size(),
+                        limit.toSeconds());
+            }
+            return waited >= limit.toNanos();
+        }
+
+        private List<String> missing() {
+            return members.stream()
                     .filter(rank -> !connections.containsKey(rank))
                     .map(rank -> rank < planned.size() ? rank + " on " + planned.get(rank) : rank.toString())
                     .toList();
-            end("ranks " + missing + " of " + members.size() + " have not come to the rendezvous within "
-                    + limit.toSeconds() + " s (HOROVOD_START_TIMEOUT); these have come: " + arrived() + refused);
         }
 
-        private List<String> arrived() {
+        void endIncomplete(String refused) {
+            end("ranks " + missing() + " of " + members.size() + " have not come to the rendezvous within "
+                    + limit.toSeconds() + " s (HOROVOD_START_TIMEOUT); these have come: " + came(true) + left()
+                    + refused);
+        }
+
+        private String left() {
+            List<String> left = came(false);
+            return left.isEmpty() ? "" : "; these had come, and have ended: " + left;
+        }
+
+        private List<String> came(boolean andStayed) {
             return members.stream()
-                    .filter(connections::containsKey)
+                    .filter(rank -> hosts.containsKey(rank) && connections.containsKey(rank) == andStayed)
                     .map(rank -> rank + " from " + hosts.get(rank))
                     .toList();
         }

@@ -34,15 +34,15 @@ class RankPlaceTest {
         assertThat(place.size()).isEqualTo(3);
         assertThat(place.meeting())
                 .hasValueSatisfying(there -> assertThat(there)
-                        .returns("node1", one -> ((AtRankZero) one).host())
-                        .returns(29_400, one -> ((AtRankZero) one).port()));
+                        .returns(List.of("node1"), one -> ((AtRankZero) one).hosts())
+                        .returns(List.of(29_400), one -> ((AtRankZero) one).ports()));
     }
 
     @Test
     void anAddressOfTheSixthVersionStandsInBrackets() {
         assertThat(meeting(Map.of("HVD_RENDEZVOUS", "[fd00::1]:29400", "RANK", "0", "WORLD_SIZE", "2")))
-                .returns("fd00::1", AtRankZero::host)
-                .returns(29_400, AtRankZero::port);
+                .returns(List.of("fd00::1"), AtRankZero::hosts)
+                .returns(List.of(29_400), AtRankZero::ports);
     }
 
     @ParameterizedTest
@@ -57,11 +57,17 @@ class RankPlaceTest {
     void torchrunsAgentMayHaveThePortItself() {
         Map<String, String> torchrun =
                 Map.of("RANK", "1", "WORLD_SIZE", "4", "MASTER_ADDR", "n1", "MASTER_PORT", "29500");
-        assertThat(meeting(torchrun)).returns(29_500, AtRankZero::port);
+        assertThat(meeting(torchrun)).returns(List.of(29_500), AtRankZero::ports);
 
         Map<String, String> withStore = new HashMap<>(torchrun);
         withStore.put("TORCHELASTIC_USE_AGENT_STORE", "True");
-        assertThat(meeting(withStore)).returns(29_501, AtRankZero::port);
+        assertThat(meeting(withStore)).returns(List.of(29_501, 29_502, 29_503, 29_504), AtRankZero::ports);
+
+        Map<String, String> restarted = new HashMap<>(withStore);
+        restarted.put("TORCHELASTIC_RESTART_COUNT", "1");
+        assertThat(meeting(restarted).secret(Optional.empty()).bytes(16))
+                .as("a late rank of the first attempt is a stranger in the second one")
+                .isNotEqualTo(meeting(withStore).secret(Optional.empty()).bytes(16));
     }
 
     /** A user may export one address, and one secret, for all that he starts. */
@@ -95,8 +101,17 @@ class RankPlaceTest {
                 "SLURM_STEP_NODELIST", "gpu[07-08,11]-a,login");
         assertThat(place(task)).returns(3, RankPlace::rank).returns(4, RankPlace::size);
         assertThat(meeting(task))
-                .returns("gpu07-a", AtRankZero::host)
-                .satisfies(there -> assertThat(there.port()).isBetween(20_000, 29_999));
+                .returns(List.of("gpu07-a"), AtRankZero::hosts)
+                .satisfies(there ->
+                        assertThat(there.ports()).hasSize(4).allMatch(port -> port >= 20_000 && port < 30_000));
+
+        Map<String, String> nextStep = new HashMap<>(task);
+        nextStep.put("SLURM_STEP_ID", "1");
+        assertThat(meeting(nextStep).ports())
+                .doesNotContainAnyElementsOf(meeting(task).ports());
+
+        nextStep.put("HVD_PORT_RANGE", "4001-4003");
+        assertThat(meeting(nextStep).ports()).containsExactlyInAnyOrder(4001, 4002, 4003);
     }
 
     @ParameterizedTest
@@ -122,6 +137,38 @@ class RankPlaceTest {
         assertThat(place(twoHosts).noMeeting()).contains("one of 2 ranks", "HVD_RENDEZVOUS=host:port");
     }
 
+    /** The variables are those that each version's mpirun sets. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "1045889025|1045889024.0;tcp://10.0.0.1,172.17.0.1:59667;tcp6://[fd00::2]:34885|10.0.0.1,172.17.0.1,fd00::2",
+                "prterun-node-1-306@1||node-1"
+            })
+    void processesOfSeveralHostsMeetAtThatOfMpirunIfRankZeroIsThere(String job, String uri, String hosts) {
+        Map<String, String> zero = new HashMap<>(Map.of(
+                "OMPI_COMM_WORLD_RANK", "0",
+                "OMPI_COMM_WORLD_SIZE", "2",
+                "OMPI_COMM_WORLD_LOCAL_SIZE", "1",
+                "PMIX_NAMESPACE", job,
+                "PMIX_HOSTNAME", "node-1"));
+        if (uri != null) {
+            zero.put("OMPI_MCA_orte_hnp_uri", uri);
+            zero.put("OMPI_MCA_orte_local_daemon_uri", uri);
+        }
+        Map<String, String> one = new HashMap<>(zero);
+        one.put("OMPI_COMM_WORLD_RANK", "1");
+        one.put("PMIX_HOSTNAME", "node-2");
+        one.computeIfPresent("OMPI_MCA_orte_local_daemon_uri", (name, value) -> "1045889024.1;tcp://10.0.0.2:40000");
+
+        assertThat(meeting(zero)).isEqualTo(meeting(one)).returns(List.of(hosts.split(",")), AtRankZero::hosts);
+
+        Map<String, String> elsewhere = new HashMap<>(one);
+        elsewhere.put("OMPI_COMM_WORLD_RANK", "0");
+        assertThat(place(elsewhere).meeting()).isEmpty();
+        assertThat(place(elsewhere).noMeeting()).containsPattern("mpirun -x HVD_RENDEZVOUS=\\S+:29400");
+    }
+
     @Test
     void horovodsRendezvousIsOneUnlessHvdsOwnIsNamed() {
         Map<String, String> named = new HashMap<>(Map.of(
@@ -131,10 +178,11 @@ class RankPlaceTest {
                 "HOROVOD_GLOO_RENDEZVOUS_PORT", "4711"));
 
         assertThat(place(named).meeting())
-                .contains(new AtRankZero("n0", 4711, "n0:4711", "", "HOROVOD_GLOO_RENDEZVOUS_ADDR:PORT=n0:4711"));
+                .contains(new AtRankZero(
+                        List.of("n0"), List.of(4711), "n0:4711", "", "HOROVOD_GLOO_RENDEZVOUS_ADDR:PORT=n0:4711"));
         named.put("HVD_RENDEZVOUS", "n1:29400");
         assertThat(place(named).meeting())
-                .contains(new AtRankZero("n1", 29400, "n1:29400", "", "HVD_RENDEZVOUS=n1:29400"));
+                .contains(new AtRankZero(List.of("n1"), List.of(29400), "n1:29400", "", "HVD_RENDEZVOUS=n1:29400"));
     }
 
     @Test

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.error.HvdException;
 import io.hvd.net.Encryption;
+import io.hvd.net.FramedConnection;
 import io.hvd.net.HandshakeListener;
 import io.hvd.net.PortRange;
 import io.hvd.testing.DamagedMessages;
@@ -12,6 +13,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
@@ -143,16 +145,62 @@ class RendezvousServerTest {
     }
 
     @Test
-    void aRankThatComesTwiceIsNamedWithBothHosts() throws Exception {
-        var first = join(1, List.of(0, 1));
-        assertThat(first.isDone()).isFalse();
+    void aRankThatComesTwiceEndsAllWhoHaveCome() throws Exception {
+        var zero = join(0, List.of(0, 1, 2));
+        var first = join(1, List.of(0, 1, 2));
         Thread.sleep(300);
-        var second = join(1, List.of(0, 1));
+        var second = join(1, List.of(0, 1, 2));
 
-        assertThat(message(first)).contains("rank 1 has come from host1, and then again from host1");
+        for (var joined : List.of(zero, first, second)) {
+            assertThat(message(joined))
+                    .contains("rank 1 has come from host1, and then again from host1", "an HVD_SECRET of its own");
+        }
+    }
+
+    private FramedConnection come(int rank, List<Integer> members) throws IOException {
+        FramedConnection connection = FramedConnection.dial(address, secret, rank, 5_000);
+        connection.send(new Arrival("host" + rank, SIZE, members).encode());
+        assertThat(Answer.decode(connection.receiveBytes(Answer.MOST_WELCOME_BYTES)))
+                .isEqualTo(Answer.WELCOME);
+        return connection;
+    }
+
+    @Test
+    void aRankThatHasLostItsConnectionMayComeAgain() throws Exception {
+        come(1, List.of(0, 1)).close();
+        var one = join(1, List.of(0, 1));
         var zero = join(0, List.of(0, 1));
-        assertThat(say(zero, "a").thenCombine(say(second, "b"), (a, b) -> b).get())
-                .containsExactly("a", "b");
+
+        assertThat(say(zero, "a").thenCombine(say(one, "b"), (a, b) -> b).get()).containsExactly("a", "b");
+    }
+
+    @Test
+    void aRankThatEndsBeforeAllHaveComeIsNamed() throws Exception {
+        start(Duration.ofSeconds(2));
+        come(2, List.of(0, 1, 2)).close();
+
+        assertThat(message(join(0, List.of(0, 1, 2))))
+                .contains(
+                        "ranks [1, 2] of 3 have not come",
+                        "these have come: [0 from host0]",
+                        "had come, and have ended: [2 from host2]");
+    }
+
+    @Test
+    void whatAnswersOtherwiseThanARendezvousIsNone() throws Exception {
+        try (ServerSocket other = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            address = new InetSocketAddress(other.getInetAddress(), other.getLocalPort());
+            var one = join(1, List.of(0, 1), SHORT, secret);
+            other.setSoTimeout(100);
+            while (!one.isDone()) {
+                try (Socket knocks = other.accept()) {
+                    knocks.getOutputStream().write(new byte[] {0, 0, 0, 2, 'O', 'K'});
+                } catch (SocketTimeoutException e) {
+                    // It has not tried again yet.
+                }
+            }
+            assertThat(message(one)).contains("what answers there is no rendezvous of this job");
+        }
     }
 
     @Test
@@ -236,9 +284,8 @@ class RendezvousServerTest {
         };
     }
 
-    /** It knows what only ranks know, so the server waits for it, but not for long. */
     @Test
-    void aProcessOfTheJobThatSaysNothingKeepsTheOthersWaitingForSecondsOnly() throws Exception {
+    void aProcessOfTheJobThatSaysNothingKeepsNobodyWaiting() throws Exception {
         Socket silent = new Socket(address.getAddress(), address.getPort());
         open.add(silent);
         silent.getOutputStream().write(secret);
@@ -295,6 +342,7 @@ class RendezvousServerTest {
                     .orElseThrow()
                     .connection()) {
                 connection.receiveBytes(Arrival.MOST_BYTES);
+                connection.send(Answer.WELCOME.encode());
                 connection.send(new Answer(List.of(), "").encode());
 
                 assertThat(message(say(zero, "zero"))).contains("no answer for 1 s (HOROVOD_START_TIMEOUT)");

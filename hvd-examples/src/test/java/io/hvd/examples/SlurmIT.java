@@ -175,6 +175,9 @@ class SlurmIT {
         Job both = onFirstNode(WITHOUT_PMIX, DIGITS);
         assertTrainedOnTwoNodes(both);
         assertThat(both.lines("over tcp (10.71.0.1")).as(both.output()).hasSize(1);
+        assertThat(both.output())
+                .as("advice for ranks that wait in MPI")
+                .doesNotContain("OMPI_MCA_mpi_yield_when_idle");
     }
 
     @Test

@@ -84,7 +84,7 @@ final class IndexedJobTest {
         var there =
                 (AtRankZero) config.started().place().orElseThrow().meeting().orElseThrow();
 
-        assertThat(there.host()).isEqualTo(name + "-0." + domain);
+        assertThat(there.hosts()).containsExactly(name + "-0." + domain);
         assertThat(pod.get("subdomain")).isEqualTo(domain);
         assertThat(service.get("kind")).isEqualTo("Service");
         assertThat(in(service, "spec").get("clusterIP")).isEqualTo("None");

@@ -13,7 +13,6 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
-import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -21,7 +20,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -112,7 +110,7 @@ final class StartWithoutMpiIT {
             zero = start(0, 2);
             one = start(1, 2);
             other.accept().close();
-            zero.says("rank 0 cannot listen at port " + port);
+            zero.says("rank 0 cannot listen at a port of [" + port);
         }
         assertThat(zero.endsWith(0)).contains("sum 3.0");
         one.endsWith(0);
@@ -175,41 +173,35 @@ final class StartWithoutMpiIT {
         }
     }
 
-    /** The one that came first is told so; the job goes on with the other. */
+    /** Nobody knows which of the two is of this job, so none of them trains. */
     @Test
-    void aRankThatComesTwiceIsNamed() throws Exception {
-        StartedRank zero = start(0, 3);
-        StartedRank first = start(1, 3);
-        StartedRank second = start(1, 3);
-        CompletableFuture.anyOf(first.process().onExit(), second.process().onExit())
-                .get();
-        StartedRank refused = first.process().isAlive() ? second : first;
+    void aRankThatComesTwiceEndsAllWhoHaveCome() throws Exception {
+        for (StartedRank rank : List.of(start(0, 3), start(1, 3), start(1, 3))) {
+            assertThat(rank.endsWith(1)).contains("rank 1 has come from ", "two processes have the same rank");
+        }
+    }
 
-        assertThat(refused.endsWith(1)).contains("and then again from", "two processes have the same rank");
-        start(2, 3).endsWith(0);
+    @Test
+    void aRankThatComesLateIsWaitedForWithASentence() throws Exception {
+        StartedRank zero = start(0, 3);
+        StartedRank two = start(2, 3);
+        zero.says("ranks [1] of 3 have not come to the rendezvous yet; the others wait for 30 s");
+
+        start(1, 3).endsWith(0);
         assertThat(zero.endsWith(0)).contains("sum 6.0");
-        assertThat((refused == first ? second : first).endsWith(0)).contains("sum 6.0");
+        two.endsWith(0);
     }
 
     @Test
     void othersSayThatRankZeroHasGoneWhenTheirLimitIsOver() throws Exception {
         StartedRank zero = start(0, 3);
-        StartedRank one = start(1, 3, "HOROVOD_START_TIMEOUT", "6");
-        while (!accepts(port)) {
-            Thread.sleep(20);
-        }
+        StartedRank one = start(1, 3, "HOROVOD_START_TIMEOUT", "12");
+        zero.says("ranks [2] of 3 have not come");
         zero.process().destroyForcibly();
 
         assertThat(one.endsWith(1))
-                .contains("rank 1 (", "does not reach HVD_RENDEZVOUS=127.0.0.1:" + port, "tried for 6 s");
-    }
-
-    private static boolean accepts(int port) {
-        try (var probe = new Socket(InetAddress.getLoopbackAddress(), port)) {
-            return probe.isConnected();
-        } catch (IOException e) {
-            return false;
-        }
+                .contains("rank 1 (", "does not reach HVD_RENDEZVOUS=127.0.0.1:" + port, "tried for 12 s")
+                .contains("it had welcomed this rank, and then ended; now Connection refused");
     }
 
     @Test
@@ -242,7 +234,7 @@ final class StartWithoutMpiIT {
         Rendezvous.Place place = new Rendezvous.Place() {
             @Override
             public InetSocketAddress address() {
-                return new InetSocketAddress(there.host(), there.port());
+                return new InetSocketAddress(there.hosts().get(0), there.ports().get(0));
             }
 
             @Override
@@ -273,11 +265,12 @@ final class StartWithoutMpiIT {
         assertThat(start(pod).endsWith(0)).contains("sum 1.0");
     }
 
-    /** As torchrun 2 starts the ranks of a node, whose agent has the port itself. */
+    /** As torchrun 2 starts the ranks of a node, whose agent has the port itself, beside another torchrun at the next one. */
     @Test
     void torchrunsVariablesSufficeWhileItsAgentListensAtTheirPort() throws Exception {
-        try (ServerSocket agent = taken(port)) {
-            assertThat(agent.isBound()).isTrue();
+        try (ServerSocket agent = taken(port);
+                ServerSocket next = taken(port + 1)) {
+            assertThat(List.of(agent, next)).allMatch(ServerSocket::isBound);
             List<StartedRank> ranks = new ArrayList<>();
             for (int rank = 0; rank < 3; rank++) {
                 ranks.add(start(torchrun(rank, 3)));

@@ -22,7 +22,7 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
-/** A host and a port that all ranks have been told, where rank 0 listens. */
+/** Hosts and ports that all ranks know from their variables; rank 0 listens at the first port that is free there. */
 final class FixedPlace extends MeetingPlace {
     private static final HvdLogger LOG = HvdLogger.of(FixedPlace.class);
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
@@ -33,6 +33,8 @@ final class FixedPlace extends MeetingPlace {
     private final byte[] secret;
     /** Rank 0's server, and its address here, whatever the name means to others. */
     private final Optional<Own> own;
+    /** How often the address was asked for. */
+    private int asked;
 
     private record Own(RendezvousServer server, InetSocketAddress address) {}
 
@@ -51,10 +53,18 @@ final class FixedPlace extends MeetingPlace {
         }
         Duration limit = Duration.ofSeconds(config.control().startTimeoutSeconds());
         List<ServerSocketChannel> sockets =
-                listening(addresses(there.host(), config.control().networkInterface()), there, limit);
+                listening(addresses(there.hosts(), config.control().networkInterface()), there, limit);
         var address = (InetSocketAddress) sockets.get(0).getLocalAddress();
         RendezvousServer server = serve(sockets, mine.size(), secret, config);
         return new FixedPlace(there, secret, encryption, Optional.of(new Own(server, address)));
+    }
+
+    private static Set<InetAddress> addresses(List<String> hosts, Optional<String> asked) throws IOException {
+        Set<InetAddress> addresses = new LinkedHashSet<>();
+        for (String host : hosts) {
+            addresses.addAll(addresses(host, asked));
+        }
+        return addresses;
     }
 
     /**
@@ -82,12 +92,15 @@ final class FixedPlace extends MeetingPlace {
         boolean told = false;
         while (true) {
             try {
-                return bound(addresses, there.port());
+                return bound(addresses, there.ports());
             } catch (BindException e) {
-                String why = "rank 0 cannot listen at port " + there.port() + " of " + addresses + ", as "
+                String why = "rank 0 cannot listen at a port of " + there.ports() + " of " + addresses + ", as "
                         + there.source() + " says: " + e.getMessage();
                 if (System.nanoTime() - begun > limit.toNanos()) {
-                    throw new IOException(why + "; another job or program has it, so choose another port", e);
+                    throw new IOException(
+                            why + "; another job or program has it, so choose another port by "
+                                    + "HVD_RENDEZVOUS=host:port",
+                            e);
                 }
                 if (!told) {
                     told = true;
@@ -96,6 +109,17 @@ final class FixedPlace extends MeetingPlace {
                 LockSupport.parkNanos(PAUSE_NANOS);
             }
         }
+    }
+
+    private static List<ServerSocketChannel> bound(Set<InetAddress> addresses, List<Integer> ports) throws IOException {
+        for (int port : ports.subList(0, ports.size() - 1)) {
+            try {
+                return bound(addresses, port);
+            } catch (BindException e) {
+                // The next one may be free.
+            }
+        }
+        return bound(addresses, ports.get(ports.size() - 1));
     }
 
     private static List<ServerSocketChannel> bound(Set<InetAddress> addresses, int port) throws IOException {
@@ -113,10 +137,16 @@ final class FixedPlace extends MeetingPlace {
         }
     }
 
-    /** The name is looked up again each time, because it may get its address late. */
+    /** One host and port after the other, at what the name means now, because it may get its address late. */
     @Override
     public InetSocketAddress address() {
-        return own.map(Own::address).orElseGet(() -> new InetSocketAddress(there.host(), there.port()));
+        if (own.isPresent()) {
+            return own.get().address();
+        }
+        int hosts = there.hosts().size();
+        int port = asked / hosts % there.ports().size();
+        return new InetSocketAddress(
+                there.hosts().get(asked++ % hosts), there.ports().get(port));
     }
 
     @Override
