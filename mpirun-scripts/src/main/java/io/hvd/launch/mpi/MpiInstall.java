@@ -67,7 +67,8 @@ public record MpiInstall(String command, Path mpirun, MpiVersion version, Map<St
                     "needs-open-mpi",
                     mpirun + " is " + version.text() + ": " + why
                             + ", so nothing is started; --dry-run prints the line."
-                            + " Install Open MPI 4.1 or 5.0, or set " + HOME_VARIABLE + " to its prefix");
+                            + " Install Open MPI 4.1 or 5.0, or set " + HOME_VARIABLE
+                            + " to its prefix, or start the ranks without MPI, by --gloo");
         });
     }
 
@@ -84,7 +85,7 @@ public record MpiInstall(String command, Path mpirun, MpiVersion version, Map<St
                 .orElseThrow(() -> new UsageException(
                         "unknown-mpi",
                         mpirun + " belongs to no MPI that is known; it says \""
-                                + output.lines().findFirst().orElse("") + "\". hvd needs Open MPI 4.1 or 5.0"));
+                                + output.lines().findFirst().orElse("") + "\". hvd needs Open MPI 4.1 or 5.0, or --gloo"));
     }
 
     private static String versionOutput(Path mpirun, Map<String, String> environment) {
