@@ -2,6 +2,7 @@ package io.hvd.rendezvous;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.error.ShutdownException;
 import io.hvd.log.HvdLogger;
 import io.hvd.net.Encryption;
 import io.hvd.net.FramedConnection;
@@ -191,7 +192,8 @@ public final class Rendezvous implements Closeable {
     private List<byte[]> told(int mostBytes) throws IOException {
         Answer answer = Answer.decode(connection.receiveBytes(mostBytes));
         if (!answer.complaint().isEmpty()) {
-            throw new HvdException(ErrorId.INIT_FAILED, answer.complaint() + " (" + place.source() + ")");
+            String why = answer.complaint() + " (" + place.source() + ")";
+            throw answer.ofLoss() ? new ShutdownException(why) : new HvdException(ErrorId.INIT_FAILED, why);
         }
         return answer.all();
     }

@@ -145,8 +145,12 @@ public final class RendezvousServer implements AutoCloseable {
     }
 
     private static void complain(FramedConnection connection, String why) {
+        dismiss(connection, Answer.complaint(why));
+    }
+
+    private static void dismiss(FramedConnection connection, Answer answer) {
         try {
-            connection.send(Answer.complaint(why).encode());
+            connection.send(answer.encode());
         } catch (IOException e) {
             // That rank is gone, and needs to know nothing.
         }
@@ -268,7 +272,11 @@ public final class RendezvousServer implements AutoCloseable {
         }
 
         private void end(String why) {
-            connections.values().forEach(connection -> complain(connection, why));
+            end(Answer.complaint(why));
+        }
+
+        private void end(Answer answer) {
+            connections.values().forEach(connection -> dismiss(connection, answer));
         }
 
         /**
@@ -280,7 +288,7 @@ public final class RendezvousServer implements AutoCloseable {
             List<byte[]> all = new ArrayList<>();
             try {
                 for (boolean begun = false; ; begun = true) {
-                    byte[] answer = new Answer(all, "").encode();
+                    byte[] answer = Answer.of(all).encode();
                     for (int rank : members) {
                         speaker = rank;
                         connections.get(rank).send(answer);
@@ -297,7 +305,7 @@ public final class RendezvousServer implements AutoCloseable {
                 end(named(speaker) + " has come to the rendezvous and then said nothing for " + limit.toSeconds()
                         + " s (HOROVOD_START_TIMEOUT): its process is stopped, or its host is gone");
             } catch (IOException e) {
-                end(named(speaker) + " has left the rendezvous: " + e.getMessage());
+                end(Answer.loss(named(speaker) + " has left the rendezvous: " + e.getMessage()));
             }
         }
 

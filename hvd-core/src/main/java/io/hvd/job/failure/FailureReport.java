@@ -77,9 +77,9 @@ public final class FailureReport {
         print(stack.isEmpty() ? head : head + System.lineSeparator() + stack);
     }
 
-    /** This rank's own failure, for the launcher; the program is yet to say something, or to go on. */
-    void recordOnly(String why, String thread, String stack) {
-        leaveRecord(why, thread, stack, false, FailureRecord.UNKNOWN);
+    /** A failure, for the launcher; the program is yet to say something, or to go on. */
+    void recordOnly(String why, String thread, String stack, boolean consequence) {
+        leaveRecord(why, thread, stack, consequence, FailureRecord.UNKNOWN);
     }
 
     /** Records that the program ends itself, for a reason that no stack explains. */

@@ -32,7 +32,10 @@ final class UncaughtExceptions {
     void notJoined(Throwable cause) {
         notJoined = cause;
         report.recordOnly(
-                "init failed: " + Excerpt.summary(cause), Thread.currentThread().getName(), Excerpt.stack(cause));
+                "init failed: " + Excerpt.summary(cause),
+                Thread.currentThread().getName(),
+                Excerpt.stack(cause),
+                isConsequence(cause));
     }
 
     /**

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.config.HvdConfig;
 import io.hvd.error.FailureRecord;
+import io.hvd.error.ShutdownException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -53,8 +54,18 @@ class UncaughtExceptionsTest {
         exceptions.notJoined(new IllegalStateException("no MPI"));
 
         assertThat(exceptions.hasThrown()).isFalse();
+        assertThat(FailureRecord.readAll(folder)).singleElement().satisfies(record -> {
+            assertThat(record.reason()).contains("init failed: ", "no MPI");
+            assertThat(record.consequence()).isFalse();
+        });
+    }
+
+    @Test
+    void aStartThatFailsBecauseAnotherRankIsGoneIsAConsequence() throws Exception {
+        exceptions().notJoined(new ShutdownException("rank 1 is gone"));
+
         assertThat(FailureRecord.readAll(folder))
                 .singleElement()
-                .satisfies(record -> assertThat(record.reason()).contains("init failed: ", "no MPI"));
+                .satisfies(record -> assertThat(record.consequence()).isTrue());
     }
 }

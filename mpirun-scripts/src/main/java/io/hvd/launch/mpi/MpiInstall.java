@@ -85,7 +85,8 @@ public record MpiInstall(String command, Path mpirun, MpiVersion version, Map<St
                 .orElseThrow(() -> new UsageException(
                         "unknown-mpi",
                         mpirun + " belongs to no MPI that is known; it says \""
-                                + output.lines().findFirst().orElse("") + "\". hvd needs Open MPI 4.1 or 5.0, or --gloo"));
+                                + output.lines().findFirst().orElse("")
+                                + "\". hvd needs Open MPI 4.1 or 5.0, or --gloo"));
     }
 
     private static String versionOutput(Path mpirun, Map<String, String> environment) {
