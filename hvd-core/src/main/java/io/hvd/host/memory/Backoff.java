@@ -19,6 +19,18 @@ public final class Backoff {
     /** Looks at the memory for each look at the clock, which costs as much as some looks at the memory. */
     private static final int LOOKS_PER_CLOCK = 32;
 
+    /**
+     * A yield that takes so long has let another thread work for a moment, perhaps the one that this one waits for. Programs
+     * of which this job knows nothing share the cores then, such as ranks in other containers of this machine.
+     */
+    private static final long SHARED_CORE_NANOS = 5_000;
+    /** What such a yield counts in {@link #sharedCore}, of which each wait takes one off again. */
+    private static final int SHARED_CORE_POINTS = 16;
+    /** The count above which a wait yields at once, because who spins keeps the core from the other thread. */
+    private static final int SHARED_CORE = 24;
+
+    private static final int MOST_SHARED_CORE = 64;
+
     private static final long YIELD_NANOS = 1_000_000;
     /** The time for which a thread yields where nobody else wants the core. */
     private static final long YIELD_ON_OWN_CORE_NANOS = 20_000_000;
@@ -63,6 +75,9 @@ public final class Backoff {
     private int looks;
     private long begun;
     private boolean spins;
+    /** How much the last waits say that other threads want this core for moments. One of the system does so now and then. */
+    private int sharedCore;
+
     private long yieldNanos;
     private long sleep;
     private long doubted;
@@ -160,9 +175,11 @@ public final class Backoff {
         looks = 0;
         begun = 0;
         boolean alone = Thread.currentThread() != communication || programWaits.getAsBoolean();
-        spins = ranks * (alone ? 1 : 2) <= cores;
+        boolean ownCore = ranks * (alone ? 1 : 2) <= cores;
+        spins = ownCore && sharedCore <= SHARED_CORE;
+        sharedCore = Math.max(0, sharedCore - 1);
         sharesCores = alone && ranks > cores;
-        yieldNanos = spins && alone ? YIELD_ON_OWN_CORE_NANOS : YIELD_NANOS;
+        yieldNanos = ownCore && alone ? YIELD_ON_OWN_CORE_NANOS : YIELD_NANOS;
         sleep = SHORTEST_SLEEP_NANOS;
     }
 
@@ -213,8 +230,12 @@ public final class Backoff {
     private void giveWay(long now) {
         core.giveWay();
         long back = core.nanoTime();
-        if (isLost(back - now)) {
+        long yielded = back - now;
+        if (isLost(yielded)) {
             lastLostCore = back;
+            sharedCore = 0;
+        } else if (yielded >= SHARED_CORE_NANOS) {
+            sharedCore = Math.min(MOST_SHARED_CORE, sharedCore + SHARED_CORE_POINTS);
         }
     }
 

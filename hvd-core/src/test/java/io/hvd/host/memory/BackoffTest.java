@@ -236,6 +236,27 @@ class BackoffTest {
         assertThat(kinds(pauses(backoff, MILLI / 2))).containsExactly("spin", "sleep 20");
     }
 
+    /** Such as ranks of another container, which believes that it has all cores too. */
+    @Test
+    void whereThreadsOfOtherProgramsWantTheCoreForMomentsItYieldsAtOnce() {
+        Backoff backoff = new Backoff(2, 2, progress::incrementAndGet, core);
+        core.yieldNanos = 20_000;
+        backoff.begin();
+        while (!core.did.contains("yield")) {
+            backoff.pause();
+        }
+        assertThat(kinds(pauses(backoff, MILLI / 2)))
+                .as("after a single one, as the system's own threads bring about")
+                .startsWith("spin");
+
+        assertThat(kinds(pauses(backoff, MILLI / 2))).containsExactly("yield");
+        core.yieldNanos = 1_000;
+        for (int wait = 0; wait < 64; wait++) {
+            pauses(backoff, 2_000);
+        }
+        assertThat(kinds(pauses(backoff, MILLI / 2))).as("when they have gone").startsWith("spin");
+    }
+
     @Test
     void aLongWaitDoubtsEveryTwentyMillisecondsAndEachWaitForItself() {
         for (Backoff backoff : List.of(
