@@ -19,6 +19,8 @@ import java.util.OptionalLong;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 final class DirectPlanTest {
 
@@ -98,6 +100,18 @@ final class DirectPlanTest {
             assertThat(ranks).extracting(PlannedRank::here).containsOnly(false);
             assertThat(ranks).extracting(PlannedRank::localRank).containsExactly(0, 1, 0);
         }
+    }
+
+    /** As an operator of Kubernetes sets it, whatever Open MPI the image has. */
+    @ParameterizedTest
+    @ValueSource(strings = {"OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"})
+    void theDefaultHostfileOfAnyOpenMpiNamesThem(String variable, @TempDir Path folder) throws IOException {
+        Path file = Files.writeString(folder.resolve("hosts"), "w0 slots=2\nw1 slots=1\n");
+
+        List<PlannedRank> ranks =
+                plan(Map.of(variable, file.toString()), "-np", "3", "true").ranks();
+
+        assertThat(ranks).extracting(PlannedRank::host).containsExactly("w0", "w0", "w1");
     }
 
     @Test
