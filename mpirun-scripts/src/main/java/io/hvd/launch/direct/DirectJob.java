@@ -143,8 +143,9 @@ public final class DirectJob implements StartedJob {
             throw new InterruptedException("ended before it began");
         }
         Optional<OutputPipes> own = pipes.filter(some -> rank.here());
-        own.ifPresent(some -> outputs.follow(rank, some));
-        var one = new RankProcess(rank, builder(rank, own).start());
+        var one = new RankProcess(
+                rank,
+                own.isPresent() ? started(rank, own.get()) : builder(rank, own).start());
         ranks.add(one);
         if (rank.here()) {
             watch.ifPresent(open -> open.addRank(one.process()));
@@ -160,6 +161,17 @@ public final class DirectJob implements StartedJob {
             outputs.follow(one);
         }
         one.process().onExit().thenRun(() -> ended.add(one));
+    }
+
+    private Process started(PlannedRank rank, OutputPipes own) throws IOException {
+        OutputPipes.Ends ends = own.open(rank);
+        try {
+            Process process = builder(rank, Optional.of(own)).start();
+            outputs.follow(rank, ends);
+            return process;
+        } finally {
+            ends.rankHasStarted();
+        }
     }
 
     private ProcessBuilder builder(PlannedRank rank, Optional<OutputPipes> own) {

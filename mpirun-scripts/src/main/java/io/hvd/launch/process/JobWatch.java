@@ -20,8 +20,6 @@ import java.util.Set;
  */
 public final class JobWatch implements Closeable {
 
-    private static final String OVER = "over";
-
     /** mpirun has ten seconds to end, as under {@link MpiJob#end}, and gives its ranks one of them. */
     private static final int MPIRUN_TENTHS = 100;
 
@@ -29,7 +27,7 @@ public final class JobWatch implements Closeable {
 
     /**
      * Its words are the folder, and the tenths of a second for a polite end. It is told numbers of processes, with a minus
-     * before that of a group, and names of signals. A process of the job is told by the folder in its environment: one
+     * before that of a group, and signals, a word before each saying which it is. A process of the job is told by the folder in its environment: one
      * that has ended has none, nor has a stranger with the same number. What is left is looked for until nothing is
      * found: whoever is killed may just have begun a child.
      */
@@ -46,11 +44,11 @@ public final class JobWatch implements Closeable {
                 for process in $processes; do of_job "${process#-}" && return; done
                 return 1
             }
-            while read -r word; do
-                case $word in
-                    %s) exit 0 ;;
-                    *[0-9][0-9]) processes="$processes $word" ;;
-                    *) send "$word" ;;
+            while read -r what value; do
+                case $what in
+                    over) exit 0 ;;
+                    process) processes="$processes $value" ;;
+                    signal) send "$value" ;;
                 esac
             done
             send TERM
@@ -64,7 +62,7 @@ public final class JobWatch implements Closeable {
             done
             rm -f -- "$folder"/*
             rmdir -- "$folder"
-            """, FailureRecord.DIRECTORY_VARIABLE, OVER);
+            """, FailureRecord.DIRECTORY_VARIABLE);
 
     private final OutputStream pipe;
 
@@ -74,7 +72,7 @@ public final class JobWatch implements Closeable {
 
     static JobWatch overMpirun(Process mpirun, Path folder, Map<String, String> environment) throws IOException {
         JobWatch watch = begin(folder, MPIRUN_TENTHS, environment);
-        watch.say(Long.toString(mpirun.pid()));
+        watch.say("process " + mpirun.pid());
         return watch;
     }
 
@@ -97,18 +95,18 @@ public final class JobWatch implements Closeable {
 
     /** @param rank the first process of a group, or else one without a group of its own */
     public void addRank(Process rank) {
-        say("-" + rank.pid());
+        say("process -" + rank.pid());
     }
 
     /** @param signal its name, such as USR1, which mpirun hands on to the ranks */
     public void send(String signal) {
-        say(signal);
+        say("signal " + signal);
     }
 
     /** The job is over: the shell ends and does nothing. */
     @Override
     public void close() {
-        say(OVER);
+        say("over");
         try {
             pipe.close();
         } catch (IOException e) {
@@ -116,9 +114,9 @@ public final class JobWatch implements Closeable {
         }
     }
 
-    private void say(String word) {
+    private void say(String words) {
         try {
-            pipe.write((word + "\n").getBytes(StandardCharsets.UTF_8));
+            pipe.write((words + "\n").getBytes(StandardCharsets.UTF_8));
             pipe.flush();
         } catch (IOException e) {
             return; // somebody has killed the shell
