@@ -266,9 +266,11 @@ public final class DirectJob implements StartedJob {
                 .toList();
     }
 
-    private boolean endWithin(long millis) throws InterruptedException {
-        return JobProcesses.endedWithin(
-                ranks.stream().map(rank -> rank.process().toHandle()).toList(), millis);
+    private void endWithin(long millis) throws InterruptedException {
+        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
+        for (RankProcess one : ranks) {
+            one.process().waitFor(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+        }
     }
 
     /** Ends those that still live, and what ranks on this machine have left behind. */
@@ -278,9 +280,10 @@ public final class DirectJob implements StartedJob {
         if (!living().isEmpty()) {
             send("TERM");
             endWithin(graceMillis);
-            send("KILL");
-            elsewhere.forEach(RankProcess::endOrders);
         }
+        ranks.stream().filter(one -> one.rank().here()).forEach(RankProcess::kill);
+        send("KILL");
+        elsewhere.forEach(RankProcess::endOrders);
         outputs.finish(COPIERS_MILLIS);
         for (int look = 0; look < MOST_LOOKS; look++) {
             List<ProcessHandle> left = JobProcesses.living(folder);

@@ -87,6 +87,12 @@ final class RankProcess {
         }
     }
 
+    /** Ends a rank on this machine by force, with all processes that it has begun. */
+    void kill() {
+        process.descendants().forEach(ProcessHandle::destroyForcibly);
+        process.destroyForcibly();
+    }
+
     /** How it has ended, in words. @param code not 0 */
     ObservedFailure failure(int code) {
         String name = "rank " + rank.rank() + " on " + rank.host();
