@@ -14,7 +14,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.stream.Stream;
 
 /** Makes settings of the flags: those of the config file first, then those of the command line, which win. */
 public final class LaunchOptions {
@@ -86,7 +85,7 @@ public final class LaunchOptions {
         return has(Flag.DRY_RUN) ? Action.DRY_RUN : Action.RUN;
     }
 
-    /** A flag counts more than the variables of Horovod's. */
+    /** A flag counts more than the variables. */
     private LaunchSettings.Starter starter() {
         if (has(Flag.GLOO) && has(Flag.MPI)) {
             throw new UsageException(
@@ -95,10 +94,7 @@ public final class LaunchOptions {
         if (has(Flag.GLOO) || has(Flag.MPI)) {
             return has(Flag.GLOO) ? LaunchSettings.Starter.HOROVODRUN : LaunchSettings.Starter.MPIRUN;
         }
-        boolean asked = Stream.of(Setting.CONTROLLER, Setting.CPU_OPERATIONS)
-                .anyMatch(one ->
-                        environment.getOrDefault(one.variable(), "").strip().equalsIgnoreCase("gloo"));
-        return asked ? LaunchSettings.Starter.HOROVODRUN : LaunchSettings.Starter.EITHER;
+        return LaunchSettings.Starter.of(environment);
     }
 
     private static void checkCommand(List<String> command) {

@@ -176,5 +176,7 @@ final class DirectPlanTest {
                 .hasMessageContainingAll("needs-mpirun", "--binding-args");
         assertThatThrownBy(() -> plan(Map.of("HVD_BACKEND", "mpi"), "-np", "2", "true"))
                 .hasMessageContainingAll("needs-mpirun", "HVD_BACKEND=mpi");
+        assertThatThrownBy(() -> plan(Map.of("HOROVOD_CPU_OPERATIONS", "MPI"), "-np", "2", "true"))
+                .hasMessageContainingAll("needs-mpirun", "HOROVOD_CPU_OPERATIONS=MPI");
     }
 }

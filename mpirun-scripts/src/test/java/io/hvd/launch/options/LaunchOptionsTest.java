@@ -87,12 +87,16 @@ final class LaunchOptionsTest {
     }
 
     @Test
-    void horovodrunItselfStartsTheRanksWhereGlooIsAskedForByFlagOrVariable() {
+    void glooOrMpiIsAskedForByFlagOrVariable() {
         String[] job = {"-np", "2", "true"};
         for (String name : List.of("HOROVOD_CONTROLLER", "HOROVOD_CPU_OPERATIONS")) {
             assertThat(LaunchOptions.parse(Map.of(name, "GLOO"), job).starter()).isEqualTo(Starter.HOROVODRUN);
-            assertThat(LaunchOptions.parse(Map.of(name, "mpi"), job).starter()).isEqualTo(Starter.EITHER);
+            assertThat(LaunchOptions.parse(Map.of(name, "mpi"), job).starter()).isEqualTo(Starter.MPIRUN);
         }
+        assertThat(LaunchOptions.parse(Map.of("HVD_BACKEND", "mpi"), job).starter())
+                .isEqualTo(Starter.MPIRUN);
+        assertThat(LaunchOptions.parse(Map.of("HVD_BACKEND", "tcp"), job).starter())
+                .isEqualTo(Starter.EITHER);
         assertThat(parse("--gloo", "-np", "2", "true").starter()).isEqualTo(Starter.HOROVODRUN);
         refused("--gloo", "--mpi", "-np", "2", "true").hasMessageContainingAll("--gloo", "--mpi", "one of them");
         assertThat(LaunchOptions.parse(Map.of("HOROVOD_CONTROLLER", "gloo"), "--mpi", "-np", "2", "true")
