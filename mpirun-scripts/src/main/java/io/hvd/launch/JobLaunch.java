@@ -64,7 +64,7 @@ final class JobLaunch implements AutoCloseable {
         var folder = new FailureDirectory();
         try {
             return of(prepared, folder, settings, around);
-        } catch (IOException e) {
+        } catch (IOException | UsageException e) {
             folder.close();
             throw e;
         }
@@ -100,7 +100,7 @@ final class JobLaunch implements AutoCloseable {
         return LauncherServer.open(
                 folder.path(),
                 around.takesResults(),
-                settings.network().interfaces().orElse(""),
+                settings.network().ofLauncher(),
                 settings.network().ports(),
                 settings.network().encryption());
     }

@@ -46,7 +46,7 @@ record Meeting(RendezvousServer server, String address) implements AutoCloseable
     private static List<ServerSocketChannel> sockets(LaunchFacts job) throws IOException {
         List<InetAddress> addresses = job.allRanksHere()
                 ? List.of(InetAddress.getLoopbackAddress())
-                : LauncherServer.addresses(job.settings().network().interfaces().orElse(""));
+                : LauncherServer.addresses(job.settings().network().ofLauncher());
         List<ServerSocketChannel> sockets = new ArrayList<>();
         for (InetAddress address : addresses) {
             sockets.add(HandshakeListener.bind(address, job.settings().network().ports()));

@@ -58,6 +58,9 @@ public final class LaunchOptions {
                 new HostChecks(limitSeconds(), !has(Flag.DISABLE_CACHE)),
                 new LaunchSettings.Network(
                         interfaces(),
+                        interfaces()
+                                .or(here(Setting.CONTROL_INTERFACE).control()::networkInterface)
+                                .orElse(""),
                         has(Flag.TCP),
                         here(Setting.PORT_RANGE).control().ports(),
                         here(Setting.TLS).control().encryption()),

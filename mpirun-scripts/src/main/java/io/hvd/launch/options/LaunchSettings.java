@@ -72,12 +72,14 @@ public record LaunchSettings(
     }
 
     /**
-     * @param interfaces comma list of network interfaces
+     * @param interfaces comma list of network interfaces for all that the job sends
+     * @param ofLauncher comma list of those where the launcher's own sockets listen; empty for all that lead out
      * @param tcpOnly whether faster networks are left alone
      * @param ports where the launcher's own sockets listen
      * @param encryption of the connections there
      */
-    public record Network(Optional<String> interfaces, boolean tcpOnly, PortRange ports, Encryption encryption) {}
+    public record Network(
+            Optional<String> interfaces, String ofLauncher, boolean tcpOnly, PortRange ports, Encryption encryption) {}
 
     /**
      * @param directory the folder for one file per rank and stream

@@ -1,5 +1,7 @@
 package io.hvd.launch.process;
 
+import io.hvd.config.Setting;
+import io.hvd.launch.words.UsageException;
 import io.hvd.net.Encryption;
 import io.hvd.net.FramedConnection;
 import io.hvd.net.HandshakeListener;
@@ -163,6 +165,7 @@ public final class LauncherServer implements Closeable {
      * leads nowhere from another host.
      *
      * @param interfaces as in {@link #open}
+     * @throws UsageException if this host has none of them
      */
     public static List<InetAddress> addresses(String interfaces) throws IOException {
         List<InetAddress> found = new ArrayList<>();
@@ -173,10 +176,18 @@ public final class LauncherServer implements Closeable {
                         .forEach(found::add);
             }
         }
-        return found.stream()
+        List<InetAddress> reached = found.stream()
                 .filter(address -> !address.isLoopbackAddress() && !address.isLinkLocalAddress())
                 .sorted(Comparator.comparing(address -> !(address instanceof Inet4Address)))
                 .toList();
+        if (reached.isEmpty() && !interfaces.isEmpty()) {
+            throw new UsageException(
+                    "no-such-interface",
+                    "this machine has no address on " + interfaces + ", where --network-interfaces or "
+                            + Setting.CONTROL_INTERFACE.variable()
+                            + " lets horovodrun listen for the ranks of other hosts");
+        }
+        return reached;
     }
 
     private static Thread worker(Runnable task) {

@@ -72,7 +72,8 @@ final class LaunchOptionsTest {
                         List.of(new HostSlots("a", 2), new HostSlots("b", 4)),
                         new SshAccess(Optional.of(2222), Optional.of("/keys/id")),
                         new HostChecks(20, false),
-                        new LaunchSettings.Network(Optional.of("eth0,eth1"), true, PortRange.ANY, Encryption.NONE),
+                        new LaunchSettings.Network(
+                                Optional.of("eth0,eth1"), "eth0,eth1", true, PortRange.ANY, Encryption.NONE),
                         new LaunchSettings.Output(Optional.of("/out"), true),
                         new LaunchSettings.Words(
                                 Optional.of(List.of("--bind-to", "core")),
@@ -107,6 +108,19 @@ final class LaunchOptionsTest {
         assertThat(LaunchOptions.parse(Map.of("HOROVOD_CONTROLLER", "gloo"), "--mpi", "-np", "2", "true")
                         .starter())
                 .isEqualTo(Starter.MPIRUN);
+    }
+
+    @Test
+    void theLaunchersSocketsListenWhereThoseOfTheRanksDo() {
+        Map<String, String> environment = Map.of("HOROVOD_GLOO_IFACE", "eth2");
+        String[] job = {"-np", "2", "true"};
+
+        assertThat(LaunchOptions.parse(environment, job).network().ofLauncher()).isEqualTo("eth2");
+        assertThat(LaunchOptions.parse(environment, "--network-interfaces", "eth0", "-np", "2", "true")
+                        .network()
+                        .ofLauncher())
+                .isEqualTo("eth0");
+        assertThat(parse(job).network().ofLauncher()).isEmpty();
     }
 
     @Test
