@@ -76,14 +76,25 @@ public final class LauncherServer implements Closeable {
     static LauncherServer openAt(
             Path folder, boolean takesResults, List<InetAddress> addresses, PortRange ports, Encryption encryption)
             throws IOException {
+        var store = new UploadStore(folder, takesResults);
+        LauncherServer server = listen(addresses, ports, sockets -> new LauncherServer(store, sockets, encryption));
+        worker(server::accept).start();
+        return server;
+    }
+
+    /** Makes a server of its listening sockets. */
+    public interface Opening<S> {
+        S of(List<ServerSocketChannel> sockets) throws IOException;
+    }
+
+    /** Opens a server whose sockets listen at some addresses of this host; where that fails none stays open. */
+    public static <S> S listen(List<InetAddress> addresses, PortRange ports, Opening<S> opening) throws IOException {
         List<ServerSocketChannel> sockets = new ArrayList<>();
         try {
             for (InetAddress address : addresses) {
                 sockets.add(HandshakeListener.bind(address, ports));
             }
-            var server = new LauncherServer(new UploadStore(folder, takesResults), sockets, encryption);
-            worker(server::accept).start();
-            return server;
+            return opening.of(sockets);
         } catch (IOException e) {
             for (ServerSocketChannel socket : sockets) {
                 socket.close();
