@@ -7,6 +7,7 @@ import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
+import java.util.Collection;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -36,6 +37,9 @@ public record LauncherAddress(String token, List<InetSocketAddress> sockets) {
     private static final int FAILING_MILLIS = 400;
 
     private static final int RESULT_MILLIS = 30_000;
+
+    /** A packet that is lost on the way is sent again after one second. */
+    private static final int LOOK_MILLIS = 2_000;
 
     /** The number in the hello; the launcher treats all ranks alike. */
     private static final int ANY_RANK = 0;
@@ -107,14 +111,19 @@ public record LauncherAddress(String token, List<InetSocketAddress> sockets) {
     }
 
     /**
-     * The first of the addresses that answers from here.
+     * The first of the addresses that answers from here. It is looked for a moment only: who asks has a limit, and asks again.
      *
-     * @throws IOException if none does within {@value #RESULT_MILLIS} ms
+     * @param others addresses that have answered and are not the launcher's; another program may listen there
+     * @throws IOException if none of the rest answers within {@value #LOOK_MILLIS} ms
      */
-    public InetSocketAddress reachable() throws IOException {
-        try (var calls = Calls.to(sockets)) {
-            long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(RESULT_MILLIS);
-            SocketChannel first = calls.next(deadline).orElseThrow(() -> new IOException(this + " does not answer"));
+    public InetSocketAddress reachable(Collection<InetSocketAddress> others) throws IOException {
+        List<InetSocketAddress> rest =
+                sockets.stream().filter(one -> !others.contains(one)).toList();
+        try (var calls = Calls.to(rest)) {
+            long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LOOK_MILLIS);
+            SocketChannel first = calls.next(deadline)
+                    .orElseThrow(() -> new IOException(this + " does not answer"
+                            + (others.isEmpty() ? "" : "; another program may listen at " + others)));
             return (InetSocketAddress) first.getRemoteAddress();
         }
     }

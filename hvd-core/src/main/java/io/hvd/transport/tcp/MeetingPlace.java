@@ -12,7 +12,9 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.channels.ServerSocketChannel;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 
 /** The rendezvous of this process's launcher, whose server runs here if this is rank 0 and no launcher runs it. */
 abstract class MeetingPlace implements Rendezvous.Place, AutoCloseable {
@@ -72,6 +74,8 @@ abstract class MeetingPlace implements Rendezvous.Place, AutoCloseable {
 
     private static final class LauncherPlace extends MeetingPlace {
         private final LauncherAddress launcher;
+        /** Addresses that have answered since all were asked; the rendezvous is asked for another one if it was not there. */
+        private final Set<InetSocketAddress> answered = new HashSet<>();
 
         LauncherPlace(LauncherAddress launcher, Encryption encryption) {
             super("horovodrun's rendezvous, " + launcher, encryption);
@@ -80,7 +84,14 @@ abstract class MeetingPlace implements Rendezvous.Place, AutoCloseable {
 
         @Override
         public InetSocketAddress address() throws IOException {
-            return launcher.reachable();
+            try {
+                InetSocketAddress next = launcher.reachable(answered);
+                answered.add(next);
+                return next;
+            } catch (IOException e) {
+                answered.clear();
+                throw e;
+            }
         }
 
         @Override
