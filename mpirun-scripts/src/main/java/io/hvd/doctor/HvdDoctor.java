@@ -15,6 +15,7 @@ import io.hvd.launch.hosts.HostSlots;
 import io.hvd.launch.hosts.MachineFacts;
 import io.hvd.launch.hosts.MachineSurvey;
 import io.hvd.launch.mpi.MpiInstall;
+import io.hvd.launch.options.LaunchSettings.Starter;
 import io.hvd.launch.words.UsageException;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -59,7 +60,7 @@ public final class HvdDoctor {
 
     int run(String... args) throws IOException, InterruptedException {
         try {
-            DoctorSettings settings = DoctorOptions.parse(args);
+            DoctorSettings settings = DoctorOptions.parse(starter(), args);
             if (settings.help()) {
                 out.print(DoctorOptions.help());
                 return 0;
@@ -69,6 +70,12 @@ public final class HvdDoctor {
             err.println("hvd-doctor: " + e.getMessage());
             return USAGE;
         }
+    }
+
+    /** As horovodrun decides it in this environment. */
+    private Starter starter() {
+        Starter asked = Starter.of(environment);
+        return asked == Starter.EITHER && MpiInstall.isMissing(environment) ? Starter.HOROVODRUN : asked;
     }
 
     /** Answers for this host, on which another one has started the doctor. Standard output belongs to the answers alone. */
