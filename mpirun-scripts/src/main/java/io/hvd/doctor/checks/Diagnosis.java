@@ -21,11 +21,7 @@ public enum Diagnosis {
             ERROR,
             "mpirun's daemon is not on the PATH that ssh gives to a command, which no login file has changed"),
 
-    NO_PROGRAM(
-            "D07",
-            Area.START,
-            WARNING,
-            "a program is missing by which horovodrun --gloo starts ranks and hands on signals and output"),
+    NO_PROGRAM("D07", Area.START, WARNING, "a program is missing by which horovodrun starts ranks without MPI"),
 
     CODE_DIFFERS(
             "D10",
@@ -68,11 +64,7 @@ public enum Diagnosis {
             Area.LIMITS,
             WARNING,
             "there is no room in the folder into which LibTorch is unpacked at the first start"),
-    FEW_FILES(
-            "D56",
-            Area.LIMITS,
-            ERROR,
-            "the limit of open files is below what mpirun or a rank needs, which then hangs or aborts"),
+    FEW_FILES("D56", Area.LIMITS, ERROR, "the limit of open files is below what mpirun or a rank needs to start"),
 
     SAME_NAME(
             "D60",

@@ -119,13 +119,17 @@ public final class LaunchOptions {
     }
 
     private int limitSeconds() {
-        String variable = Setting.START_TIMEOUT.variable();
-        return FlagValue.last(given, Flag.START_TIMEOUT)
-                .or(() -> Optional.ofNullable(environment.get(variable))
-                        .filter(text -> !text.isBlank())
-                        .map(text -> new FlagValue(Flag.START_TIMEOUT, text.strip(), variable)))
-                .map(one -> one.number(1, LONGEST_LIMIT))
+        return limit(Flag.START_TIMEOUT, Setting.START_TIMEOUT)
+                .or(() -> limit(Flag.GLOO_TIMEOUT, Setting.GLOO_TIMEOUT))
                 .orElse(Integer.parseInt(Setting.START_TIMEOUT.defaultValue()));
+    }
+
+    private Optional<Integer> limit(Flag flag, Setting setting) {
+        return FlagValue.last(given, flag)
+                .or(() -> Optional.ofNullable(environment.get(setting.variable()))
+                        .filter(text -> !text.isBlank())
+                        .map(text -> new FlagValue(flag, text.strip(), setting.variable())))
+                .map(one -> one.number(1, LONGEST_LIMIT));
     }
 
     private ArchiveChoice archive() {

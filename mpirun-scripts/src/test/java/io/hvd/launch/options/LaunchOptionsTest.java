@@ -303,8 +303,7 @@ final class LaunchOptionsTest {
         "--hierarchical-allgather,",
         "--num-nccl-streams,2",
         "--autotune-gaussian-process-noise,0.5",
-        "--thread-affinity,'0,2'",
-        "--gloo-timeout-seconds,30"
+        "--thread-affinity,'0,2'"
     })
     void whatHasNoEffectIsAcceptedWithANote(String flag, String value) {
         var settings = value == null ? parse("-np", "2", flag, "true") : parse("-np", "2", flag, value, "true");
@@ -381,6 +380,17 @@ final class LaunchOptionsTest {
         assertThat(parse("-np", "1", "true").checks().limitSeconds()).isEqualTo(30);
         assertThat(LaunchOptions.parse(patient, "-np", "1", "true").checks().limitSeconds())
                 .isEqualTo(300);
+        assertThat(LaunchOptions.parse(patient, "-np", "1", "--gloo-timeout-seconds", "7", "true")
+                        .checks()
+                        .limitSeconds())
+                .as("the timeout of Gloo counts only where no start timeout is set, as in the ranks")
+                .isEqualTo(LaunchOptions.parse(patient, "-np", "1", "true")
+                        .checks()
+                        .limitSeconds());
+        assertThat(parse("-np", "1", "--gloo-timeout-seconds", "7", "true")
+                        .checks()
+                        .limitSeconds())
+                .isEqualTo(7);
         assertThat(LaunchOptions.parse(patient, "-np", "1", "--start-timeout", "5", "true")
                         .checks()
                         .limitSeconds())
