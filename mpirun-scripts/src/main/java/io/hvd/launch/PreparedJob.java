@@ -63,9 +63,14 @@ record PreparedJob(Optional<MpiInstall> install, LaunchFacts facts, ClassArchive
         return of(install, asked, otherHosts(asked).known(), Path.of("").toAbsolutePath(), false);
     }
 
-    /** Empty if the launcher is to start the ranks itself. */
+    /**
+     * Empty if the launcher is to start the ranks itself.
+     *
+     * @throws UsageException if nothing can be started here
+     */
     private static Optional<MpiInstall> install(
             LaunchSettings settings, Map<String, String> environment, PrintStream err) {
+        SupportedSystem.require(System.getProperty("os.name"));
         if (settings.starter() == LaunchSettings.Starter.EITHER && MpiInstall.isMissing(environment)) {
             err.println("horovodrun: there is no mpirun on PATH, so the ranks are started without MPI, as by --gloo");
             return Optional.empty();
