@@ -6,7 +6,6 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
-import java.nio.channels.SocketChannel;
 import java.util.Collection;
 import java.util.HexFormat;
 import java.util.List;
@@ -113,18 +112,24 @@ public record LauncherAddress(String token, List<InetSocketAddress> sockets) {
     /**
      * The first of the addresses that answers from here. It is looked for a moment only: who asks has a limit, and asks again.
      *
-     * @param others addresses that have answered and are not the launcher's; another program may listen there
-     * @throws IOException if none of the rest answers within {@value #LOOK_MILLIS} ms
+     * @param tried addresses that have answered and were not the launcher's, as where another program listens; one of them
+     *     is returned only if no other answers
+     * @throws IOException if none answers within {@value #LOOK_MILLIS} ms
      */
-    public InetSocketAddress reachable(Collection<InetSocketAddress> others) throws IOException {
-        List<InetSocketAddress> rest =
-                sockets.stream().filter(one -> !others.contains(one)).toList();
-        try (var calls = Calls.to(rest)) {
+    public InetSocketAddress reachable(Collection<InetSocketAddress> tried) throws IOException {
+        try (var calls = Calls.to(sockets)) {
             long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LOOK_MILLIS);
-            SocketChannel first = calls.next(deadline)
-                    .orElseThrow(() -> new IOException(this + " does not answer"
-                            + (others.isEmpty() ? "" : "; another program may listen at " + others)));
-            return (InetSocketAddress) first.getRemoteAddress();
+            InetSocketAddress found = null;
+            for (var call = calls.next(deadline); call.isPresent(); call = calls.next(deadline)) {
+                found = (InetSocketAddress) call.get().getRemoteAddress();
+                if (!tried.contains(found)) {
+                    return found;
+                }
+            }
+            if (found == null) {
+                throw new IOException(this + " does not answer");
+            }
+            return found;
         }
     }
 

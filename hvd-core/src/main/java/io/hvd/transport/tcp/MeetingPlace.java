@@ -74,8 +74,8 @@ abstract class MeetingPlace implements Rendezvous.Place, AutoCloseable {
 
     private static final class LauncherPlace extends MeetingPlace {
         private final LauncherAddress launcher;
-        /** Addresses that have answered since all were asked; the rendezvous is asked for another one if it was not there. */
-        private final Set<InetSocketAddress> answered = new HashSet<>();
+        /** Those of its addresses that were returned in this round; a further attempt is made at another one. */
+        private final Set<InetSocketAddress> tried = new HashSet<>();
 
         LauncherPlace(LauncherAddress launcher, Encryption encryption) {
             super("horovodrun's rendezvous, " + launcher, encryption);
@@ -84,14 +84,11 @@ abstract class MeetingPlace implements Rendezvous.Place, AutoCloseable {
 
         @Override
         public InetSocketAddress address() throws IOException {
-            try {
-                InetSocketAddress next = launcher.reachable(answered);
-                answered.add(next);
-                return next;
-            } catch (IOException e) {
-                answered.clear();
-                throw e;
+            InetSocketAddress next = launcher.reachable(tried);
+            if (!tried.add(next)) {
+                tried.retainAll(Set.of(next)); // all have been tried, and this is the first of the next round
             }
+            return next;
         }
 
         @Override
