@@ -4,7 +4,7 @@ import io.hvd.config.HvdProgram;
 import io.hvd.doctor.checks.Area;
 import io.hvd.launch.hosts.HostSlots;
 import io.hvd.launch.hosts.SshAccess;
-import io.hvd.launch.options.LaunchSettings.Starter;
+import io.hvd.launch.mpi.Starter;
 import io.hvd.launch.words.UsageException;
 import java.nio.file.Path;
 import java.util.Arrays;

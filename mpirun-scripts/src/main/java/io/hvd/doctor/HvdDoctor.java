@@ -15,7 +15,7 @@ import io.hvd.launch.hosts.HostSlots;
 import io.hvd.launch.hosts.MachineFacts;
 import io.hvd.launch.hosts.MachineSurvey;
 import io.hvd.launch.mpi.MpiInstall;
-import io.hvd.launch.options.LaunchSettings.Starter;
+import io.hvd.launch.mpi.Starter;
 import io.hvd.launch.words.UsageException;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -60,7 +60,8 @@ public final class HvdDoctor {
 
     int run(String... args) throws IOException, InterruptedException {
         try {
-            DoctorSettings settings = DoctorOptions.parse(starter(), args);
+            DoctorSettings settings =
+                    DoctorOptions.parse(Starter.of(environment).in(environment), args);
             if (settings.help()) {
                 out.print(DoctorOptions.help());
                 return 0;
@@ -70,12 +71,6 @@ public final class HvdDoctor {
             err.println("hvd-doctor: " + e.getMessage());
             return USAGE;
         }
-    }
-
-    /** As horovodrun decides it in this environment. */
-    private Starter starter() {
-        Starter asked = Starter.of(environment);
-        return asked == Starter.EITHER && MpiInstall.isMissing(environment) ? Starter.HOROVODRUN : asked;
     }
 
     /** Answers for this host, on which another one has started the doctor. Standard output belongs to the answers alone. */

@@ -64,7 +64,7 @@ final class JobLaunch implements AutoCloseable {
         var folder = new FailureDirectory();
         try {
             return of(prepared, folder, settings, around);
-        } catch (IOException | UsageException e) {
+        } catch (IOException e) {
             folder.close();
             throw e;
         }

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.doctor.checks.Area;
-import io.hvd.launch.options.LaunchSettings.Starter;
+import io.hvd.launch.mpi.Starter;
 import io.hvd.launch.words.UsageException;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;

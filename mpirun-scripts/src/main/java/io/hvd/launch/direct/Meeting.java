@@ -1,7 +1,6 @@
 package io.hvd.launch.direct;
 
 import io.hvd.launch.line.LaunchFacts;
-import io.hvd.launch.options.LaunchSettings;
 import io.hvd.launch.process.LauncherServer;
 import io.hvd.launch.words.UsageException;
 import io.hvd.net.HandshakeListener;
@@ -30,7 +29,7 @@ record Meeting(RendezvousServer server, String address) implements AutoCloseable
      * @throws UsageException if this machine has no address at which other hosts could reach it
      */
     static Meeting of(LaunchFacts job, List<PlannedRank> ranks) throws IOException {
-        LaunchSettings.Network network = job.settings().network();
+        var network = job.settings().network();
         List<InetAddress> addresses = job.allRanksHere()
                 ? List.of(InetAddress.getLoopbackAddress())
                 : LauncherServer.addresses(network.ofLauncher());
@@ -40,10 +39,10 @@ record Meeting(RendezvousServer server, String address) implements AutoCloseable
                     "this machine has no network address but those inside it, and ranks on other hosts have to reach"
                             + " horovodrun's rendezvous here");
         }
-        return LauncherServer.listen(addresses, network.ports(), sockets -> at(sockets, job.settings(), ranks));
+        return LauncherServer.listen(addresses, network.ports(), sockets -> at(sockets, job, ranks));
     }
 
-    private static Meeting at(List<ServerSocketChannel> sockets, LaunchSettings settings, List<PlannedRank> ranks)
+    private static Meeting at(List<ServerSocketChannel> sockets, LaunchFacts job, List<PlannedRank> ranks)
             throws IOException {
         byte[] secret = HandshakeListener.newSecret();
         List<InetSocketAddress> addresses = new ArrayList<>();
@@ -53,8 +52,8 @@ record Meeting(RendezvousServer server, String address) implements AutoCloseable
         var known = new RendezvousServer.Job(
                 ranks.size(),
                 secret,
-                settings.network().encryption(),
-                Duration.ofSeconds(settings.checks().limitSeconds()),
+                job.settings().network().encryption(),
+                Duration.ofSeconds(job.settings().checks().limitSeconds()),
                 ranks.stream().map(PlannedRank::host).toList());
         String address = new LauncherAddress(HexFormat.of().formatHex(secret), addresses).encode();
         return new Meeting(RendezvousServer.start(sockets, known), address);

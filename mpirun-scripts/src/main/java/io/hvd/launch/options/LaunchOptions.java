@@ -6,6 +6,7 @@ import io.hvd.config.Setting;
 import io.hvd.launch.hosts.HostChecks;
 import io.hvd.launch.hosts.HostSlots;
 import io.hvd.launch.hosts.SshAccess;
+import io.hvd.launch.mpi.Starter;
 import io.hvd.launch.options.LaunchSettings.Action;
 import io.hvd.launch.words.ShellWords;
 import io.hvd.launch.words.UsageException;
@@ -89,15 +90,15 @@ public final class LaunchOptions {
     }
 
     /** A flag counts more than the variables. */
-    private LaunchSettings.Starter starter() {
+    private Starter starter() {
         if (has(Flag.GLOO) && has(Flag.MPI)) {
             throw new UsageException(
                     "starters", "--gloo starts the ranks without MPI, and --mpi with mpirun; give one of them");
         }
         if (has(Flag.GLOO) || has(Flag.MPI)) {
-            return has(Flag.GLOO) ? LaunchSettings.Starter.HOROVODRUN : LaunchSettings.Starter.MPIRUN;
+            return has(Flag.GLOO) ? Starter.HOROVODRUN : Starter.MPIRUN;
         }
-        return LaunchSettings.Starter.of(environment);
+        return Starter.of(environment);
     }
 
     private static void checkCommand(List<String> command) {

@@ -1,14 +1,13 @@
 package io.hvd.launch.options;
 
 import io.hvd.config.LauncherSettings.ArchiveChoice;
-import io.hvd.config.Setting;
 import io.hvd.launch.hosts.HostChecks;
 import io.hvd.launch.hosts.HostSlots;
 import io.hvd.launch.hosts.SshAccess;
+import io.hvd.launch.mpi.Starter;
 import io.hvd.net.Encryption;
 import io.hvd.net.PortRange;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 
 /**
@@ -49,26 +48,6 @@ public record LaunchSettings(
         CHECK_BUILD,
         VERSION,
         HELP
-    }
-
-    /** What starts the ranks. */
-    public enum Starter {
-        MPIRUN,
-        /** horovodrun itself; no MPI is needed. */
-        HOROVODRUN,
-        /** mpirun if there is one, else horovodrun itself. */
-        EITHER;
-
-        /** What the variables of the job ask for; Horovod's count first. */
-        public static Starter of(Map<String, String> environment) {
-            for (Setting one : List.of(Setting.CONTROLLER, Setting.CPU_OPERATIONS, Setting.BACKEND)) {
-                String value = environment.getOrDefault(one.variable(), "").strip();
-                if (value.equalsIgnoreCase("gloo") || value.equalsIgnoreCase("mpi")) {
-                    return value.equalsIgnoreCase("mpi") ? MPIRUN : HOROVODRUN;
-                }
-            }
-            return EITHER;
-        }
     }
 
     /**

@@ -1,7 +1,5 @@
 package io.hvd.launch.process;
 
-import io.hvd.config.Setting;
-import io.hvd.launch.words.UsageException;
 import io.hvd.net.Encryption;
 import io.hvd.net.FramedConnection;
 import io.hvd.net.HandshakeListener;
@@ -176,7 +174,7 @@ public final class LauncherServer implements Closeable {
      * leads nowhere from another host.
      *
      * @param interfaces as in {@link #open}
-     * @throws UsageException if this host has none of them
+     * @throws IOException if this host has none of those that are named
      */
     public static List<InetAddress> addresses(String interfaces) throws IOException {
         List<InetAddress> found = new ArrayList<>();
@@ -192,11 +190,8 @@ public final class LauncherServer implements Closeable {
                 .sorted(Comparator.comparing(address -> !(address instanceof Inet4Address)))
                 .toList();
         if (reached.isEmpty() && !interfaces.isEmpty()) {
-            throw new UsageException(
-                    "no-such-interface",
-                    "this machine has no address on " + interfaces + ", where --network-interfaces or "
-                            + Setting.CONTROL_INTERFACE.variable()
-                            + " lets horovodrun listen for the ranks of other hosts");
+            throw new IOException("this machine has no address on " + interfaces + ", where --network-interfaces or"
+                    + " HOROVOD_GLOO_IFACE lets horovodrun listen for the ranks of other hosts");
         }
         return reached;
     }

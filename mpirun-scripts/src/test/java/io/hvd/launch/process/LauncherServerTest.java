@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.sun.management.ThreadMXBean;
 import io.hvd.error.FailureRecord;
-import io.hvd.launch.words.UsageException;
 import io.hvd.net.Encryption;
 import io.hvd.net.LauncherAddress;
 import io.hvd.net.PortRange;
@@ -225,7 +224,7 @@ final class LauncherServerTest {
     @Test
     void theServerListensAtTheAddressesOfTheInterfacesOnly() throws IOException {
         assertThatThrownBy(() -> LauncherServer.open(folder, false, "none0", PortRange.ANY, Encryption.NONE))
-                .isInstanceOf(UsageException.class)
+                .isInstanceOf(IOException.class)
                 .hasMessageContainingAll("no address on none0", "HOROVOD_GLOO_IFACE");
         try (LauncherServer server = LauncherServer.open(folder, false, "", PortRange.ANY, Encryption.NONE)) {
             assertThat(server.address().sockets())
