@@ -97,8 +97,10 @@ final class RankProcess {
 
     /** Ends a rank on this machine by force, with all processes that it has begun. */
     void kill() {
-        process.descendants().forEach(ProcessHandle::destroyForcibly);
-        process.destroyForcibly();
+        if (process.isAlive()) {
+            process.descendants().forEach(ProcessHandle::destroyForcibly);
+            process.destroyForcibly();
+        }
     }
 
     /** How it has ended, in words. @param code not 0 */
