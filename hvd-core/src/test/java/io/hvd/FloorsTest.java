@@ -259,6 +259,7 @@ class FloorsTest {
             floor(
                     LAUNCH + ".options",
                     LAUNCH + ".words",
+                    LAUNCH + ".mpi",
                     LAUNCH + ".hosts",
                     NET,
                     ERROR,

@@ -30,7 +30,7 @@ public record ControlSettings(
 
     static ControlSettings from(SettingReader reader) {
         return new ControlSettings(
-                reader.between(Setting.START_TIMEOUT, 1, LONGEST_START_TIMEOUT),
+                startTimeout(reader),
                 reader.text(Setting.CONTROL_INTERFACE),
                 reader.text(Setting.SECRET).map(Secret::of),
                 reader.parsed(Setting.PORT_RANGE, PortRange::parse, "first-last, two ports from 1 to 65535")
@@ -38,6 +38,15 @@ public record ControlSettings(
                 reader.flag(Setting.TLS) ? Encryption.TLS : Encryption.NONE,
                 reader.between(Setting.TCP_CONNECTIONS, 1, MOST_CONNECTIONS),
                 plane(reader, Setting.CONTROLLER) == Plane.GLOO | plane(reader, Setting.CPU_OPERATIONS) == Plane.GLOO);
+    }
+
+    private static int startTimeout(SettingReader reader) {
+        int gloo = reader.text(Setting.GLOO_TIMEOUT).isPresent()
+                ? reader.between(Setting.GLOO_TIMEOUT, 1, LONGEST_START_TIMEOUT)
+                : 0;
+        return gloo > 0 && reader.text(Setting.START_TIMEOUT).isEmpty()
+                ? gloo
+                : reader.between(Setting.START_TIMEOUT, 1, LONGEST_START_TIMEOUT);
     }
 
     private static Plane plane(SettingReader reader, Setting setting) {

@@ -33,12 +33,6 @@ final class OtherVariables {
             Map.entry("HOROVOD_DISABLE_NVTX_RANGES", new NoEffect("0", "hvd marks no NVTX ranges")),
             Map.entry("HOROVOD_CCL_CACHE", new NoEffect("0", "hvd has no oneCCL")),
             Map.entry(
-                    "HOROVOD_GLOO_TIMEOUT_SECONDS",
-                    new NoEffect(
-                            "30",
-                            "see HOROVOD_START_TIMEOUT for the start, and HOROVOD_STALL_SHUTDOWN_TIME_SECONDS for a"
-                                    + " collective")),
-            Map.entry(
                     "HOROVOD_ADASUM_MPI_CHUNK_SIZE", new NoEffect("", "hvd gives each rank one piece of all tensors")),
             Map.entry("HOROVOD_THREAD_AFFINITY", new NoEffect("", "mpirun binds processes; see its --bind-to")),
             Map.entry(

@@ -48,6 +48,7 @@ public enum Setting {
     MPI_THREADS_DISABLE(
             "HOROVOD_MPI_THREADS_DISABLE", "0", JOB, "1 asks MPI for MPI_THREAD_SINGLE instead of MPI_THREAD_FUNNELED"),
     START_TIMEOUT("HOROVOD_START_TIMEOUT", "30", JOB, "seconds within which the ranks must have found each other"),
+    GLOO_TIMEOUT("HOROVOD_GLOO_TIMEOUT_SECONDS", "", JOB, "HOROVOD_START_TIMEOUT where that is not set"),
     CONTROL_INTERFACE(
             "HOROVOD_GLOO_IFACE",
             "",

@@ -223,6 +223,19 @@ class HvdConfigTest {
         assertThat(with("HVD_BUCKET_BYTES", "4096").engine().bucketBytes()).isEqualTo(4096);
     }
 
+    /** Horovod's limit for the ranks to find each other. */
+    @Test
+    void theTimeoutOfGlooCountsWhereNoStartTimeoutIsSet() {
+        assertThat(with("HOROVOD_GLOO_TIMEOUT_SECONDS", "99").control().startTimeoutSeconds())
+                .isEqualTo(99);
+        assertThat(HvdConfig.from(Map.of("HOROVOD_GLOO_TIMEOUT_SECONDS", "99", "HOROVOD_START_TIMEOUT", "17"))
+                        .control()
+                        .startTimeoutSeconds())
+                .isEqualTo(17);
+        assertThatThrownBy(() -> with("HOROVOD_GLOO_TIMEOUT_SECONDS", "0"))
+                .hasMessageContainingAll("HOROVOD_GLOO_TIMEOUT_SECONDS", "\"0\"", "from 1 to");
+    }
+
     @Test
     void everySettingArrivesInItsOwnPlace() {
         HvdConfig config = HvdConfig.from(Map.ofEntries(

@@ -74,7 +74,6 @@ class OtherVariablesTest {
         "HOROVOD_TORUS_ALLREDUCE, 0",
         "HOROVOD_BATCH_D2D_MEMCOPIES, 1",
         "HOROVOD_BATCH_D2D_MEMCOPIES, true",
-        "HOROVOD_GLOO_TIMEOUT_SECONDS, 30",
         "HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE, 0.8",
     })
     void whatAsksForNothingElseThanIsDoneIsAcceptedSilently(String variable, String value) {
@@ -89,7 +88,6 @@ class OtherVariablesTest {
         "HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE, 0.5",
         "HOROVOD_DISABLE_NVTX_RANGES, 1",
         "HOROVOD_CCL_CACHE, 1",
-        "HOROVOD_GLOO_TIMEOUT_SECONDS, 99",
         "HOROVOD_ADASUM_MPI_CHUNK_SIZE, 1024",
         "HOROVOD_THREAD_AFFINITY, '0,1'",
         "HOROVOD_ELASTIC_TIMEOUT, 5",

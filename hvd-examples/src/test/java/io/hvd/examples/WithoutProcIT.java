@@ -8,13 +8,16 @@ import io.hvd.testing.Job;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Training where nothing is there that Linux alone has: /proc, /sys and /dev/shm are empty, and nothing can be written there. They
@@ -67,6 +70,29 @@ class WithoutProcIT {
         Job job = covered("train", Map.of());
         assertThat(ResultLine.of(job).ranks()).isEqualTo(1);
         assertThat(job.output()).contains("peak memory of the ranks' processes in MiB: [unknown];");
+    }
+
+    @Test
+    void aRankThatFailsEndsTheOthersThatHorovodrunHasStarted(@TempDir Path folder) throws IOException {
+        String rank =
+                "if [ $HOROVOD_RANK = 1 ]; then until [ -e $0/0 ] && [ -e $0/2 ]; do sleep 0.05; done; exit 7; fi;"
+                        + " trap \"\" TERM; sleep 600 & echo $$ $! >$0/pids$HOROVOD_RANK;"
+                        + " mv $0/pids$HOROVOD_RANK $0/$HOROVOD_RANK; wait";
+
+        Job job = covered(
+                "LD_LIBRARY_PATH=\"$0/lib\" JAVA_HOME=\"$0\" ../mpirun-scripts/horovodrun --gloo -np 3 sh -c '" + rank
+                        + "' " + folder,
+                Map.of());
+
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(7);
+        assertThat(job.output()).containsPattern("first failure: rank 1 on .* ended with exit code 7");
+        for (String other : List.of("0", "2")) {
+            for (String pid : Files.readString(folder.resolve(other)).strip().split(" ")) {
+                ProcessHandle.of(Long.parseLong(pid))
+                        .ifPresent(process ->
+                                process.onExit().orTimeout(20, TimeUnit.SECONDS).join());
+            }
+        }
     }
 
     private static Job covered(String commands, Map<String, String> more) {

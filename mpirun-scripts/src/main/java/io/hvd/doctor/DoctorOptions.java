@@ -4,6 +4,7 @@ import io.hvd.config.HvdProgram;
 import io.hvd.doctor.checks.Area;
 import io.hvd.launch.hosts.HostSlots;
 import io.hvd.launch.hosts.SshAccess;
+import io.hvd.launch.mpi.Starter;
 import io.hvd.launch.words.UsageException;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -32,8 +33,10 @@ final class DoctorOptions {
 
     private DoctorOptions() {}
 
-    static DoctorSettings parse(String... args) {
+    /** @param starter what starts the ranks where no flag says it */
+    static DoctorSettings parse(Starter starter, String... args) {
         CommandLine line = line(args);
+        boolean gloo = line.hasOption("gloo") || starter == Starter.HOROVODRUN;
         if (!line.getArgList().isEmpty()) {
             throw new UsageException(
                     "unknown-word", line.getArgList().get(0) + " is not a flag of hvd-doctor, which takes no command");
@@ -53,8 +56,8 @@ final class DoctorOptions {
                 interfaces(line),
                 value(line, "heap").map(text -> bytes("--heap", text)).orElse(OptionalLong.empty()),
                 bytes("--native", line.getOptionValue("native", NATIVE)).getAsLong(),
-                areas(line),
-                line.hasOption("gloo"),
+                areas(line, gloo),
+                gloo,
                 line.hasOption("json"),
                 line.hasOption("self-test"),
                 line.hasOption("help"),
@@ -161,10 +164,10 @@ final class DoctorOptions {
         return list;
     }
 
-    private static Set<Area> areas(CommandLine line) {
+    private static Set<Area> areas(CommandLine line, boolean gloo) {
         if (!line.hasOption("only")) {
             Set<Area> all = EnumSet.allOf(Area.class);
-            all.removeIf(area -> area == Area.MPI && line.hasOption("gloo"));
+            all.remove(gloo ? Area.MPI : Area.START);
             return all;
         }
         Set<Area> areas = EnumSet.of(Area.HOSTS, Area.SELF_TEST); // a host that does not answer cannot be examined

@@ -15,6 +15,7 @@ import io.hvd.launch.hosts.HostSlots;
 import io.hvd.launch.hosts.MachineFacts;
 import io.hvd.launch.hosts.MachineSurvey;
 import io.hvd.launch.mpi.MpiInstall;
+import io.hvd.launch.mpi.Starter;
 import io.hvd.launch.words.UsageException;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -59,7 +60,8 @@ public final class HvdDoctor {
 
     int run(String... args) throws IOException, InterruptedException {
         try {
-            DoctorSettings settings = DoctorOptions.parse(args);
+            DoctorSettings settings =
+                    DoctorOptions.parse(Starter.of(environment).in(environment), args);
             if (settings.help()) {
                 out.print(DoctorOptions.help());
                 return 0;

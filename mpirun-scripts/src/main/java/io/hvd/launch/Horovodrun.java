@@ -27,7 +27,7 @@ import java.util.Optional;
  */
 public final class Horovodrun {
 
-    private static final int USAGE = 2;
+    private static final int NOTHING_STARTED = 2;
 
     private final Map<String, String> environment;
     private final PrintStream out;
@@ -60,7 +60,11 @@ public final class Horovodrun {
         } catch (UsageException | HvdException e) {
             ownArchive.ifPresent(LauncherArchive::forget);
             err.println("horovodrun: " + e.getMessage());
-            return USAGE;
+            return NOTHING_STARTED;
+        } catch (IOException e) {
+            ownArchive.ifPresent(LauncherArchive::forget);
+            err.println("horovodrun: the job could not be run: " + e);
+            return NOTHING_STARTED;
         }
     }
 

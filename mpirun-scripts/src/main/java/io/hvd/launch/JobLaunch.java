@@ -100,7 +100,7 @@ final class JobLaunch implements AutoCloseable {
         return LauncherServer.open(
                 folder.path(),
                 around.takesResults(),
-                settings.network().interfaces().orElse(""),
+                settings.network().ofLauncher(),
                 settings.network().ports(),
                 settings.network().encryption());
     }

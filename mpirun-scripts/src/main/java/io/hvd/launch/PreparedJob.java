@@ -14,6 +14,7 @@ import io.hvd.launch.line.MpirunLine;
 import io.hvd.launch.mpi.MpiInstall;
 import io.hvd.launch.mpi.MpiVersion;
 import io.hvd.launch.mpi.OpenFileLimit;
+import io.hvd.launch.mpi.Starter;
 import io.hvd.launch.options.LaunchSettings;
 import io.hvd.launch.process.LaunchEnvironment;
 import io.hvd.launch.words.UsageException;
@@ -63,16 +64,21 @@ record PreparedJob(Optional<MpiInstall> install, LaunchFacts facts, ClassArchive
         return of(install, asked, otherHosts(asked).known(), Path.of("").toAbsolutePath(), false);
     }
 
-    /** Empty if the launcher is to start the ranks itself. */
+    /**
+     * Empty if the launcher is to start the ranks itself.
+     *
+     * @throws UsageException if nothing can be started here
+     */
     private static Optional<MpiInstall> install(
             LaunchSettings settings, Map<String, String> environment, PrintStream err) {
-        if (settings.starter() == LaunchSettings.Starter.EITHER && MpiInstall.isMissing(environment)) {
-            err.println("horovodrun: there is no mpirun on PATH, so the ranks are started without MPI, as by --gloo");
-            return Optional.empty();
+        SupportedSystem.require(System.getProperty("os.name"));
+        if (settings.starter().in(environment) == Starter.MPIRUN) {
+            return Optional.of(MpiInstall.find(environment));
         }
-        return settings.starter() == LaunchSettings.Starter.HOROVODRUN
-                ? Optional.empty()
-                : Optional.of(MpiInstall.find(environment));
+        if (settings.starter() == Starter.EITHER) {
+            err.println("horovodrun: there is no mpirun on PATH, so the ranks are started without MPI, as by --gloo");
+        }
+        return Optional.empty();
     }
 
     private static LaunchFacts facts(

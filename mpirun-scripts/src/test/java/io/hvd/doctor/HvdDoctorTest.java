@@ -18,16 +18,29 @@ final class HvdDoctorTest {
     /** As horovodrun would start there; but it is not known whether they let anybody in. */
     @Test
     void insideASlurmJobTheOtherNodesAreNamed() throws Exception {
-        assertThat(examined(SLURM)).contains("HVD-D74 note").contains("hvd-doctor -H n1.invalid:2,n2.invalid:2");
-        assertThat(examined(Map.of())).doesNotContain("HVD-D74");
+        assertThat(examined(SLURM, "--only", "limits", "-np", "1"))
+                .contains("HVD-D74 note")
+                .contains("hvd-doctor -H n1.invalid:2,n2.invalid:2");
+        assertThat(examined(Map.of(), "--only", "limits", "-np", "1")).doesNotContain("HVD-D74");
     }
 
-    private static String examined(Map<String, String> slurm) throws Exception {
+    @Test
+    void withoutAnMpirunItLooksAtWhatStartsTheRanksInstead() throws Exception {
+        String without = examined(Map.of("PATH", "/nowhere"));
+        assertThat(without).contains("HVD-D07 warning", "dd", "setsid").doesNotContain("HVD-D01");
+
+        String asked = examined(Map.of("PATH", "/nowhere", "HOROVOD_CONTROLLER", "mpi"));
+        assertThat(asked).contains("HVD-D01 error").doesNotContain("HVD-D07");
+
+        assertThat(examined(Map.of("HOROVOD_CPU_OPERATIONS", "gloo"))).doesNotContain("HVD-D0");
+    }
+
+    private static String examined(Map<String, String> more, String... flags) throws Exception {
         Map<String, String> environment = new HashMap<>(Map.of("PATH", System.getenv("PATH")));
-        environment.putAll(slurm);
+        environment.putAll(more);
         var out = new ByteArrayOutputStream();
         var to = new PrintStream(out, true, StandardCharsets.UTF_8);
-        new HvdDoctor(environment, Path.of("/"), to, to).run("--only", "limits", "-np", "1");
+        new HvdDoctor(environment, Path.of("/"), to, to).run(flags);
         return out.toString(StandardCharsets.UTF_8);
     }
 }

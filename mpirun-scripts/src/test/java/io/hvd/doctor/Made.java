@@ -23,6 +23,7 @@ public final class Made {
             {"mpi": {"mpirun": "/usr/bin/mpirun", "version": "Open MPI 4.1.4", "obstacle": "", "runsHvd": true,
                      "daemon": "orted", "daemonPath": "/usr/bin/orted", "jar": "/lib/mpi.jar", "jarObstacle": "",
                      "bindings": true},
+             "absent": [],
              "values": {"Java major version": "17", "Java version": "17.0.15 of Debian", "hvd version": "0.1.0",
                         "LibTorch version": "2.10.0"},
              "badSetting": "",

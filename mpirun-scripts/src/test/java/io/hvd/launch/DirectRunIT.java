@@ -71,6 +71,16 @@ final class DirectRunIT {
     }
 
     @Test
+    void onAnotherOperatingSystemNothingIsStartedAndASentenceSaysWhy() {
+        for (String action : List.of("--gloo", "--dry-run")) {
+            Job job = horovodrun(Map.of("JDK_JAVA_OPTIONS", "-Dos.name=Windows"), action, "-np", "1", "true");
+
+            assertThat(job.exitCode()).as(job.output()).isEqualTo(2);
+            assertThat(job.output()).contains("this is Windows").doesNotContain("\tat ");
+        }
+    }
+
+    @Test
     void theRankThatEndsWithACodeIsNamedWithItsLastWordsAndEndsTheOthers() {
         Job job = horovodrun(
                 Map.of(),

@@ -5,10 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -64,14 +67,35 @@ final class HorovodrunTest {
         }
     }
 
+    @Test
+    void aRangeWithoutAFreePortEndsTheStartWithASentence() throws Exception {
+        try (var taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            String range = taken.getLocalPort() + "-" + taken.getLocalPort();
+
+            assertThat(with(Map.of("HVD_PORT_RANGE", range), "--gloo", "-np", "1", "touch", folder + "/started"))
+                    .isEqualTo(2);
+
+            assertThat(err.toString(StandardCharsets.UTF_8))
+                    .startsWith("horovodrun: the job could not be run: ")
+                    .contains("no port of HVD_PORT_RANGE=" + range + " is free")
+                    .doesNotContain("\tat ");
+            assertThat(folder.resolve("started")).doesNotExist();
+        }
+    }
+
     private int under(String version, String... args) throws IOException, InterruptedException {
         Path mpirun = Files.writeString(
                 folder.resolve("mpirun"),
                 "#!/bin/sh\n[ \"$1\" = --version ] && echo 'mpirun (Open MPI) " + version + "' && exit\n: >" + folder
                         + "/started\n");
         Files.setPosixFilePermissions(mpirun, PosixFilePermissions.fromString("rwx------"));
-        Map<String, String> environment =
-                Map.of("PATH", folder + ":" + System.getenv("PATH"), "HOME", folder.toString());
+        return with(Map.of(), args);
+    }
+
+    private int with(Map<String, String> more, String... args) throws IOException, InterruptedException {
+        Map<String, String> environment = new HashMap<>(more);
+        environment.put("PATH", folder + ":" + System.getenv("PATH"));
+        environment.put("HOME", folder.toString());
         return new Horovodrun(
                         environment,
                         new PrintStream(out, true, StandardCharsets.UTF_8),

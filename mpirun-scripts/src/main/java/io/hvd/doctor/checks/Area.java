@@ -6,6 +6,7 @@ import java.util.Locale;
 public enum Area {
     HOSTS,
     MPI,
+    START,
     JAVA,
     GPU,
     MEMORY,

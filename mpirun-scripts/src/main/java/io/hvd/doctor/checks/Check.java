@@ -15,6 +15,7 @@ public interface Check {
     /** In the order of the report. */
     List<Check> ALL = List.of(
             new MpiCheck(),
+            new StartCheck(),
             new JavaCheck(),
             new GpusCheck(),
             new MemoryCheck(),

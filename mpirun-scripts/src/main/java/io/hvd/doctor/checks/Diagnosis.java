@@ -21,6 +21,8 @@ public enum Diagnosis {
             ERROR,
             "mpirun's daemon is not on the PATH that ssh gives to a command, which no login file has changed"),
 
+    NO_PROGRAM("D07", Area.START, WARNING, "a program is missing by which horovodrun starts ranks without MPI"),
+
     CODE_DIFFERS(
             "D10",
             Area.JAVA,
@@ -29,10 +31,10 @@ public enum Diagnosis {
     JAVA_DIFFERS("D11", Area.JAVA, WARNING, "the hosts have different releases of one Java version"),
     BAD_SETTING("D12", Area.JAVA, ERROR, "a variable for hvd does not exist or cannot have its value"),
 
-    NO_GPU("D20", Area.GPU, NOTE, "no GPU can be used; tensors lie in host memory and go over MPI"),
+    NO_GPU("D20", Area.GPU, NOTE, "no GPU can be used; tensors lie in host memory"),
     FEW_GPUS("D21", Area.GPU, ERROR, "there are more ranks than GPUs on a host"),
     GPUS_DIFFER("D22", Area.GPU, WARNING, "the hosts have different GPUs, or other versions of what drives them"),
-    NO_NCCL("D23", Area.GPU, WARNING, "NCCL cannot be used; tensors on GPUs go through host memory and MPI"),
+    NO_NCCL("D23", Area.GPU, WARNING, "NCCL cannot be used; tensors on GPUs go through host memory"),
 
     HEAP_TOO_LARGE(
             "D30",
@@ -62,11 +64,7 @@ public enum Diagnosis {
             Area.LIMITS,
             WARNING,
             "there is no room in the folder into which LibTorch is unpacked at the first start"),
-    FEW_FILES(
-            "D56",
-            Area.LIMITS,
-            ERROR,
-            "the limit of open files is below what mpirun or a rank needs, so that Open MPI hangs or aborts"),
+    FEW_FILES("D56", Area.LIMITS, ERROR, "the limit of open files is below what mpirun or a rank needs to start"),
 
     SAME_NAME(
             "D60",
@@ -104,7 +102,7 @@ public enum Diagnosis {
             WARNING,
             "clocks differ, so that times of failures and log lines of the hosts cannot be compared"),
 
-    SELF_TEST_FAILED("D95", Area.SELF_TEST, ERROR, "an allreduce of two ranks under mpirun did not come out right");
+    SELF_TEST_FAILED("D95", Area.SELF_TEST, ERROR, "an allreduce of two ranks did not come out right");
 
     private final String number;
     private final Area area;

@@ -48,7 +48,7 @@ final class LimitsCheck implements Check {
     private static String fewFiles(Host host) {
         long needed = OpenFileLimit.needed(host.ranks());
         return below(limits(host).openFiles(), needed)
-                ? limits(host).openFiles() + " open files, " + host.ranks() + " ranks under mpirun need " + needed
+                ? limits(host).openFiles() + " open files, " + host.ranks() + " ranks need " + needed
                 : "";
     }
 

@@ -8,11 +8,13 @@ import java.util.Map;
 /**
  * The facts of a host, one record per area. They travel as JSON, so a value that is missing is empty and not optional.
  *
+ * @param absent programs by which horovodrun starts ranks itself, and which are not on the PATH
  * @param values the values that ranks compare at init: settings, versions of hvd, Java and LibTorch
  * @param badSetting the error in the settings, or empty
  */
 public record Facts(
         Mpi mpi,
+        List<String> absent,
         Map<String, String> values,
         String badSetting,
         GpuReport gpu,
@@ -26,6 +28,7 @@ public record Facts(
     public Facts at(List<ListeningPort> ports) {
         return new Facts(
                 mpi,
+                absent,
                 values,
                 badSetting,
                 gpu,

@@ -15,6 +15,10 @@ import java.util.Map;
 /** Gathers the facts of this host; looks, and judges nothing. */
 public final class Probe {
 
+    /** Of the launcher, and of its script for other hosts. */
+    private static final List<String> START_PROGRAMS =
+            List.of("sh", "dd", "grep", "mkfifo", "mktemp", "rm", "setsid", "sleep");
+
     private final Path root;
     private final Map<String, String> environment;
     private final String sshPath;
@@ -45,6 +49,10 @@ public final class Probe {
         var settings = SettingFacts.of(all);
         return new Facts(
                 mpi(all, settings),
+                START_PROGRAMS.stream()
+                        .filter(program -> MpiInstall.onPath(program, Map.of("PATH", sshPath))
+                                .isEmpty())
+                        .toList(),
                 settings.values(),
                 settings.bad(),
                 GpuReport.ofThisProcess(),

@@ -21,9 +21,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 
 /**
  * A job whose ranks the launcher starts itself: those of this machine as its children, in a session each, and every other
@@ -65,6 +69,9 @@ public final class DirectJob implements StartedJob {
     private final LaunchEnvironment around;
     private final RankOutputs outputs;
     private final BlockingQueue<RankProcess> ended = new LinkedBlockingQueue<>();
+    /** Completed by the first rank that fails, after it is among those that have {@link #ended}. */
+    private final CompletableFuture<RankProcess> failed = new CompletableFuture<>();
+
     private final List<RankProcess> ranks = new ArrayList<>();
     private Optional<JobWatch> watch = Optional.empty();
     /** Those of the ranks on this machine. */
@@ -110,12 +117,7 @@ public final class DirectJob implements StartedJob {
                     folder,
                     plan.ranks().stream().filter(PlannedRank::here).toList(),
                     plan.job().machine().environment());
-            for (int wave = 0; startWave(wave); wave++) {
-                for (RankProcess one : List.copyOf(ranks)) {
-                    one.startsWithin(TimeUnit.SECONDS.toMillis(
-                            plan.job().settings().checks().limitSeconds()));
-                }
-            }
+            startWaves();
         } catch (IOException e) {
             endRanks(GRACE_MILLIS);
             throw e;
@@ -126,16 +128,35 @@ public final class DirectJob implements StartedJob {
         watch = Optional.of(JobWatch.overRanks(folder, plan.job().machine().environment()));
     }
 
-    /** Starts a few ranks of each other host: its sshd takes no more newcomers at a time. All that run here are one wave. */
-    private boolean startWave(int wave) throws IOException, InterruptedException {
-        boolean some = false;
-        for (PlannedRank rank : plan.ranks()) {
-            if (wave == (rank.here() ? 0 : rank.localRank() / NEWCOMERS)) {
+    /** Starts a few ranks of each other host at a time: its sshd takes no more newcomers. All that run here are one wave. */
+    private void startWaves() throws IOException, InterruptedException {
+        long deadline = System.nanoTime()
+                + TimeUnit.SECONDS.toNanos(plan.job().settings().checks().limitSeconds());
+        Map<Integer, List<PlannedRank>> waves = plan.ranks().stream()
+                .collect(Collectors.groupingBy(
+                        rank -> rank.here() ? 0 : rank.localRank() / NEWCOMERS, TreeMap::new, Collectors.toList()));
+        for (List<PlannedRank> wave : waves.values()) {
+            if (someHaveFailedBeforeAllStarted(deadline)) {
+                return;
+            }
+            for (PlannedRank rank : wave) {
                 start(rank);
-                some = true;
             }
         }
-        return some;
+    }
+
+    /** Waits for the ranks that are starting. One that has not at the deadline may still come; the other ranks name it if not. */
+    private boolean someHaveFailedBeforeAllStarted(long deadline) throws InterruptedException {
+        var all =
+                CompletableFuture.allOf(ranks.stream().map(RankProcess::started).toArray(CompletableFuture<?>[]::new));
+        try {
+            CompletableFuture.anyOf(all, failed)
+                    .completeOnTimeout(null, deadline - System.nanoTime(), TimeUnit.NANOSECONDS)
+                    .get();
+        } catch (ExecutionException e) {
+            throw new IllegalStateException(e); // nobody completes them so
+        }
+        return failed.isDone();
     }
 
     private synchronized void start(PlannedRank rank) throws IOException, InterruptedException {
@@ -143,23 +164,39 @@ public final class DirectJob implements StartedJob {
             throw new InterruptedException("ended before it began");
         }
         Optional<OutputPipes> own = pipes.filter(some -> rank.here());
-        own.ifPresent(some -> outputs.follow(rank, some));
-        var one = new RankProcess(rank, builder(rank, own).start());
+        var one = new RankProcess(
+                rank,
+                own.isPresent() ? started(rank, own.get()) : builder(rank, own).start());
         ranks.add(one);
         if (rank.here()) {
             watch.ifPresent(open -> open.addRank(one.process()));
         } else {
-            byte[] orders =
-                    RemoteRank.start(plan.environment(rank, variables), around.folder(), plan.command(), reads(rank));
             one.whenReading(pipe -> startInput(one, pipe));
-            var writer = new Thread(() -> one.order(orders), "hvd-launch-orders");
-            writer.setDaemon(true);
-            writer.start();
+            one.order(
+                    RemoteRank.start(plan.environment(rank, variables), around.folder(), plan.command(), reads(rank)));
         }
         if (own.isEmpty()) {
             outputs.follow(one);
         }
-        one.process().onExit().thenRun(() -> ended.add(one));
+        one.process().onExit().thenRun(() -> noteEnd(one));
+    }
+
+    private void noteEnd(RankProcess one) {
+        ended.add(one);
+        if (one.process().exitValue() != 0) {
+            failed.complete(one);
+        }
+    }
+
+    private Process started(PlannedRank rank, OutputPipes own) throws IOException {
+        OutputPipes.Ends ends = own.open(rank);
+        try {
+            Process process = builder(rank, Optional.of(own)).start();
+            outputs.follow(rank, ends);
+            return process;
+        } finally {
+            ends.rankHasStarted();
+        }
     }
 
     private ProcessBuilder builder(PlannedRank rank, Optional<OutputPipes> own) {
@@ -254,9 +291,11 @@ public final class DirectJob implements StartedJob {
                 .toList();
     }
 
-    private boolean endWithin(long millis) throws InterruptedException {
-        return JobProcesses.endedWithin(
-                ranks.stream().map(rank -> rank.process().toHandle()).toList(), millis);
+    private void endWithin(long millis) throws InterruptedException {
+        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
+        for (RankProcess one : ranks) {
+            one.process().waitFor(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+        }
     }
 
     /** Ends those that still live, and what ranks on this machine have left behind. */
@@ -266,9 +305,10 @@ public final class DirectJob implements StartedJob {
         if (!living().isEmpty()) {
             send("TERM");
             endWithin(graceMillis);
-            send("KILL");
-            elsewhere.forEach(RankProcess::endOrders);
         }
+        ranks.stream().filter(one -> one.rank().here()).forEach(RankProcess::kill);
+        send("KILL");
+        elsewhere.forEach(RankProcess::endOrders);
         outputs.finish(COPIERS_MILLIS);
         for (int look = 0; look < MOST_LOOKS; look++) {
             List<ProcessHandle> left = JobProcesses.living(folder);

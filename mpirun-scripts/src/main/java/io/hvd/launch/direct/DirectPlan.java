@@ -44,9 +44,11 @@ public final class DirectPlan {
     public static DirectPlan of(LaunchFacts job, Argument archive, Optional<InstalledJava> installed) {
         refuseWordsForMpirun("--mpi-args", Optional.of(job.settings().words().more()));
         refuseWordsForMpirun("--binding-args", job.settings().words().binding());
-        String backend = job.machine().environment().getOrDefault(Setting.BACKEND.variable(), "");
-        if (backend.strip().equalsIgnoreCase("mpi")) {
-            throw needsMpirun(Setting.BACKEND.variable() + "=" + backend);
+        for (Setting one : List.of(Setting.BACKEND, Setting.CPU_OPERATIONS)) {
+            String value = job.machine().environment().getOrDefault(one.variable(), "");
+            if (value.strip().equalsIgnoreCase("mpi")) {
+                throw needsMpirun(one.variable() + "=" + value);
+            }
         }
         RankLimit.require(job);
         return new DirectPlan(job, Placement.of(job), RankCommand.of(job, archive, installed));

@@ -2,6 +2,7 @@ package io.hvd.launch.direct;
 
 import io.hvd.launch.line.LaunchFacts;
 import io.hvd.launch.process.LauncherServer;
+import io.hvd.launch.words.UsageException;
 import io.hvd.net.HandshakeListener;
 import io.hvd.net.LauncherAddress;
 import io.hvd.rendezvous.RendezvousServer;
@@ -21,37 +22,41 @@ import java.util.List;
  */
 record Meeting(RendezvousServer server, String address) implements AutoCloseable {
 
-    /** Opens it, inside this machine only where all ranks are here. @param ranks in their order */
+    /**
+     * Opens it, inside this machine only where all ranks are here.
+     *
+     * @param ranks in their order
+     * @throws UsageException if this machine has no address at which other hosts could reach it
+     */
     static Meeting of(LaunchFacts job, List<PlannedRank> ranks) throws IOException {
+        var network = job.settings().network();
+        List<InetAddress> addresses = job.allRanksHere()
+                ? List.of(InetAddress.getLoopbackAddress())
+                : LauncherServer.addresses(network.ofLauncher());
+        if (addresses.isEmpty()) {
+            throw new UsageException(
+                    "no-address",
+                    "this machine has no network address but those inside it, and ranks on other hosts have to reach"
+                            + " horovodrun's rendezvous here");
+        }
+        return LauncherServer.listen(addresses, network.ports(), sockets -> at(sockets, job, ranks));
+    }
+
+    private static Meeting at(List<ServerSocketChannel> sockets, LaunchFacts job, List<PlannedRank> ranks)
+            throws IOException {
         byte[] secret = HandshakeListener.newSecret();
-        List<ServerSocketChannel> sockets = sockets(job);
         List<InetSocketAddress> addresses = new ArrayList<>();
         for (ServerSocketChannel socket : sockets) {
             addresses.add((InetSocketAddress) socket.getLocalAddress());
         }
-        Duration limit = Duration.ofSeconds(job.settings().checks().limitSeconds());
+        var known = new RendezvousServer.Job(
+                ranks.size(),
+                secret,
+                job.settings().network().encryption(),
+                Duration.ofSeconds(job.settings().checks().limitSeconds()),
+                ranks.stream().map(PlannedRank::host).toList());
         String address = new LauncherAddress(HexFormat.of().formatHex(secret), addresses).encode();
-        return new Meeting(
-                RendezvousServer.start(
-                        sockets,
-                        new RendezvousServer.Job(
-                                ranks.size(),
-                                secret,
-                                job.settings().network().encryption(),
-                                limit,
-                                ranks.stream().map(PlannedRank::host).toList())),
-                address);
-    }
-
-    private static List<ServerSocketChannel> sockets(LaunchFacts job) throws IOException {
-        List<InetAddress> addresses = job.allRanksHere()
-                ? List.of(InetAddress.getLoopbackAddress())
-                : LauncherServer.addresses(job.settings().network().interfaces().orElse(""));
-        List<ServerSocketChannel> sockets = new ArrayList<>();
-        for (InetAddress address : addresses) {
-            sockets.add(HandshakeListener.bind(address, job.settings().network().ports()));
-        }
-        return sockets;
+        return new Meeting(RendezvousServer.start(sockets, known), address);
     }
 
     @Override

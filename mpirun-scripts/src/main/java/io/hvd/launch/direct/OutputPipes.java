@@ -1,7 +1,10 @@
 package io.hvd.launch.direct;
 
 import io.hvd.launch.mpi.MpiInstall;
+import java.io.FileInputStream;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.RandomAccessFile;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -33,6 +36,31 @@ record OutputPipes(Path folder) {
         }
         boolean made = new ProcessBuilder(words).inheritIO().start().waitFor() == 0;
         return made ? Optional.of(pipes) : Optional.empty();
+    }
+
+    /**
+     * The launcher's ends of a rank's pipes.
+     *
+     * @param writers keep the pipes from their end until the rank has its own
+     */
+    record Ends(InputStream out, InputStream err, List<RandomAccessFile> writers) {
+
+        void rankHasStarted() throws IOException {
+            for (RandomAccessFile writer : writers) {
+                writer.close();
+            }
+        }
+    }
+
+    /** To be called before the rank is started, which would wait for somebody who reads. This waits for nobody. */
+    Ends open(PlannedRank rank) throws IOException {
+        List<RandomAccessFile> writers = List.of(
+                new RandomAccessFile(out(rank).toFile(), "rw"),
+                new RandomAccessFile(err(rank).toFile(), "rw"));
+        return new Ends(
+                new FileInputStream(out(rank).toFile()),
+                new FileInputStream(err(rank).toFile()),
+                writers);
     }
 
     Path out(PlannedRank rank) {

@@ -2,7 +2,6 @@ package io.hvd.launch.direct;
 
 import io.hvd.launch.failure.LastLines;
 import java.io.FileDescriptor;
-import java.io.FileInputStream;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -32,23 +31,15 @@ final class RankOutputs {
         this.prefixed = prefixed;
     }
 
-    /** A stream that is opened by the thread that reads it, since the other end may come later. */
+    /** A stream whose beginning is not the rank's own, and is passed over by the thread that reads it. */
     private interface Source {
         InputStream open() throws IOException;
     }
 
-    /** Reads the output of a rank on this machine that is about to start with these pipes. */
-    void follow(PlannedRank rank, OutputPipes pipes) {
-        copy(
-                rank.rank(),
-                out,
-                "stdout",
-                () -> new FileInputStream(pipes.out(rank).toFile()));
-        copy(
-                rank.rank(),
-                err,
-                "stderr",
-                () -> new FileInputStream(pipes.err(rank).toFile()));
+    /** Reads the output of a rank on this machine, which may still have to start. */
+    void follow(PlannedRank rank, OutputPipes.Ends ends) {
+        copy(rank.rank(), out, "stdout", ends::out);
+        copy(rank.rank(), err, "stderr", ends::err);
     }
 
     /** Reads the output of a rank that has started. */

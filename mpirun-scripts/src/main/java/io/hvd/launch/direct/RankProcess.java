@@ -4,17 +4,22 @@ import io.hvd.launch.failure.ObservedFailure;
 import io.hvd.launch.hosts.SshAccess;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.function.Consumer;
 
 /** A rank that was started: its process, or that of the ssh which runs it on another host. Any thread may use it. */
 final class RankProcess {
 
+    private static final byte[] NO_MORE = {};
+
     private final PlannedRank rank;
     private final Process process;
     /** The number that its process has on its host; comes when it has started there, and is empty if it never has. */
     private final CompletableFuture<String> pid = new CompletableFuture<>();
+
+    private final BlockingQueue<byte[]> orders = new LinkedBlockingQueue<>();
     /** The named pipe there from which it reads; comes before the number if it does. */
     private volatile String input = "";
 
@@ -24,7 +29,13 @@ final class RankProcess {
         if (rank.here()) {
             pid.complete(Long.toString(process.pid()));
         } else {
-            process.onExit().thenRun(() -> pid.complete(""));
+            var writer = new Thread(this::writeOrders, "hvd-launch-orders-" + rank.rank());
+            writer.setDaemon(true);
+            writer.start();
+            process.onExit().thenRun(() -> {
+                pid.complete("");
+                endOrders();
+            });
         }
     }
 
@@ -55,35 +66,40 @@ final class RankProcess {
         });
     }
 
-    /** Whether its process has started within the time, or has ended. */
-    boolean startsWithin(long millis) throws InterruptedException {
-        try {
-            pid.get(millis, TimeUnit.MILLISECONDS);
-            return true;
-        } catch (java.util.concurrent.TimeoutException e) {
-            return false;
-        } catch (java.util.concurrent.ExecutionException e) {
-            throw new IllegalStateException(e); // nobody completes it so
-        }
+    /** Completes when its process has started, or has ended. */
+    CompletableFuture<?> started() {
+        return pid;
     }
 
-    /** Writes an order, or what comes before it; of a rank that has ended nobody reads it. */
+    /** Hands over an order, or what comes before it, and waits for nobody; of a rank that has ended nobody reads it. */
     void order(byte[] bytes) {
-        try {
-            OutputStream orders = process.getOutputStream();
-            orders.write(bytes);
-            orders.flush();
-        } catch (IOException e) {
-            return;
-        }
+        orders.add(bytes);
     }
 
     /** Asks the script on another host to end the rank there: politely, and after a second by force. */
     void endOrders() {
-        try {
-            process.getOutputStream().close();
+        orders.add(NO_MORE);
+    }
+
+    /** On a thread of its own, since an ssh that does not reach its host reads nothing. */
+    private void writeOrders() {
+        try (OutputStream to = process.getOutputStream()) {
+            for (byte[] order = orders.take(); order != NO_MORE; order = orders.take()) {
+                to.write(order);
+                to.flush();
+            }
         } catch (IOException e) {
             return; // it has ended
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Ends a rank on this machine by force, with all processes that it has begun. */
+    void kill() {
+        if (process.isAlive()) {
+            process.descendants().forEach(ProcessHandle::destroyForcibly);
+            process.destroyForcibly();
         }
     }
 

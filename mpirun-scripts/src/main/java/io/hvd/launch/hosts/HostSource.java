@@ -22,6 +22,8 @@ public record HostSource(String name, List<HostSlots> hosts) {
 
     private static final List<String> HOST_FLAGS = List.of("H", "host");
     private static final List<String> FILE_FLAGS = List.of("hostfile", "machinefile", "default-hostfile");
+    private static final String OF_ORTE = "openmpi-default-hostfile";
+    private static final String OF_PRRTE = "prte-default-hostfile";
 
     public HostSource {
         hosts = List.copyOf(hosts);
@@ -79,9 +81,14 @@ public record HostSource(String name, List<HostSlots> hosts) {
     }
 
     private static Optional<HostSource> ofDefaultHostfile(MpiVersion version, Map<String, String> environment) {
-        if (version.flavour() != MpiVersion.Flavour.OPEN_MPI) {
-            return Optional.empty();
-        }
+        return switch (version.flavour()) {
+            case OPEN_MPI -> ofOpenMpi(version, environment);
+            case NONE -> ofAnyOpenMpi(environment);
+            case SPECTRUM, INTEL, HYDRA -> Optional.empty();
+        };
+    }
+
+    private static Optional<HostSource> ofOpenMpi(MpiVersion version, Map<String, String> environment) {
         LauncherParameter parameter = LauncherParameter.DEFAULT_HOSTFILE;
         String own = parameter.variable(version);
         if (environment.containsKey(own)) {
@@ -93,13 +100,26 @@ public record HostSource(String name, List<HostSlots> hosts) {
                 .foreign(version, environment)
                 .map(other ->
                         new HostSource(other.variable() + "=" + other.value(), HostWords.ofHostfile(other.value())))
-                .or(() -> ofInstallation(version, environment));
+                .or(() -> ofInstallation(version.startsWithPrrte() ? OF_PRRTE : OF_ORTE, environment));
+    }
+
+    /** Where the launcher itself starts the ranks, it heeds what an Open MPI of any version would. */
+    private static Optional<HostSource> ofAnyOpenMpi(Map<String, String> environment) {
+        List<String> set = LauncherParameter.DEFAULT_HOSTFILE.variables().stream()
+                .filter(environment::containsKey)
+                .toList();
+        if (set.isEmpty()) {
+            return ofInstallation(OF_ORTE, environment).or(() -> ofInstallation(OF_PRRTE, environment));
+        }
+        return set.stream()
+                .filter(variable -> isSet(environment, variable))
+                .findFirst()
+                .map(variable -> named(variable, environment, HostWords::line));
     }
 
     /** The file that an administrator has filled; as it is installed it has comments only. */
-    private static Optional<HostSource> ofInstallation(MpiVersion version, Map<String, String> environment) {
-        Path file = folder(environment)
-                .resolve(version.startsWithPrrte() ? "prte-default-hostfile" : "openmpi-default-hostfile");
+    private static Optional<HostSource> ofInstallation(String name, Map<String, String> environment) {
+        Path file = folder(environment).resolve(name);
         List<HostSlots> hosts = HostWords.ofHostfile(file.toString());
         return hosts.isEmpty() ? Optional.empty() : Optional.of(new HostSource(file.toString(), hosts));
     }

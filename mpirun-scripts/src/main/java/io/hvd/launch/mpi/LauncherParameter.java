@@ -74,6 +74,11 @@ public enum LauncherParameter {
         return version.startsWithPrrte() ? OF_ORTE + name4 : OF_PRRTE + name5;
     }
 
+    /** The environment variables that any mpirun reads. */
+    public List<String> variables() {
+        return List.of(OF_ORTE + name4, OF_PRRTE + name5);
+    }
+
     /** The argument that sets it. */
     public Argument set(MpiVersion version, String value, String reason) {
         return Argument.of(reason, version.startUpSwitch(), name(version), value);

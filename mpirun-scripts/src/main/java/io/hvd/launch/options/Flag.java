@@ -17,6 +17,11 @@ public enum Flag {
             "--start-timeout SECONDS",
             "Seconds for the check of the hosts, and again for the ranks to find each other.",
             sets(Setting.START_TIMEOUT)),
+    GLOO_TIMEOUT(
+            "--gloo-timeout-seconds N",
+            "The same where --start-timeout is not given.",
+            sets(Setting.GLOO_TIMEOUT),
+            "library_options.gloo_timeout_seconds"),
     DISABLE_CACHE("--disable-cache", "Check all hosts again, even those that passed the check within the last hour."),
 
     // the mpirun line
@@ -222,13 +227,6 @@ public enum Flag {
     MAX_RESTARTS("--max-restarts N", FlagEffect.Refused.ELASTIC),
     BLACKLIST_COOLDOWN_RANGE("--blacklist-cooldown-range MIN MAX", FlagEffect.Refused.ELASTIC),
     HOST_DISCOVERY_SCRIPT("--host-discovery-script FILE", FlagEffect.Refused.ELASTIC),
-    GLOO_TIMEOUT(
-            "--gloo-timeout-seconds N",
-            "This flag has no effect: see --start-timeout and --stall-check-shutdown-time-seconds.",
-            new FlagEffect.NoEffect(
-                    FlagEffect.Form.NUMBER,
-                    "see --start-timeout for the start, and --stall-check-shutdown-time-seconds for a collective"),
-            "library_options.gloo_timeout_seconds"),
     JSRUN("--jsrun", new FlagEffect.Refused("mpirun starts the ranks, in an LSF job too; leave the flag out")),
 
     // horovodrun itself

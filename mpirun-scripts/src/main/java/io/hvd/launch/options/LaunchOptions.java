@@ -6,6 +6,7 @@ import io.hvd.config.Setting;
 import io.hvd.launch.hosts.HostChecks;
 import io.hvd.launch.hosts.HostSlots;
 import io.hvd.launch.hosts.SshAccess;
+import io.hvd.launch.mpi.Starter;
 import io.hvd.launch.options.LaunchSettings.Action;
 import io.hvd.launch.words.ShellWords;
 import io.hvd.launch.words.UsageException;
@@ -14,7 +15,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.stream.Stream;
 
 /** Makes settings of the flags: those of the config file first, then those of the command line, which win. */
 public final class LaunchOptions {
@@ -59,6 +59,9 @@ public final class LaunchOptions {
                 new HostChecks(limitSeconds(), !has(Flag.DISABLE_CACHE)),
                 new LaunchSettings.Network(
                         interfaces(),
+                        interfaces()
+                                .or(here(Setting.CONTROL_INTERFACE).control()::networkInterface)
+                                .orElse(""),
                         has(Flag.TCP),
                         here(Setting.PORT_RANGE).control().ports(),
                         here(Setting.TLS).control().encryption()),
@@ -86,19 +89,16 @@ public final class LaunchOptions {
         return has(Flag.DRY_RUN) ? Action.DRY_RUN : Action.RUN;
     }
 
-    /** A flag counts more than the variables of Horovod's. */
-    private LaunchSettings.Starter starter() {
+    /** A flag counts more than the variables. */
+    private Starter starter() {
         if (has(Flag.GLOO) && has(Flag.MPI)) {
             throw new UsageException(
                     "starters", "--gloo starts the ranks without MPI, and --mpi with mpirun; give one of them");
         }
         if (has(Flag.GLOO) || has(Flag.MPI)) {
-            return has(Flag.GLOO) ? LaunchSettings.Starter.HOROVODRUN : LaunchSettings.Starter.MPIRUN;
+            return has(Flag.GLOO) ? Starter.HOROVODRUN : Starter.MPIRUN;
         }
-        boolean asked = Stream.of(Setting.CONTROLLER, Setting.CPU_OPERATIONS)
-                .anyMatch(one ->
-                        environment.getOrDefault(one.variable(), "").strip().equalsIgnoreCase("gloo"));
-        return asked ? LaunchSettings.Starter.HOROVODRUN : LaunchSettings.Starter.EITHER;
+        return Starter.of(environment);
     }
 
     private static void checkCommand(List<String> command) {
@@ -120,13 +120,17 @@ public final class LaunchOptions {
     }
 
     private int limitSeconds() {
-        String variable = Setting.START_TIMEOUT.variable();
-        return FlagValue.last(given, Flag.START_TIMEOUT)
-                .or(() -> Optional.ofNullable(environment.get(variable))
-                        .filter(text -> !text.isBlank())
-                        .map(text -> new FlagValue(Flag.START_TIMEOUT, text.strip(), variable)))
-                .map(one -> one.number(1, LONGEST_LIMIT))
+        return limit(Flag.START_TIMEOUT, Setting.START_TIMEOUT)
+                .or(() -> limit(Flag.GLOO_TIMEOUT, Setting.GLOO_TIMEOUT))
                 .orElse(Integer.parseInt(Setting.START_TIMEOUT.defaultValue()));
+    }
+
+    private Optional<Integer> limit(Flag flag, Setting setting) {
+        return FlagValue.last(given, flag)
+                .or(() -> Optional.ofNullable(environment.get(setting.variable()))
+                        .filter(text -> !text.isBlank())
+                        .map(text -> new FlagValue(flag, text.strip(), setting.variable())))
+                .map(one -> one.number(1, LONGEST_LIMIT));
     }
 
     private ArchiveChoice archive() {

@@ -4,6 +4,7 @@ import io.hvd.config.LauncherSettings.ArchiveChoice;
 import io.hvd.launch.hosts.HostChecks;
 import io.hvd.launch.hosts.HostSlots;
 import io.hvd.launch.hosts.SshAccess;
+import io.hvd.launch.mpi.Starter;
 import io.hvd.net.Encryption;
 import io.hvd.net.PortRange;
 import java.util.List;
@@ -49,22 +50,15 @@ public record LaunchSettings(
         HELP
     }
 
-    /** What starts the ranks. */
-    public enum Starter {
-        MPIRUN,
-        /** horovodrun itself; no MPI is needed. */
-        HOROVODRUN,
-        /** mpirun if there is one, else horovodrun itself. */
-        EITHER
-    }
-
     /**
-     * @param interfaces comma list of network interfaces
+     * @param interfaces comma list of network interfaces for all that the job sends
+     * @param ofLauncher comma list of those where the launcher's own sockets listen; empty for all that lead out
      * @param tcpOnly whether faster networks are left alone
      * @param ports where the launcher's own sockets listen
      * @param encryption of the connections there
      */
-    public record Network(Optional<String> interfaces, boolean tcpOnly, PortRange ports, Encryption encryption) {}
+    public record Network(
+            Optional<String> interfaces, String ofLauncher, boolean tcpOnly, PortRange ports, Encryption encryption) {}
 
     /**
      * @param directory the folder for one file per rank and stream

@@ -11,7 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Set;
+import java.util.Optional;
 
 /**
  * A shell beside a job that outlives the launcher: whoever kills the launcher closes the pipe between them, and the
@@ -20,8 +20,6 @@ import java.util.Set;
  */
 public final class JobWatch implements Closeable {
 
-    private static final String OVER = "over";
-
     /** mpirun has ten seconds to end, as under {@link MpiJob#end}, and gives its ranks one of them. */
     private static final int MPIRUN_TENTHS = 100;
 
@@ -29,32 +27,36 @@ public final class JobWatch implements Closeable {
 
     /**
      * Its words are the folder, and the tenths of a second for a polite end. It is told numbers of processes, with a minus
-     * before that of a group, and names of signals. A process of the job is told by the folder in its environment: one
+     * before that of a group, and signals, a word before each saying which it is. A process of the job is told by the folder in its environment: one
      * that has ended has none, nor has a stranger with the same number. What is left is looked for until nothing is
-     * found: whoever is killed may just have begun a child.
+     * found: whoever is killed may just have begun a child. Where /proc or grep does not show environments, as on macOS,
+     * the numbers alone count, and of what is left the groups.
      */
     private static final String SCRIPT = String.format(Locale.ROOT, """
             trap '' HUP INT QUIT TERM USR1 USR2
-            folder=$1 left=$2 processes=
-            of_job() { grep -qszFx "%s=$folder" "/proc/$1/environ"; }
+            folder=$1 left=$2 processes= shown=
+            grep -qsz . /proc/self/environ && shown=yes
+            signal() { kill -s "$1" -- "$2" || kill -s "$1" "${2#-}"; }
+            of_job() {
+                if [ "$shown" ]; then grep -qszFx "%s=$folder" "/proc/${1#-}/environ"; else signal 0 "$1"; fi
+            }
             send() {
-                for process in $processes; do
-                    of_job "${process#-}" && { kill -s "$1" -- "$process" || kill -s "$1" "${process#-}"; }
-                done
+                for process in $processes; do of_job "$process" && signal "$1" "$process"; done
             }
             some_live() {
-                for process in $processes; do of_job "${process#-}" && return; done
+                for process in $processes; do of_job "$process" && return; done
                 return 1
             }
-            while read -r word; do
-                case $word in
-                    %s) exit 0 ;;
-                    *[0-9][0-9]) processes="$processes $word" ;;
-                    *) send "$word" ;;
+            while read -r what value; do
+                case $what in
+                    over) exit 0 ;;
+                    process) processes="$processes $value" ;;
+                    signal) send "$value" ;;
                 esac
             done
             send TERM
             while some_live && [ $left -gt 0 ]; do sleep 0.1; left=$((left - 1)); done
+            send KILL
             found=yes looks=10
             while [ $found = yes ] && [ $looks -gt 0 ]; do
                 found=no looks=$((looks - 1))
@@ -64,7 +66,7 @@ public final class JobWatch implements Closeable {
             done
             rm -f -- "$folder"/*
             rmdir -- "$folder"
-            """, FailureRecord.DIRECTORY_VARIABLE, OVER);
+            """, FailureRecord.DIRECTORY_VARIABLE);
 
     private final OutputStream pipe;
 
@@ -74,7 +76,7 @@ public final class JobWatch implements Closeable {
 
     static JobWatch overMpirun(Process mpirun, Path folder, Map<String, String> environment) throws IOException {
         JobWatch watch = begin(folder, MPIRUN_TENTHS, environment);
-        watch.say(Long.toString(mpirun.pid()));
+        watch.say("process " + mpirun.pid());
         return watch;
     }
 
@@ -91,24 +93,26 @@ public final class JobWatch implements Closeable {
         var builder = new ProcessBuilder(words)
                 .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                 .redirectError(ProcessBuilder.Redirect.DISCARD);
-        builder.environment().keySet().retainAll(Set.of("PATH"));
+        builder.environment().keySet().clear();
+        Optional.ofNullable(environment.get("PATH"))
+                .ifPresent(path -> builder.environment().put("PATH", path));
         return new JobWatch(builder.start().getOutputStream());
     }
 
     /** @param rank the first process of a group, or else one without a group of its own */
     public void addRank(Process rank) {
-        say("-" + rank.pid());
+        say("process -" + rank.pid());
     }
 
     /** @param signal its name, such as USR1, which mpirun hands on to the ranks */
     public void send(String signal) {
-        say(signal);
+        say("signal " + signal);
     }
 
     /** The job is over: the shell ends and does nothing. */
     @Override
     public void close() {
-        say(OVER);
+        say("over");
         try {
             pipe.close();
         } catch (IOException e) {
@@ -116,9 +120,9 @@ public final class JobWatch implements Closeable {
         }
     }
 
-    private void say(String word) {
+    private void say(String words) {
         try {
-            pipe.write((word + "\n").getBytes(StandardCharsets.UTF_8));
+            pipe.write((words + "\n").getBytes(StandardCharsets.UTF_8));
             pipe.flush();
         } catch (IOException e) {
             return; // somebody has killed the shell

@@ -74,14 +74,25 @@ public final class LauncherServer implements Closeable {
     static LauncherServer openAt(
             Path folder, boolean takesResults, List<InetAddress> addresses, PortRange ports, Encryption encryption)
             throws IOException {
+        var store = new UploadStore(folder, takesResults);
+        LauncherServer server = listen(addresses, ports, sockets -> new LauncherServer(store, sockets, encryption));
+        worker(server::accept).start();
+        return server;
+    }
+
+    /** Makes a server of its listening sockets. */
+    public interface Opening<S> {
+        S of(List<ServerSocketChannel> sockets) throws IOException;
+    }
+
+    /** Opens a server whose sockets listen at some addresses of this host; where that fails none stays open. */
+    public static <S> S listen(List<InetAddress> addresses, PortRange ports, Opening<S> opening) throws IOException {
         List<ServerSocketChannel> sockets = new ArrayList<>();
         try {
             for (InetAddress address : addresses) {
                 sockets.add(HandshakeListener.bind(address, ports));
             }
-            var server = new LauncherServer(new UploadStore(folder, takesResults), sockets, encryption);
-            worker(server::accept).start();
-            return server;
+            return opening.of(sockets);
         } catch (IOException e) {
             for (ServerSocketChannel socket : sockets) {
                 socket.close();
@@ -163,6 +174,7 @@ public final class LauncherServer implements Closeable {
      * leads nowhere from another host.
      *
      * @param interfaces as in {@link #open}
+     * @throws IOException if this host has none of those that are named
      */
     public static List<InetAddress> addresses(String interfaces) throws IOException {
         List<InetAddress> found = new ArrayList<>();
@@ -173,10 +185,15 @@ public final class LauncherServer implements Closeable {
                         .forEach(found::add);
             }
         }
-        return found.stream()
+        List<InetAddress> reached = found.stream()
                 .filter(address -> !address.isLoopbackAddress() && !address.isLinkLocalAddress())
                 .sorted(Comparator.comparing(address -> !(address instanceof Inet4Address)))
                 .toList();
+        if (reached.isEmpty() && !interfaces.isEmpty()) {
+            throw new IOException("this machine has no address on " + interfaces + ", where --network-interfaces or"
+                    + " HOROVOD_GLOO_IFACE lets horovodrun listen for the ranks of other hosts");
+        }
+        return reached;
     }
 
     private static Thread worker(Runnable task) {

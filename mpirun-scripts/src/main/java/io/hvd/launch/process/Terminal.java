@@ -3,6 +3,7 @@ package io.hvd.launch.process;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Optional;
 import java.util.regex.Pattern;
 
 /** Whether this process is the one that its terminal's Ctrl-C goes to, and whether it writes to a terminal. */
@@ -22,19 +23,31 @@ public final class Terminal {
 
     /** Whether standard output is a terminal. */
     public static boolean isOutput() {
-        try {
-            return isDevice(Files.readSymbolicLink(Path.of("/proc/self/fd/1")).toString());
-        } catch (IOException e) {
-            return false;
-        }
+        return isTerminal(1).orElse(false);
     }
 
     /** Whether standard input is no terminal, or the one of which this process is in the foreground. */
     public static boolean mayBeRead() {
+        return isTerminal(0).filter(terminal -> !terminal || isForeground()).isPresent();
+    }
+
+    /** Empty if it is not open. Where there is no /proc a shell says it. */
+    private static Optional<Boolean> isTerminal(int stream) {
+        Path open = Path.of("/proc/self/fd");
         try {
-            return !isDevice(Files.readSymbolicLink(Path.of("/proc/self/fd/0")).toString()) || isForeground();
+            return Optional.of(isDevice(Files.readSymbolicLink(open.resolve(Integer.toString(stream)))
+                    .toString()));
         } catch (IOException e) {
-            return false;
+            return Files.exists(open) ? Optional.empty() : test(stream);
+        }
+    }
+
+    private static Optional<Boolean> test(int stream) {
+        var shell = new ProcessBuilder("sh", "-c", "[ -t " + stream + " ]").inheritIO();
+        try {
+            return Optional.of(shell.start().onExit().join().exitValue() == 0);
+        } catch (IOException e) {
+            return Optional.empty();
         }
     }
 

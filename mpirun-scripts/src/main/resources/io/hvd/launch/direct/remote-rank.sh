@@ -5,10 +5,20 @@
 # of the orders, which a launcher that is killed brings about too, ends the rank. It says "hvd-rank-started PID" before the
 # rank begins, with the named pipe for its input behind, and has its exit code.
 
-# Whether this process is of this rank: one that has ended is not, nor is a stranger with the same number.
+# Whether this process is of this rank: one that has ended is not, nor is a stranger with the same number. Where /proc or grep
+# does not show environments, as on macOS, its number alone counts.
 of_rank() {
-    grep -qszFx "HVD_FAILURE_DIR=$HVD_FAILURE_DIR" "/proc/$1/environ" \
-        && grep -qszFx "HOROVOD_RANK=$HOROVOD_RANK" "/proc/$1/environ"
+    if [ "$shown" ]; then
+        grep -qszFx "HVD_FAILURE_DIR=$HVD_FAILURE_DIR" "/proc/$1/environ" \
+            && grep -qszFx "HOROVOD_RANK=$HOROVOD_RANK" "/proc/$1/environ"
+    else
+        signal 0 "$1"
+    fi
+}
+
+# To the group of this process, or to it alone where it has none.
+signal() {
+    kill -s "$1" -- "-$2" || kill -s "$1" "$2"
 }
 
 # Ends what is left of the rank by force. Whoever is killed may just have begun a child. A look at all processes is one
@@ -17,14 +27,14 @@ sweep() {
     found=yes looks=10
     while [ $found = yes ] && [ $looks -gt 0 ]; do
         found=no looks=$((looks - 1))
-        for process in $(cd /proc && grep -lszFx "HVD_FAILURE_DIR=$HVD_FAILURE_DIR" [0-9]*/environ); do
+        for process in $(cd /proc 2>/dev/null && grep -lszFx "HVD_FAILURE_DIR=$HVD_FAILURE_DIR" [0-9]*/environ); do
             of_rank "${process%/environ}" && kill -9 "${process%/environ}" && found=yes
         done
     done
 }
 
 send() {
-    of_rank "$2" && { kill -s "$1" -- "-$2" || kill -s "$1" "$2"; }
+    of_rank "$2" && signal "$1" "$2"
 }
 
 # Obeys the orders behind "start" for the process with this number.
@@ -36,10 +46,12 @@ obey() {
     of_rank "$1" || exit
     send TERM "$1"
     sleep 1
+    send KILL "$1"
     sweep
 }
 
-line='' input=''
+line='' input='' shown=''
+grep -qsz . /proc/self/environ && shown=yes
 trap '[ -z "$input" ] || rm -rf "$input"' EXIT
 while [ "$line" != start ]; do
     IFS= read -r line || exit 1

@@ -250,7 +250,7 @@ final class CheckTest {
                         .found())
                 .startsWith("1023 open");
         assertThat(only(Diagnosis.FEW_FILES, host("a", "limits.openFiles=40")).found())
-                .isEqualTo("40 open files, 2 ranks under mpirun need 64");
+                .isEqualTo("40 open files, 2 ranks need 64");
         assertThat(only(Diagnosis.PROCESSES, host("a", "limits.processes=199")).found())
                 .contains("199 processes", "2 ranks", "200");
         assertThat(only(

@@ -19,6 +19,8 @@ import java.util.OptionalLong;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 final class DirectPlanTest {
 
@@ -100,6 +102,18 @@ final class DirectPlanTest {
         }
     }
 
+    /** As an operator of Kubernetes sets it, whatever Open MPI the image has. */
+    @ParameterizedTest
+    @ValueSource(strings = {"OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"})
+    void theDefaultHostfileOfAnyOpenMpiNamesThem(String variable, @TempDir Path folder) throws IOException {
+        Path file = Files.writeString(folder.resolve("hosts"), "w0 slots=2\nw1 slots=1\n");
+
+        List<PlannedRank> ranks =
+                plan(Map.of(variable, file.toString()), "-np", "3", "true").ranks();
+
+        assertThat(ranks).extracting(PlannedRank::host).containsExactly("w0", "w0", "w1");
+    }
+
     @Test
     void allNamesOfThisMachineAreOneHost() {
         List<PlannedRank> ranks =
@@ -162,5 +176,7 @@ final class DirectPlanTest {
                 .hasMessageContainingAll("needs-mpirun", "--binding-args");
         assertThatThrownBy(() -> plan(Map.of("HVD_BACKEND", "mpi"), "-np", "2", "true"))
                 .hasMessageContainingAll("needs-mpirun", "HVD_BACKEND=mpi");
+        assertThatThrownBy(() -> plan(Map.of("HOROVOD_CPU_OPERATIONS", "MPI"), "-np", "2", "true"))
+                .hasMessageContainingAll("needs-mpirun", "HOROVOD_CPU_OPERATIONS=MPI");
     }
 }

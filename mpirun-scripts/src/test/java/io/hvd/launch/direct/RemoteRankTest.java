@@ -2,6 +2,7 @@ package io.hvd.launch.direct;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.launch.mpi.MpiInstall;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -131,12 +132,36 @@ final class RemoteRankTest {
         }
     }
 
+    /** As on macOS: there is no /proc, or no grep that reads it. */
+    @Test
+    void theEndOfTheOrdersEndsItAlsoWhereNoEnvironmentIsShown() throws Exception {
+        Path programs = Files.createDirectories(folder.resolve("bin"));
+        for (String program : List.of("sh", "dd", "setsid", "sleep", "rm")) {
+            Files.createSymbolicLink(
+                    programs.resolve(program),
+                    MpiInstall.onPath(program, System.getenv()).orElseThrow());
+        }
+        BufferedReader out =
+                start(Map.of("PATH", programs.toString()), "sh", "-c", "trap '' TERM; sleep 600 & echo ready; wait");
+        awaitReady(out);
+        List<ProcessHandle> family = shell.descendants().toList();
+
+        shell.getOutputStream().close();
+
+        assertThat(exitCode()).isEqualTo(137);
+        for (ProcessHandle process : family) {
+            process.onExit().get(20, TimeUnit.SECONDS);
+        }
+    }
+
     private BufferedReader start(Map<String, String> environment, String... command) throws IOException {
         return start(environment, false, command);
     }
 
     private BufferedReader start(Map<String, String> environment, boolean reads, String... command) throws IOException {
-        shell = new ProcessBuilder("sh", "-c", RemoteRank.SHELL).start();
+        var builder = new ProcessBuilder("/bin/sh", "-c", RemoteRank.SHELL);
+        builder.environment().putAll(environment);
+        shell = builder.start();
         Map<String, String> variables = new HashMap<>(environment);
         variables.put("HVD_FAILURE_DIR", folder.toString());
         variables.put("HOROVOD_RANK", "3");

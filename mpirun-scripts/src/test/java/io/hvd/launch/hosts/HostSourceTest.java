@@ -90,6 +90,8 @@ final class HostSourceTest {
     void oneThatIsSetToNothingNamesNoHosts() {
         assertThat(source(V4, Map.of("OMPI_MCA_orte_default_hostfile", ""))).isEmpty();
         assertThat(source(V5, Map.of("PRTE_MCA_prte_default_hostfile", ""))).isEmpty();
+        assertThat(source(MpiVersion.NONE, Map.of("PRTE_MCA_prte_default_hostfile", "")))
+                .isEmpty();
     }
 
     @Test
@@ -107,6 +109,7 @@ final class HostSourceTest {
         assertThat(source(V5, environment)).isEmpty();
         Files.writeString(etc.resolve("prte-default-hostfile"), "n1 slots=1\n");
         assertThat(source(V5, environment)).isPresent();
+        assertThat(source(MpiVersion.NONE, environment)).isPresent();
     }
 
     @Test

@@ -43,6 +43,7 @@ final class AssignmentTest {
         "--log-without-timestamp,HOROVOD_LOG_HIDE_TIME,1",
         "--log-hide-timestamp,HOROVOD_LOG_HIDE_TIME,1",
         "--start-timeout=5,HOROVOD_START_TIMEOUT,5",
+        "--gloo-timeout-seconds=5,HOROVOD_GLOO_TIMEOUT_SECONDS,5",
         "--verbose,HVD_SHOW_RANKS,1",
         "--tcp,NCCL_IB_DISABLE,1"
     })

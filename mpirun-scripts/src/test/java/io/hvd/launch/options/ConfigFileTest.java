@@ -81,10 +81,11 @@ final class ConfigFileTest {
                         Map.entry("HOROVOD_STALL_CHECK_TIME_SECONDS", "10"),
                         Map.entry("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "20"),
                         Map.entry("HOROVOD_MPI_THREADS_DISABLE", "1"),
+                        Map.entry("HOROVOD_GLOO_TIMEOUT_SECONDS", "9"),
                         Map.entry("HOROVOD_LOG_LEVEL", "DEBUG"),
                         Map.entry("HOROVOD_LOG_HIDE_TIME", "1")));
         assertThat(settings.words().more()).containsExactly("--mca", "btl", "self");
-        assertThat(settings.notes()).hasSize(4);
+        assertThat(settings.notes()).hasSize(3);
         assertThat(settings.assignments().get(0).origin()).endsWith("job.yaml: params.fusion_threshold_mb");
     }
 

@@ -8,8 +8,8 @@ import io.hvd.config.LauncherSettings.ArchiveChoice;
 import io.hvd.launch.hosts.HostChecks;
 import io.hvd.launch.hosts.HostSlots;
 import io.hvd.launch.hosts.SshAccess;
+import io.hvd.launch.mpi.Starter;
 import io.hvd.launch.options.LaunchSettings.Action;
-import io.hvd.launch.options.LaunchSettings.Starter;
 import io.hvd.launch.words.UsageException;
 import io.hvd.net.Encryption;
 import io.hvd.net.PortRange;
@@ -72,7 +72,8 @@ final class LaunchOptionsTest {
                         List.of(new HostSlots("a", 2), new HostSlots("b", 4)),
                         new SshAccess(Optional.of(2222), Optional.of("/keys/id")),
                         new HostChecks(20, false),
-                        new LaunchSettings.Network(Optional.of("eth0,eth1"), true, PortRange.ANY, Encryption.NONE),
+                        new LaunchSettings.Network(
+                                Optional.of("eth0,eth1"), "eth0,eth1", true, PortRange.ANY, Encryption.NONE),
                         new LaunchSettings.Output(Optional.of("/out"), true),
                         new LaunchSettings.Words(
                                 Optional.of(List.of("--bind-to", "core")),
@@ -87,12 +88,16 @@ final class LaunchOptionsTest {
     }
 
     @Test
-    void horovodrunItselfStartsTheRanksWhereGlooIsAskedForByFlagOrVariable() {
+    void glooOrMpiIsAskedForByFlagOrVariable() {
         String[] job = {"-np", "2", "true"};
         for (String name : List.of("HOROVOD_CONTROLLER", "HOROVOD_CPU_OPERATIONS")) {
             assertThat(LaunchOptions.parse(Map.of(name, "GLOO"), job).starter()).isEqualTo(Starter.HOROVODRUN);
-            assertThat(LaunchOptions.parse(Map.of(name, "mpi"), job).starter()).isEqualTo(Starter.EITHER);
+            assertThat(LaunchOptions.parse(Map.of(name, "mpi"), job).starter()).isEqualTo(Starter.MPIRUN);
         }
+        assertThat(LaunchOptions.parse(Map.of("HVD_BACKEND", "mpi"), job).starter())
+                .isEqualTo(Starter.MPIRUN);
+        assertThat(LaunchOptions.parse(Map.of("HVD_BACKEND", "tcp"), job).starter())
+                .isEqualTo(Starter.EITHER);
         assertThat(parse("--gloo", "-np", "2", "true").starter()).isEqualTo(Starter.HOROVODRUN);
         refused("--gloo", "--mpi", "-np", "2", "true").hasMessageContainingAll("--gloo", "--mpi", "one of them");
         assertThat(LaunchOptions.parse(Map.of("HOROVOD_CONTROLLER", "gloo"), "--mpi", "-np", "2", "true")
@@ -103,6 +108,19 @@ final class LaunchOptionsTest {
         assertThat(LaunchOptions.parse(Map.of("HOROVOD_CONTROLLER", "gloo"), "--mpi", "-np", "2", "true")
                         .starter())
                 .isEqualTo(Starter.MPIRUN);
+    }
+
+    @Test
+    void theLaunchersSocketsListenWhereThoseOfTheRanksDo() {
+        Map<String, String> environment = Map.of("HOROVOD_GLOO_IFACE", "eth2");
+        String[] job = {"-np", "2", "true"};
+
+        assertThat(LaunchOptions.parse(environment, job).network().ofLauncher()).isEqualTo("eth2");
+        assertThat(LaunchOptions.parse(environment, "--network-interfaces", "eth0", "-np", "2", "true")
+                        .network()
+                        .ofLauncher())
+                .isEqualTo("eth0");
+        assertThat(parse(job).network().ofLauncher()).isEmpty();
     }
 
     @Test
@@ -285,8 +303,7 @@ final class LaunchOptionsTest {
         "--hierarchical-allgather,",
         "--num-nccl-streams,2",
         "--autotune-gaussian-process-noise,0.5",
-        "--thread-affinity,'0,2'",
-        "--gloo-timeout-seconds,30"
+        "--thread-affinity,'0,2'"
     })
     void whatHasNoEffectIsAcceptedWithANote(String flag, String value) {
         var settings = value == null ? parse("-np", "2", flag, "true") : parse("-np", "2", flag, value, "true");
@@ -363,6 +380,17 @@ final class LaunchOptionsTest {
         assertThat(parse("-np", "1", "true").checks().limitSeconds()).isEqualTo(30);
         assertThat(LaunchOptions.parse(patient, "-np", "1", "true").checks().limitSeconds())
                 .isEqualTo(300);
+        assertThat(LaunchOptions.parse(patient, "-np", "1", "--gloo-timeout-seconds", "7", "true")
+                        .checks()
+                        .limitSeconds())
+                .as("the timeout of Gloo counts only where no start timeout is set, as in the ranks")
+                .isEqualTo(LaunchOptions.parse(patient, "-np", "1", "true")
+                        .checks()
+                        .limitSeconds());
+        assertThat(parse("-np", "1", "--gloo-timeout-seconds", "7", "true")
+                        .checks()
+                        .limitSeconds())
+                .isEqualTo(7);
         assertThat(LaunchOptions.parse(patient, "-np", "1", "--start-timeout", "5", "true")
                         .checks()
                         .limitSeconds())

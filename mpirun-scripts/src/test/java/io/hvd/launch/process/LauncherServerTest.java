@@ -13,6 +13,7 @@ import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
+import java.net.BindException;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -222,13 +223,27 @@ final class LauncherServerTest {
 
     @Test
     void theServerListensAtTheAddressesOfTheInterfacesOnly() throws IOException {
-        try (LauncherServer server = LauncherServer.open(folder, false, "none0", PortRange.ANY, Encryption.NONE)) {
-            assertThat(server.address().sockets()).isEmpty();
-        }
+        assertThatThrownBy(() -> LauncherServer.open(folder, false, "none0", PortRange.ANY, Encryption.NONE))
+                .isInstanceOf(IOException.class)
+                .hasMessageContainingAll("no address on none0", "HOROVOD_GLOO_IFACE");
         try (LauncherServer server = LauncherServer.open(folder, false, "", PortRange.ANY, Encryption.NONE)) {
             assertThat(server.address().sockets())
                     .allMatch(socket -> !socket.getAddress().isAnyLocalAddress())
                     .allMatch(socket -> !socket.getAddress().isLoopbackAddress());
+        }
+    }
+
+    @Test
+    void whereOneOfItsAddressesHasNoFreePortNoSocketStaysOpen() throws IOException {
+        var first = InetAddress.getByName("127.0.0.1");
+        var second = InetAddress.getByName("127.0.0.2");
+        try (var taken = new ServerSocket(0, 1, second)) {
+            var range = new PortRange(taken.getLocalPort(), taken.getLocalPort());
+
+            assertThatThrownBy(() -> LauncherServer.listen(List.of(first, second), range, sockets -> sockets))
+                    .isInstanceOf(BindException.class);
+
+            new ServerSocket(taken.getLocalPort(), 1, first).close();
         }
     }
 
