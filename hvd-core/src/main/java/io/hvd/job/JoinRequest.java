@@ -56,7 +56,7 @@ record JoinRequest(BackendProvider provider, JobSettings settings, MonitorPeers 
         Backend backend = provider.open(settings.config(), ranks);
         try {
             policy.placed(backend.topology());
-            ConsistencyCheck.require(backend, settings.variables(), hooks);
+            ConsistencyCheck.require(backend, settings, hooks);
             return new Membership(this, processSets, backend, peers.connect(backend), initialiser);
         } catch (RuntimeException | IOException e) {
             backend.discard();
