@@ -101,7 +101,7 @@ public record LauncherAddress(String token, List<InetSocketAddress> sockets) {
         }
     }
 
-    /** The secret for the hello. */
+    /** The secret by which the launcher and its ranks know each other. */
     public byte[] secret() {
         return HexFormat.of().parseHex(token);
     }

@@ -8,7 +8,6 @@ import io.hvd.net.Encryption;
 import io.hvd.net.FramedConnection;
 import io.hvd.net.MalformedMessageException;
 import java.io.Closeable;
-import java.io.EOFException;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
@@ -31,10 +30,6 @@ public final class Rendezvous implements Closeable {
     private static final long WELCOME_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private static final int MOST_BYTES = Integer.MAX_VALUE - 64;
-
-    private static final String NO_RENDEZVOUS =
-            "what answers there is no rendezvous of this job, or has another HVD_TLS; another job or program may have that"
-                    + " port";
 
     private final Place place;
     private final int rank;
@@ -132,10 +127,7 @@ public final class Rendezvous implements Closeable {
     }
 
     private static String words(IOException e) {
-        if (e instanceof UnknownHostException) {
-            return "its name has no address yet";
-        }
-        return e instanceof EOFException ? NO_RENDEZVOUS : String.valueOf(e.getMessage());
+        return e instanceof UnknownHostException ? "its name has no address yet" : String.valueOf(e.getMessage());
     }
 
     private static long left(long begun, Duration limit) {
@@ -168,16 +160,15 @@ public final class Rendezvous implements Closeable {
         }
     }
 
-    /** A foreign program ends the connection, or resets it, or leaves it as it is. */
     private void welcome(Arrival arrival) throws IOException {
         try {
             connection.send(arrival.encode());
             told(Answer.MOST_WELCOME_BYTES);
         } catch (SocketTimeoutException e) {
             throw new IOException(
-                    "it has taken the connection and does not answer; another job or program may have that port", e);
+                    "it knows this job and does not welcome this rank; the process that runs it is stopped", e);
         } catch (IOException | MalformedMessageException e) {
-            throw new IOException(NO_RENDEZVOUS, e);
+            throw new IOException("it knows this job and does not welcome this rank: " + e.getMessage(), e);
         }
     }
 

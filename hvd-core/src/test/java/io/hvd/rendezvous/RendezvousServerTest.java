@@ -199,7 +199,7 @@ class RendezvousServerTest {
                     // It has not tried again yet.
                 }
             }
-            assertThat(message(one)).contains("what answers there is no rendezvous of this job");
+            assertThat(message(one)).contains("what answers there is no process of this job");
         }
     }
 
@@ -272,33 +272,27 @@ class RendezvousServerTest {
         assertThat(say(zero, "a").thenCombine(say(one, "b"), (a, b) -> a).get()).containsExactly("a", "b");
     }
 
-    /** Nothing, half a hello, garbage, and a wrong secret before a message of the greatest length. */
+    /** Nothing, half a hello, garbage, and a hello with a wrong proof. */
     private static byte[] said(int kind) {
         return switch (kind) {
             case 0 -> new byte[0];
             case 1 -> new byte[HandshakeListener.SECRET_BYTES / 2];
             case 2 -> "GET / HTTP/1.0\r\nHost: somebody\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
             default ->
-                ByteBuffer.allocate(HandshakeListener.SECRET_BYTES + 2 * Integer.BYTES)
-                        .putInt(HandshakeListener.SECRET_BYTES + Integer.BYTES, Integer.MAX_VALUE)
+                ByteBuffer.allocate(56)
+                        .putInt(0x68_76_64_01)
+                        .putInt(52, Integer.MAX_VALUE)
                         .array();
         };
     }
 
     @Test
     void aProcessOfTheJobThatSaysNothingKeepsNobodyWaiting() throws Exception {
-        Socket silent = new Socket(address.getAddress(), address.getPort());
+        FramedConnection silent = FramedConnection.dial(address, secret, 0, 5_000);
         open.add(silent);
-        silent.getOutputStream().write(secret);
-        silent.getOutputStream().write(new byte[Integer.BYTES]);
-        Socket oversized = new Socket(address.getAddress(), address.getPort());
+        FramedConnection oversized = FramedConnection.dial(address, secret, 0, 5_000);
         open.add(oversized);
-        oversized.getOutputStream().write(secret);
-        oversized
-                .getOutputStream()
-                .write(ByteBuffer.allocate(2 * Integer.BYTES)
-                        .putInt(Integer.BYTES, Integer.MAX_VALUE)
-                        .array());
+        oversized.wire().write(ByteBuffer.allocate(2 * Integer.BYTES).putInt(0, Integer.MAX_VALUE));
         var zero = join(0, List.of(0, 1));
         var one = join(1, List.of(0, 1));
         assertThat(say(zero, "a").thenCombine(say(one, "b"), (a, b) -> a).get()).containsExactly("a", "b");
