@@ -85,6 +85,12 @@ public final class HostAddress {
         return NetworkInterface.getByInetAddress(address) != null;
     }
 
+    /** Whether an interface of this host has the address and is asked for, as in {@link Interfaces#isMeant}. */
+    public static boolean isMeant(String asked, InetAddress address) throws SocketException {
+        NetworkInterface its = NetworkInterface.getByInetAddress(address);
+        return its != null && Interfaces.isMeant(asked, its.getName(), address);
+    }
+
     /** The name that this host has for itself. */
     public static String localName() {
         try {

@@ -51,20 +51,36 @@ final class FixedPlace extends MeetingPlace {
         if (mine.rank() > 0) {
             return new FixedPlace(there, secret, encryption, Optional.empty());
         }
+        Set<InetAddress> addresses = addresses(there.hosts(), config.control().networkInterface());
         Duration limit = Duration.ofSeconds(config.control().startTimeoutSeconds());
-        List<ServerSocketChannel> sockets =
-                listening(addresses(there.hosts(), config.control().networkInterface()), there, limit);
+        List<ServerSocketChannel> sockets = listening(addresses, there, limit);
         var address = (InetSocketAddress) sockets.get(0).getLocalAddress();
         RendezvousServer server = serve(sockets, mine.size(), secret, config);
         return new FixedPlace(there, secret, encryption, Optional.of(new Own(server, address)));
     }
 
+    /**
+     * Where rank 0 listens: at the place that was named; of all the addresses of mpirun's host at those of the chosen
+     * interfaces.
+     */
     private static Set<InetAddress> addresses(List<String> hosts, Optional<String> asked) throws IOException {
-        Set<InetAddress> addresses = new LinkedHashSet<>();
-        for (String host : hosts) {
-            addresses.addAll(addresses(host, asked));
+        if (hosts.size() == 1) {
+            return addresses(hosts.get(0), asked);
         }
-        return addresses;
+        Set<InetAddress> meant = new LinkedHashSet<>();
+        for (String host : hosts) {
+            InetAddress address = InetAddress.getByName(host);
+            if (HostAddress.isMeant(asked.orElse(""), address)) {
+                meant.add(address);
+            }
+        }
+        if (meant.isEmpty()) {
+            throw new IOException("none of the addresses " + hosts + " is of an interface that "
+                    + asked.map(names -> "HOROVOD_GLOO_IFACE=" + names + " names")
+                            .orElse("leads out of this host")
+                    + "; set HVD_RENDEZVOUS=host:port on all ranks");
+        }
+        return meant;
     }
 
     /**
