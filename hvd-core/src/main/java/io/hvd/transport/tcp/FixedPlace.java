@@ -52,6 +52,13 @@ final class FixedPlace extends MeetingPlace {
             return new FixedPlace(there, secret, encryption, Optional.empty());
         }
         Set<InetAddress> addresses = addresses(there.hosts(), config.control().networkInterface());
+        if (config.control().secret().isEmpty() && !addresses.stream().allMatch(InetAddress::isLoopbackAddress)) {
+            LOG.warn(
+                    "the ranks meet without a secret, as HVD_SECRET is not set and {} tells no more than a place: whoever can"
+                            + " reach rank 0 and knows the job's address or number can take the place of a rank. Set"
+                            + " HVD_SECRET to the same random word on all ranks, or start them by horovodrun --gloo",
+                    there.source());
+        }
         Duration limit = Duration.ofSeconds(config.control().startTimeoutSeconds());
         List<ServerSocketChannel> sockets = listening(addresses, there, limit);
         var address = (InetSocketAddress) sockets.get(0).getLocalAddress();

@@ -7,6 +7,7 @@ import io.hvd.config.HvdConfig;
 import io.hvd.config.RankPlace;
 import io.hvd.config.RankPlace.AtRankZero;
 import io.hvd.net.HostAddress;
+import io.hvd.testing.StandardError;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetAddress;
@@ -77,5 +78,22 @@ class FixedPlaceTest {
             assertThat(place.secret()).hasSize(16);
             assertThat(listening(there)).isNotEmpty().noneMatch(InetAddress::isLoopbackAddress);
         }
+    }
+
+    @Test
+    void ranksOfOtherHostsThatMeetWithoutASecretAreToldSo() throws Exception {
+        String outside = ownAddresses().stream()
+                .filter(address -> !address.isLoopbackAddress())
+                .map(HostAddress::digits)
+                .findFirst()
+                .orElseThrow();
+        assertThat(said("127.0.0.1", PLAIN)).doesNotContain("HVD_SECRET");
+        assertThat(said(outside, PLAIN))
+                .contains("the ranks meet without a secret", "SOME_LAUNCHER=here", "HVD_SECRET", "--gloo");
+        assertThat(said(outside, HvdConfig.from(Map.of("HVD_SECRET", "mine")))).doesNotContain("HVD_SECRET");
+    }
+
+    private static String said(String host, HvdConfig config) throws Exception {
+        return StandardError.during(() -> open(at(List.of(host)), config).close());
     }
 }
