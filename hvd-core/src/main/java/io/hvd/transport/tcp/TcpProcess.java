@@ -43,7 +43,9 @@ final class TcpProcess {
         RankPlace mine = config.started()
                 .place()
                 .orElseThrow(() -> new HvdException(
-                        ErrorId.INIT_FAILED, "nothing tells this process's rank; docs/how-to/running.md shows how"));
+                        ErrorId.INIT_FAILED,
+                        "nothing tells this process both its rank and how many ranks there are: set HOROVOD_RANK,"
+                                + " HOROVOD_SIZE and HVD_RENDEZVOUS; docs/how-to/running.md shows how"));
         List<Integer> members =
                 ranks.isEmpty() ? IntStream.range(0, mine.size()).boxed().toList() : ranks;
         Subset.require(members, mine.rank(), mine.size());
