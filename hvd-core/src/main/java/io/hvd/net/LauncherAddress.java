@@ -6,7 +6,6 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
-import java.nio.channels.SocketChannel;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -104,19 +103,6 @@ public record LauncherAddress(String token, List<InetSocketAddress> sockets) {
     /** The secret by which the launcher and its ranks know each other. */
     public byte[] secret() {
         return HexFormat.of().parseHex(token);
-    }
-
-    /**
-     * The first of the addresses that answers from here.
-     *
-     * @throws IOException if none does within {@value #RESULT_MILLIS} ms
-     */
-    public InetSocketAddress reachable() throws IOException {
-        try (var calls = Calls.to(sockets)) {
-            long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(RESULT_MILLIS);
-            SocketChannel first = calls.next(deadline).orElseThrow(() -> new IOException(this + " does not answer"));
-            return (InetSocketAddress) first.getRemoteAddress();
-        }
     }
 
     private static void handIn(FramedConnection connection, String name, byte[] content) throws IOException {

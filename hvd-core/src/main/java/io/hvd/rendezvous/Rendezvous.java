@@ -4,6 +4,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.ShutdownException;
 import io.hvd.log.HvdLogger;
+import io.hvd.net.Calls;
 import io.hvd.net.Encryption;
 import io.hvd.net.FramedConnection;
 import io.hvd.net.MalformedMessageException;
@@ -14,6 +15,7 @@ import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
@@ -28,6 +30,8 @@ public final class Rendezvous implements Closeable {
 
     /** A rendezvous welcomes a rank at once, so what is silent for so long is another program, or cannot be reached. */
     private static final long WELCOME_NANOS = TimeUnit.SECONDS.toNanos(10);
+    /** The same if it may be another address that has the rendezvous. */
+    private static final long WELCOME_OF_ONE_NANOS = TimeUnit.SECONDS.toNanos(2);
 
     private static final int MOST_BYTES = Integer.MAX_VALUE - 64;
 
@@ -46,13 +50,13 @@ public final class Rendezvous implements Closeable {
     /** Where the server is, and what it asks for. */
     public interface Place {
         /**
-         * The server's address as it is now, or one of those that it may have; asked for before each attempt.
+         * The server's addresses as they are now, or those that it may have; asked for before each attempt.
          *
-         * @throws IOException that says why it is not known yet
+         * @throws IOException that says why they are not known yet
          */
-        InetSocketAddress address() throws IOException;
+        List<InetSocketAddress> addresses() throws IOException;
 
-        /** The secret that is valid there; asked for after the address. */
+        /** The secret that is valid there; asked for after the addresses. */
         byte[] secret();
 
         /** Of the connections there. */
@@ -134,13 +138,30 @@ public final class Rendezvous implements Closeable {
         return Math.max(1, limit.toNanos() - (System.nanoTime() - begun));
     }
 
+    /** All addresses are called at once, so that one which swallows packets costs no time. */
     private static FramedConnection dialled(Place place, int rank, long nanos) throws IOException {
-        InetSocketAddress address = place.address();
-        if (address.isUnresolved()) {
-            throw new UnknownHostException(address.getHostString());
+        List<InetSocketAddress> known = place.addresses().stream()
+                .filter(address -> !address.isUnresolved())
+                .toList();
+        if (known.isEmpty()) {
+            throw new UnknownHostException(place.source());
         }
-        int millis = millis(Math.min(WELCOME_NANOS, nanos));
-        return FramedConnection.dial(place.encryption(), address, place.secret(), rank, millis);
+        int millis = millis(Math.min(known.size() == 1 ? WELCOME_NANOS : WELCOME_OF_ONE_NANOS, nanos));
+        long deadline = System.nanoTime() + Math.min(WELCOME_NANOS, nanos);
+        try (Calls calls = Calls.to(known)) {
+            Optional<IOException> foreign = Optional.empty();
+            for (var call = calls.next(deadline); call.isPresent(); call = calls.next(deadline)) {
+                try {
+                    FramedConnection greeted =
+                            FramedConnection.greet(call.get(), place.encryption(), place.secret(), rank, millis);
+                    calls.keep(call.get());
+                    return greeted;
+                } catch (IOException e) {
+                    foreign = Optional.of(e);
+                }
+            }
+            throw foreign.or(calls::refusal).orElseGet(() -> new SocketTimeoutException("it does not answer"));
+        }
     }
 
     private static int millis(long nanos) {

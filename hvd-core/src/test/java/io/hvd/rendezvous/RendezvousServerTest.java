@@ -61,7 +61,7 @@ class RendezvousServerTest {
     }
 
     /** A place at an address, with a secret. */
-    private record At(InetSocketAddress address, byte[] secret) implements Rendezvous.Place {
+    private record At(List<InetSocketAddress> addresses, byte[] secret) implements Rendezvous.Place {
         @Override
         public Encryption encryption() {
             return Encryption.NONE;
@@ -74,7 +74,7 @@ class RendezvousServerTest {
     }
 
     private CompletableFuture<Rendezvous> join(int rank, List<Integer> members, Duration limit, byte[] its) {
-        return join(new At(address, its), rank, members, limit);
+        return join(new At(List.of(address), its), rank, members, limit);
     }
 
     private CompletableFuture<Rendezvous> join(
@@ -220,16 +220,32 @@ class RendezvousServerTest {
                 .contains("Connection refused", "tried for 1 s (HOROVOD_START_TIMEOUT)");
     }
 
+    /** As where mpirun names an address that leads elsewhere, or another job has the first of the ports. */
+    @Test
+    void ofSeveralAddressesTheOneIsFoundThatHasTheRendezvous() throws Exception {
+        InetSocketAddress closed;
+        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            closed = new InetSocketAddress(taken.getInetAddress(), taken.getLocalPort());
+        }
+        try (ServerSocket silent = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            InetSocketAddress foreign = new InetSocketAddress(silent.getInetAddress(), silent.getLocalPort());
+            InetSocketAddress unknown = InetSocketAddress.createUnresolved("job-0.service", 29_400);
+            At place = new At(List.of(unknown, closed, foreign, address), secret);
+
+            assertThat(say(join(place, 0, List.of(0), LONG), "here").get()).containsExactly("here");
+        }
+    }
+
     @Test
     void aNameThatGetsItsAddressLateIsWaitedFor() throws Exception {
         AtomicInteger asked = new AtomicInteger();
         Rendezvous.Place late = new Rendezvous.Place() {
             @Override
-            public InetSocketAddress address() throws IOException {
+            public List<InetSocketAddress> addresses() throws IOException {
                 if (asked.incrementAndGet() < 5) {
                     throw new UnknownHostException("job-0.service");
                 }
-                return address;
+                return List.of(address);
             }
 
             @Override
@@ -303,7 +319,7 @@ class RendezvousServerTest {
         start(Duration.ofSeconds(2));
         var zero = join(0, List.of(0, 1), LONG, secret);
         CompletableFuture<Rendezvous> stranger = CompletableFuture.supplyAsync(() -> Rendezvous.join(
-                new At(address, secret), new Rendezvous.Rank(1, 3, "elsewhere"), List.of(0, 1, 2), LONG));
+                new At(List.of(address), secret), new Rendezvous.Rank(1, 3, "elsewhere"), List.of(0, 1, 2), LONG));
 
         assertThat(message(stranger))
                 .contains(

@@ -233,8 +233,9 @@ final class StartWithoutMpiIT {
                 (AtRankZero) config.started().place().orElseThrow().meeting().orElseThrow();
         Rendezvous.Place place = new Rendezvous.Place() {
             @Override
-            public InetSocketAddress address() {
-                return new InetSocketAddress(there.hosts().get(0), there.ports().get(0));
+            public List<InetSocketAddress> addresses() {
+                return List.of(new InetSocketAddress(
+                        there.hosts().get(0), there.ports().get(0)));
             }
 
             @Override

@@ -33,8 +33,6 @@ final class FixedPlace extends MeetingPlace {
     private final byte[] secret;
     /** Rank 0's server, and its address here, whatever the name means to others. */
     private final Optional<Own> own;
-    /** How often the address was asked for. */
-    private int asked;
 
     private record Own(RendezvousServer server, InetSocketAddress address) {}
 
@@ -160,16 +158,13 @@ final class FixedPlace extends MeetingPlace {
         }
     }
 
-    /** One host and port after the other, at what the name means now, because it may get its address late. */
+    /** What the names mean now, because they may get their addresses late. */
     @Override
-    public InetSocketAddress address() {
-        if (own.isPresent()) {
-            return own.get().address();
-        }
-        int hosts = there.hosts().size();
-        int port = asked / hosts % there.ports().size();
-        return new InetSocketAddress(
-                there.hosts().get(asked++ % hosts), there.ports().get(port));
+    public List<InetSocketAddress> addresses() {
+        return own.map(one -> List.of(one.address()))
+                .orElseGet(() -> there.hosts().stream()
+                        .flatMap(host -> there.ports().stream().map(port -> new InetSocketAddress(host, port)))
+                        .toList());
     }
 
     @Override

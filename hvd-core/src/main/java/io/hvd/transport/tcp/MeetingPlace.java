@@ -79,8 +79,8 @@ abstract class MeetingPlace implements Rendezvous.Place, AutoCloseable {
         }
 
         @Override
-        public InetSocketAddress address() throws IOException {
-            return launcher.reachable();
+        public List<InetSocketAddress> addresses() {
+            return launcher.sockets();
         }
 
         @Override
