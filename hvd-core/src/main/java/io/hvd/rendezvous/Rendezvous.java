@@ -16,6 +16,7 @@ import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
@@ -61,6 +62,9 @@ public final class Rendezvous implements Closeable {
 
         /** Of the connections there. */
         Encryption encryption();
+
+        /** The rank that runs the server; empty if the launcher does. */
+        OptionalInt server();
 
         /** Where it comes from, such as {@code HVD_RENDEZVOUS=a:29400}. */
         String source();
@@ -109,7 +113,7 @@ public final class Rendezvous implements Closeable {
                             ErrorId.INIT_FAILED,
                             why + ". It has tried for " + limit.toSeconds() + " s (HOROVOD_START_TIMEOUT). Either that"
                                     + " process has not started, or the ranks have met without this one, or its host or port is another"
-                                    + " one, or a firewall is between",
+                                    + " one, or a firewall is between" + outside(place, members),
                             e);
                 }
                 if (!told && waited >= QUIET_NANOS) {
@@ -128,6 +132,15 @@ public final class Rendezvous implements Closeable {
         LostException(IOException cause) {
             super(cause instanceof SocketTimeoutException ? "said nothing more" : "ended", cause);
         }
+    }
+
+    /** A rank that runs the server and takes no part need not have thought of that. */
+    private static String outside(Place place, List<Integer> members) {
+        return place.server().isEmpty() || members.contains(place.server().getAsInt())
+                ? ""
+                : ". Rank " + place.server().getAsInt() + ", which is not among the ranks " + members
+                        + ", lets the others meet: it has to call Hvd.init too, for a job of its own, such as"
+                        + " List.of(" + place.server().getAsInt() + "); under horovodrun --gloo it need not";
     }
 
     private static String words(IOException e) {

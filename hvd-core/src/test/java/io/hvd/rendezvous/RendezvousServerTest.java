@@ -21,6 +21,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -65,6 +66,11 @@ class RendezvousServerTest {
         @Override
         public Encryption encryption() {
             return Encryption.NONE;
+        }
+
+        @Override
+        public OptionalInt server() {
+            return OptionalInt.of(0);
         }
 
         @Override
@@ -217,7 +223,11 @@ class RendezvousServerTest {
             address = new InetSocketAddress(taken.getInetAddress(), taken.getLocalPort());
         }
         assertThat(message(join(1, List.of(0, 1), SHORT, secret)))
-                .contains("Connection refused", "tried for 1 s (HOROVOD_START_TIMEOUT)");
+                .contains("Connection refused", "tried for 1 s (HOROVOD_START_TIMEOUT)")
+                .doesNotContain("not among");
+        assertThat(message(join(1, List.of(1, 3), SHORT, secret)))
+                .as("rank 0 has no reason to call Hvd.init")
+                .contains("Rank 0, which is not among the ranks [1, 3], lets the others meet", "--gloo");
     }
 
     /** As where mpirun names an address that leads elsewhere, or another job has the first of the ports. */
@@ -256,6 +266,11 @@ class RendezvousServerTest {
             @Override
             public Encryption encryption() {
                 return Encryption.NONE;
+            }
+
+            @Override
+            public OptionalInt server() {
+                return OptionalInt.empty();
             }
 
             @Override

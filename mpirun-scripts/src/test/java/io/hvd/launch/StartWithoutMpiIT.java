@@ -20,6 +20,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -246,6 +247,11 @@ final class StartWithoutMpiIT {
             @Override
             public Encryption encryption() {
                 return Encryption.NONE;
+            }
+
+            @Override
+            public OptionalInt server() {
+                return OptionalInt.of(0);
             }
 
             @Override

@@ -13,6 +13,7 @@ import java.net.InetSocketAddress;
 import java.nio.channels.ServerSocketChannel;
 import java.time.Duration;
 import java.util.List;
+import java.util.OptionalInt;
 
 /** The rendezvous of this process's launcher, whose server runs here if this is rank 0 and no launcher runs it. */
 abstract class MeetingPlace implements Rendezvous.Place, AutoCloseable {
@@ -33,6 +34,11 @@ abstract class MeetingPlace implements Rendezvous.Place, AutoCloseable {
     @Override
     public Encryption encryption() {
         return encryption;
+    }
+
+    @Override
+    public OptionalInt server() {
+        return OptionalInt.of(0);
     }
 
     @Override
@@ -86,6 +92,11 @@ abstract class MeetingPlace implements Rendezvous.Place, AutoCloseable {
         @Override
         public byte[] secret() {
             return launcher.secret();
+        }
+
+        @Override
+        public OptionalInt server() {
+            return OptionalInt.empty();
         }
     }
 }
