@@ -154,11 +154,11 @@ public final class FramedConnection implements Closeable {
         return bytes;
     }
 
-    /** Whether the other end, which has nothing to say yet, has gone. */
+    /** Whether the other end, which has nothing to say yet, has gone; if it says something it is no end to talk to. */
     public boolean hasEnded() {
         try {
             wire.socket().configureBlocking(false);
-            boolean ended = incoming.fill(wire::read) < 0;
+            boolean ended = incoming.fill(wire::read) != 0;
             wire.socket().configureBlocking(true);
             return ended;
         } catch (IOException e) {

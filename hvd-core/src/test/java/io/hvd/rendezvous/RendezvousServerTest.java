@@ -1,6 +1,7 @@
 package io.hvd.rendezvous;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.error.HvdException;
 import io.hvd.net.Encryption;
@@ -163,6 +164,18 @@ class RendezvousServerTest {
         }
     }
 
+    /** Nobody knows which of the two is of this job, so the one that comes after them cannot meet either. */
+    @Test
+    void aRankThatComesAfterTwoThatAreOneIsToldSo() throws Exception {
+        var first = join(1, List.of(0, 1, 2));
+        var second = join(1, List.of(0, 1, 2));
+        assertThat(message(first)).contains("rank 1 has come from");
+        assertThat(message(second)).contains("rank 1 has come from");
+
+        assertThat(message(join(0, List.of(0, 1, 2))))
+                .contains("rank 1 has come from host1, and then again from host1");
+    }
+
     private FramedConnection come(int rank, List<Integer> members) throws IOException {
         FramedConnection connection = FramedConnection.dial(address, secret, rank, 5_000);
         connection.send(new Arrival("host" + rank, SIZE, members).encode());
@@ -174,6 +187,19 @@ class RendezvousServerTest {
     @Test
     void aRankThatHasLostItsConnectionMayComeAgain() throws Exception {
         come(1, List.of(0, 1)).close();
+        var one = join(1, List.of(0, 1));
+        var zero = join(0, List.of(0, 1));
+
+        assertThat(say(zero, "a").thenCombine(say(one, "b"), (a, b) -> b).get()).containsExactly("a", "b");
+    }
+
+    /** More than the server keeps for a message, with a length that no message has. */
+    @Test
+    void aRankThatSpeaksOutOfTurnIsForgottenAndTheOthersMeet() throws Exception {
+        FramedConnection rude = come(1, List.of(0, 1));
+        open.add(rude);
+        rude.wire().write(ByteBuffer.allocate(100_000).putInt(0, Integer.MIN_VALUE));
+        assertThatThrownBy(() -> rude.receive(1)).isInstanceOf(IOException.class);
         var one = join(1, List.of(0, 1));
         var zero = join(0, List.of(0, 1));
 
