@@ -104,6 +104,10 @@ public final class RendezvousServer implements AutoCloseable {
 
     private synchronized void admit(Accepted one, Arrival arrival) throws IOException {
         FramedConnection connection = one.connection();
+        if (closed) {
+            close(connection);
+            return;
+        }
         if (!arrival.members().contains(one.number())) {
             complain(
                     connection,
@@ -164,7 +168,7 @@ public final class RendezvousServer implements AutoCloseable {
         }
     }
 
-    /** Accepts no more ranks; jobs that are complete go on. */
+    /** Accepts no more ranks, and hangs up on those that still wait, which may call the next one; jobs that are complete go on. */
     @Override
     public void close() {
         closed = true;
@@ -173,6 +177,12 @@ public final class RendezvousServer implements AutoCloseable {
         } catch (IOException e) {
             // It is being given up anyway.
         }
+        endTheWaiting();
+    }
+
+    private synchronized void endTheWaiting() {
+        gatherings.values().forEach(Gathering::hangUp);
+        gatherings.clear();
     }
 
     /** The ranks of one job, first as they come and then as they exchange bytes. */
@@ -271,6 +281,10 @@ public final class RendezvousServer implements AutoCloseable {
                     .filter(rank -> hosts.containsKey(rank) && connections.containsKey(rank) == andStayed)
                     .map(rank -> rank + " from " + hosts.get(rank))
                     .toList();
+        }
+
+        void hangUp() {
+            connections.values().forEach(RendezvousServer::close);
         }
 
         private void end(String why) {

@@ -9,6 +9,7 @@ import io.hvd.net.FramedConnection;
 import io.hvd.net.HandshakeListener;
 import io.hvd.net.PortRange;
 import io.hvd.testing.DamagedMessages;
+import java.io.EOFException;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -182,6 +183,17 @@ class RendezvousServerTest {
         assertThat(Answer.decode(connection.receiveBytes(Answer.MOST_WELCOME_BYTES)))
                 .isEqualTo(Answer.WELCOME);
         return connection;
+    }
+
+    /** As where rank 0 has met the ranks of another choice, and lets others meet later. */
+    @Test
+    void whoStillWaitsWhenTheRendezvousIsClosedIsHungUpOn() throws Exception {
+        FramedConnection waiting = come(3, List.of(1, 3));
+        open.add(waiting);
+
+        open.get(0).close();
+
+        assertThatThrownBy(() -> waiting.receive(1)).isInstanceOf(EOFException.class);
     }
 
     @Test
