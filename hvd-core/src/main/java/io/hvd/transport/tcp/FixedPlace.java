@@ -120,7 +120,7 @@ final class FixedPlace extends MeetingPlace {
                 if (System.nanoTime() - begun > limit.toNanos()) {
                     throw new IOException(
                             why + "; another job or program has it, so choose another port by "
-                                    + "HVD_RENDEZVOUS=host:port",
+                                    + "HVD_RENDEZVOUS=host:port, above 1023 unless you are root",
                             e);
                 }
                 if (!told) {
