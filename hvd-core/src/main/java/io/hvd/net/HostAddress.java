@@ -28,6 +28,10 @@ public final class HostAddress {
         if (nodes.stream().distinct().count() == 1) {
             return InetAddress.getLoopbackAddress();
         }
+        return choose(candidates(), asked.orElse(""));
+    }
+
+    private static List<Candidate> candidates() throws SocketException {
         List<Candidate> candidates = new ArrayList<>();
         for (NetworkInterface there : NetworkInterface.networkInterfaces().toList()) {
             candidates.add(new Candidate(
@@ -35,7 +39,23 @@ public final class HostAddress {
                     there.isUp() && !there.isLoopback(),
                     there.inetAddresses().toList()));
         }
-        return choose(candidates, asked.orElse(""));
+        return candidates;
+    }
+
+    /** What distinguishes this host from others where its name does not, which may be "localhost" on all of them. */
+    public static String identity() throws SocketException {
+        return localName() + " " + addresses(candidates());
+    }
+
+    /** Those that lead out, in an order that does not depend on that of the interfaces. */
+    static List<String> addresses(List<Candidate> candidates) {
+        return candidates.stream()
+                .filter(Candidate::leadsOut)
+                .flatMap(candidate -> candidate.addresses().stream())
+                .filter(address -> !address.isLinkLocalAddress())
+                .map(HostAddress::digits)
+                .sorted()
+                .toList();
     }
 
     /**

@@ -6,6 +6,7 @@ import io.hvd.net.MessageWriter;
 import io.hvd.rendezvous.Rendezvous;
 import io.hvd.spi.Bootstrap;
 import io.hvd.spi.Topology;
+import java.net.SocketException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -65,7 +66,7 @@ final class TcpBootstrap implements Bootstrap, AutoCloseable {
 
     /**
      * The identity of what the ranks of a node share: a kernel, its loopback, and a folder in memory. Containers of one machine
-     * may share any of these, or none. Other systems than Linux have none, and the ranks of a host have its name.
+     * may share any of these, or none. Other systems than Linux have none, and the ranks of a host have its name and addresses.
      */
     private static String node() {
         Path memory = Path.of("/dev/shm");
@@ -79,7 +80,15 @@ final class TcpBootstrap implements Bootstrap, AutoCloseable {
         try {
             return part.call() + " ";
         } catch (Exception e) {
-            return HostAddress.localName() + " ";
+            return host() + " ";
+        }
+    }
+
+    private static String host() {
+        try {
+            return HostAddress.identity();
+        } catch (SocketException e) {
+            return HostAddress.localName();
         }
     }
 
