@@ -3,6 +3,7 @@ package io.hvd.net;
 import java.io.Closeable;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.SocketChannel;
@@ -48,6 +49,9 @@ public final class Calls implements Closeable {
         selector.selectNow(); // the selector also forgets the channels that are connected
         take();
         while (answered.isEmpty() && isWaiting()) {
+            if (Thread.currentThread().isInterrupted()) {
+                throw new ClosedByInterruptException();
+            }
             long millis = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
             if (millis <= 0) {
                 break;

@@ -98,6 +98,10 @@ public final class Rendezvous implements Closeable {
                 joined.arrive(new Arrival(rank.host(), rank.size(), members), left(begun, limit));
                 return joined;
             } catch (IOException e) {
+                if (Thread.currentThread().isInterrupted()) {
+                    throw new ShutdownException("rank " + rank.number() + " (" + rank.host()
+                            + ") was interrupted while it waited for " + place.source() + " and the other ranks");
+                }
                 lost = e instanceof LostException
                         ? "it had welcomed this rank, and then " + e.getMessage() + "; now "
                         : lost;

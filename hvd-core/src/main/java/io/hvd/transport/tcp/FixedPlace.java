@@ -117,6 +117,9 @@ final class FixedPlace extends MeetingPlace {
             } catch (BindException e) {
                 String why = "rank 0 cannot listen at a port of " + there.ports() + " of " + addresses + ", as "
                         + there.source() + " says: " + e.getMessage();
+                if (Thread.currentThread().isInterrupted()) {
+                    throw new IOException(why + "; it was interrupted", e);
+                }
                 if (System.nanoTime() - begun > limit.toNanos()) {
                     throw new IOException(
                             why + "; another job or program has it, so choose another port by "
