@@ -22,8 +22,6 @@ final class ConsistencyCheck {
      */
     private static final long LONGEST_PAUSE_MILLIS = 5_000;
 
-    private static final byte[] STILL_PREPARING = {};
-
     private ConsistencyCheck() {}
 
     /**
@@ -59,7 +57,7 @@ final class ConsistencyCheck {
 
     /**
      * Exchanges the facts when the hooks of all ranks have ended. Until then the ranks tell each other again and again that they
-     * are there.
+     * are there, those that are not ready by no bytes.
      *
      * @param pauseMillis how long a rank waits for its hooks before it says so
      */
@@ -71,8 +69,8 @@ final class ConsistencyCheck {
             Function<byte[], List<byte[]>> exchange) {
         String complaint = "rank " + topology.rank() + " (" + topology.host() + ") could not be prepared";
         for (boolean said = false; ; said = true) {
-            List<byte[]> told = StartupExchange.hold(
-                    complaint, () -> hooks.haveEnded(pauseMillis) ? mine : STILL_PREPARING, exchange);
+            List<byte[]> told =
+                    StartupExchange.hold(complaint, () -> hooks.haveEnded(pauseMillis) ? mine : new byte[0], exchange);
             List<String> missing = IntStream.range(0, told.size())
                     .filter(rank -> told.get(rank).length == 0)
                     .mapToObj(rank -> rank + " on " + topology.hosts().get(rank))
