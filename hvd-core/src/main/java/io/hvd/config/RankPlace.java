@@ -34,7 +34,10 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
     public static final String LAUNCHER = "launcher=";
 
     private static final Pattern ADDRESS = Pattern.compile("(?:\\[([^\\[\\]]+)]|([^:\\[\\]]+)):(\\d{1,5})");
-    private static final Pattern FIRST_HOST = Pattern.compile("([^,\\[]+)(?:\\[(\\d+)[^\\]]*]([^,\\[]*))?.*");
+    /** The first comma that is in no brackets ends the first name. */
+    private static final Pattern FIRST_HOST = Pattern.compile("((?:[^,\\[]|\\[[^\\]]*])+).*");
+
+    private static final Pattern NUMBERS = Pattern.compile("\\[(\\d+)[^\\]]*]");
     private static final int LAST_PORT = 65_535;
     /** Linux gives none of them to a connection by itself. */
     private static final PortRange OWN_PORTS = new PortRange(20_000, 29_999);
@@ -165,7 +168,7 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
 
     private static Meeting atRankZero(String name, String value, String job) {
         Matcher parts = ADDRESS.matcher(value);
-        if (!parts.matches() || Integer.parseInt(parts.group(3)) > LAST_PORT) {
+        if (!parts.matches() || !isPort(parts.group(3))) {
             throw new HvdException(
                     ErrorId.BAD_SETTING,
                     name + " is \"" + value + "\", expected host:port, such as node1:29400 or [fd00::1]:29400: "
@@ -175,11 +178,15 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
         return new AtRankZero(List.of(host), List.of(Integer.parseInt(parts.group(3))), value, job, name + "=" + value);
     }
 
+    private static boolean isPort(String text) {
+        return text.matches("\\d{1,5}") && Integer.parseInt(text) > 0 && Integer.parseInt(text) <= LAST_PORT;
+    }
+
     /** torchrun's agent may listen at this port itself, for its own ranks; the next ones are taken then. */
     private static Optional<Meeting> torchrun(String job, Map<String, String> environment) {
         String host = value(environment, "MASTER_ADDR");
         String port = value(environment, "MASTER_PORT");
-        if (host.isEmpty() || !port.matches("\\d{1,5}") || !environment.containsKey("WORLD_SIZE")) {
+        if (host.isEmpty() || !isPort(port) || !environment.containsKey("WORLD_SIZE")) {
             return Optional.empty();
         }
         boolean taken = value(environment, "TORCHELASTIC_USE_AGENT_STORE").equalsIgnoreCase("true");
@@ -224,11 +231,8 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
 
     /** The first name of a list in Slurm's form, such as {@code n[01-03,7],m}; empty for an empty list. */
     static Optional<String> firstHost(String nodes) {
-        Matcher parts = FIRST_HOST.matcher(nodes.strip());
-        if (!parts.matches()) {
-            return Optional.empty();
-        }
-        return Optional.of(parts.group(2) == null ? parts.group(1) : parts.group(1) + parts.group(2) + parts.group(3));
+        Matcher first = FIRST_HOST.matcher(nodes.strip());
+        return first.matches() ? Optional.of(NUMBERS.matcher(first.group(1)).replaceAll("$1")) : Optional.empty();
     }
 
     /** mpirun names the job, and says that all of its processes are on this host. */

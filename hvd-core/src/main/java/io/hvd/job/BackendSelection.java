@@ -43,7 +43,7 @@ final class BackendSelection {
             // Without a GPU, or without NCCL, it is the transport alone, unless the setting asks for NCCL by name.
             case NCCL -> new NcclProvider(new ProcessProvider(betweenProcesses(config)), GpuAssignment::assign);
             case TCP ->
-                config.started().place().isPresent()
+                config.started().place().isPresent() || config.started().byLauncher()
                         ? new ProcessProvider(betweenProcesses(config))
                         : alone(config, joined);
             default -> alone(config, joined);

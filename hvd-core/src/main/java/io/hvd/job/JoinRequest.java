@@ -9,7 +9,7 @@ import io.hvd.spi.BackendProvider;
 import java.io.IOException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
 
 /**
  * A rank's request to join, with the provider of its back end, its settings, and the handling of a failure.
@@ -31,14 +31,18 @@ record JoinRequest(BackendProvider provider, JobSettings settings, MonitorPeers 
      */
     Membership join(List<Integer> ranks, List<List<Integer>> processSets, StartupHooks hooks) {
         CompletableFuture<Membership> joined = new CompletableFuture<>();
+        Opening opening = new Opening();
         Thread initialiser = Thread.currentThread();
         provider.communicationThread().execute(() -> {
             Membership membership;
+            opening.begin();
             try {
                 membership = open(ranks, processSets, hooks, initialiser);
             } catch (Throwable cause) {
                 joined.completeExceptionally(cause);
                 return;
+            } finally {
+                opening.end();
             }
             joined.complete(membership);
             membership.engine().run();
@@ -46,7 +50,35 @@ record JoinRequest(BackendProvider provider, JobSettings settings, MonitorPeers 
                 membership.discard();
             }
         });
-        return await(joined);
+        return await(joined, opening);
+    }
+
+    /** The communication thread while it opens the back end, which an interrupt of the caller ends. */
+    private static final class Opening {
+        /** Null before and after. */
+        private Thread thread;
+
+        private boolean interrupted;
+
+        synchronized void begin() {
+            thread = Thread.currentThread();
+            if (interrupted) {
+                thread.interrupt();
+            }
+        }
+
+        synchronized void interrupt() {
+            interrupted = true;
+            if (thread != null) {
+                thread.interrupt();
+            }
+        }
+
+        /** The thread goes on with other things, which nobody has interrupted. */
+        synchronized void end() {
+            thread = null;
+            Thread.interrupted();
+        }
     }
 
     /** Opens the back end and joins the job. Runs on the communication thread. */
@@ -56,7 +88,7 @@ record JoinRequest(BackendProvider provider, JobSettings settings, MonitorPeers 
         Backend backend = provider.open(settings.config(), ranks);
         try {
             policy.placed(backend.topology());
-            ConsistencyCheck.require(backend, settings.variables(), hooks);
+            ConsistencyCheck.require(backend, settings, hooks);
             return new Membership(this, processSets, backend, peers.connect(backend), initialiser);
         } catch (RuntimeException | IOException e) {
             backend.discard();
@@ -64,15 +96,27 @@ record JoinRequest(BackendProvider provider, JobSettings settings, MonitorPeers 
         }
     }
 
-    private Membership await(CompletableFuture<Membership> joined) {
+    private Membership await(CompletableFuture<Membership> joined, Opening opening) {
+        boolean interrupted = false;
         try {
-            return joined.join();
-        } catch (CompletionException e) {
+            while (true) {
+                try {
+                    return joined.get();
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                    opening.interrupt();
+                }
+            }
+        } catch (ExecutionException e) {
             if (e.getCause() instanceof HvdException known) {
                 throw known;
             }
             throw new HvdException(
                     ErrorId.INIT_FAILED, "the " + provider.name() + " back end did not start: " + e.getCause(), e);
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 }

@@ -24,17 +24,24 @@ final class LaunchedJob implements SpawnedJob {
     private final int threads;
     private final List<List<Integer>> processSets;
     private final JobSettings settings;
+    private final StartupHooks hooks;
     private final List<HybridProvider> hybrids;
     private final List<BackendProvider> providers;
     /** Each speaks for its own rank; the first one watches the process. */
     private final List<EndProcess> guards = new ArrayList<>();
 
     /** @param process guards it for as long as it lives */
-    LaunchedJob(int threads, List<List<Integer>> processSets, JobSettings settings, EndProcess process) {
+    LaunchedJob(
+            int threads,
+            List<List<Integer>> processSets,
+            JobSettings settings,
+            EndProcess process,
+            StartupHooks hooks) {
         HvdConfig config = settings.config();
         this.threads = threads;
         this.processSets = processSets;
         this.settings = settings;
+        this.hooks = hooks;
         this.hybrids = HybridProvider.ofProcess(
                 threads, config.memory().stageBytes(), BackendSelection.betweenProcesses(config));
         this.providers = BackendSelection.ofThreads(hybrids, config);
@@ -55,7 +62,7 @@ final class LaunchedJob implements SpawnedJob {
                         settings.config().control().ports(),
                         settings.config().control().encryption()),
                 new Events(thread));
-        Membership membership = request.join(List.of(), processSets, StartupHooks.over());
+        Membership membership = request.join(List.of(), processSets, hooks);
         if (thread == 0) {
             guards.get(0).joined(membership);
         } else {

@@ -133,7 +133,6 @@ public final class ProcessJob {
     public <R> List<R> spawn(int size, JobOptions options, RankProgram<R> program) {
         JobSettings settings = JobSettings.of(options);
         apply(settings.config());
-        StartupHooks.begin().await();
         if (size < 1) {
             throw new IllegalArgumentException("spawn of " + size + " ranks, expected at least 1");
         }
@@ -164,8 +163,10 @@ public final class ProcessJob {
                         "spawn of " + size + " ranks with FailurePolicy.THROW in a job that a launcher has started,"
                                 + " expected END_PROCESS: a failure of one of these ranks ends its process");
             }
-            return RankThreads.launched(size, processSets, settings, guardOfThreads(config, size));
+            EndProcess guard = guardOfThreads(config, size);
+            return RankThreads.launched(size, processSets, settings, guard, StartupHooks.begin());
         }
+        StartupHooks.begin().await();
         StartLog.notes(config);
         return RankThreads.alone(size, processSets, settings);
     }

@@ -34,8 +34,9 @@ public final class RankThreads {
     }
 
     /** Together with the other processes that a launcher has started. @param process watches this one */
-    static RankThreads launched(int size, List<List<Integer>> processSets, JobSettings settings, EndProcess process) {
-        return new RankThreads(size, new LaunchedJob(size, processSets, settings, process), new SpawnFailures());
+    static RankThreads launched(
+            int size, List<List<Integer>> processSets, JobSettings settings, EndProcess process, StartupHooks hooks) {
+        return new RankThreads(size, new LaunchedJob(size, processSets, settings, process, hooks), new SpawnFailures());
     }
 
     /** @param failures told by the job too */

@@ -6,19 +6,23 @@ import io.hvd.spi.StartupHook;
 import java.util.ServiceLoader;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
 
 /**
  * The startup hooks of this process on a thread of their own, so that the back end starts meanwhile: most of what either does
  * is waiting for the disk or for other ranks.
  */
 final class StartupHooks {
-    private final CompletableFuture<Void> end = new CompletableFuture<>();
+    private final CompletableFuture<Void> end;
 
-    private StartupHooks() {}
+    /** @param end of the hooks */
+    StartupHooks(CompletableFuture<Void> end) {
+        this.end = end;
+    }
 
     /** Begins to run them. */
     static StartupHooks begin() {
-        var hooks = new StartupHooks();
+        var hooks = new StartupHooks(new CompletableFuture<>());
         Thread thread = new Thread(hooks::run, "hvd-startup");
         thread.setDaemon(true);
         thread.start();
@@ -27,9 +31,7 @@ final class StartupHooks {
 
     /** The hooks of a process in which they have run already. */
     static StartupHooks over() {
-        var hooks = new StartupHooks();
-        hooks.end.complete(null);
-        return hooks;
+        return new StartupHooks(CompletableFuture.completedFuture(null));
     }
 
     private void run() {
@@ -43,8 +45,17 @@ final class StartupHooks {
 
     /** Waits for their end; any thread may, and throws what a hook has thrown. */
     void await() {
+        joined(end);
+    }
+
+    /** The same, no longer than a limit. */
+    boolean haveEnded(long limitMillis) {
+        return joined(end.thenApply(nothing -> true).completeOnTimeout(false, limitMillis, TimeUnit.MILLISECONDS));
+    }
+
+    private static <T> T joined(CompletableFuture<T> end) {
         try {
-            end.join();
+            return end.join();
         } catch (CompletionException e) {
             if (e.getCause() instanceof RuntimeException known) {
                 throw known;

@@ -3,6 +3,7 @@ package io.hvd.net;
 import java.io.Closeable;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.SocketChannel;
@@ -14,17 +15,18 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /** Connects to several addresses at the same time, and returns the connections as they are made. One thread uses it. */
-final class Calls implements Closeable {
+public final class Calls implements Closeable {
 
     private final Selector selector;
     private final List<SocketChannel> channels = new ArrayList<>();
     private final Deque<SocketChannel> answered = new ArrayDeque<>();
+    private Optional<IOException> refusal = Optional.empty();
 
     private Calls(Selector selector) {
         this.selector = selector;
     }
 
-    static Calls to(List<InetSocketAddress> addresses) throws IOException {
+    public static Calls to(List<InetSocketAddress> addresses) throws IOException {
         var calls = new Calls(Selector.open());
         try {
             for (InetSocketAddress address : addresses) {
@@ -43,10 +45,13 @@ final class Calls implements Closeable {
      * @param deadline a time of {@link System#nanoTime()}; connections made before it are still returned after it
      * @return empty if no other address answers in time
      */
-    Optional<SocketChannel> next(long deadline) throws IOException {
+    public Optional<SocketChannel> next(long deadline) throws IOException {
         selector.selectNow(); // the selector also forgets the channels that are connected
         take();
         while (answered.isEmpty() && isWaiting()) {
+            if (Thread.currentThread().isInterrupted()) {
+                throw new ClosedByInterruptException();
+            }
             long millis = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
             if (millis <= 0) {
                 break;
@@ -55,6 +60,16 @@ final class Calls implements Closeable {
             take();
         }
         return answered.isEmpty() ? Optional.empty() : Optional.of(opened(answered.remove()));
+    }
+
+    /** Leaves one of the connections open. */
+    public void keep(SocketChannel one) {
+        channels.remove(one);
+    }
+
+    /** Why one of the addresses cannot be reached; empty if that is not known of any. */
+    public Optional<IOException> refusal() {
+        return refusal;
     }
 
     @Override
@@ -76,7 +91,7 @@ final class Calls implements Closeable {
                 channel.register(selector, SelectionKey.OP_CONNECT);
             }
         } catch (IOException e) {
-            channel.close(); // this address cannot be reached from here; another one may be
+            refused(channel, e);
         }
     }
 
@@ -88,10 +103,16 @@ final class Calls implements Closeable {
                 channel.finishConnect();
                 answered.add(channel);
             } catch (IOException e) {
-                channel.close();
+                refused(channel, e);
             }
         }
         selector.selectedKeys().clear();
+    }
+
+    /** Another address may be reached from here. */
+    private void refused(SocketChannel channel, IOException why) throws IOException {
+        refusal = Optional.of(why);
+        channel.close();
     }
 
     private boolean isWaiting() {

@@ -4,6 +4,7 @@ import java.io.Closeable;
 import java.io.EOFException;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.net.SocketTimeoutException;
 import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
 import java.nio.channels.SelectionKey;
@@ -11,11 +12,13 @@ import java.nio.channels.Selector;
 import java.nio.channels.SocketChannel;
 import java.util.ArrayDeque;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import javax.net.ssl.SSLException;
 
 /**
- * A TCP connection that carries whole messages, each with its length in front. It begins with a hello, by which a
- * {@link HandshakeListener} recognises a process of the job.
+ * A TCP connection that carries whole messages, each with its length in front. It begins with {@link Proofs}, by which it and a
+ * {@link HandshakeListener} recognise each other as processes of one job.
  *
  * <p>A connection blocks in {@link #send} and {@link #receive} until it is registered with a selector; from then on
  * {@link #enqueue}, {@link #flush} and {@link #poll} do what can be done at once. One thread uses it; any thread may
@@ -24,6 +27,9 @@ import java.util.function.Consumer;
 public final class FramedConnection implements Closeable {
     /** The most bytes of one write: the JDK keeps native memory for the longest write of a thread. */
     private static final int MOST_AT_ONCE = 1 << 17;
+
+    private static final String FOREIGN = "what answers there is no process of this job, or has another HVD_TLS or"
+            + " HVD_SECRET; another job or program may have that port";
 
     private final Wire wire;
     private final FrameBuffer incoming = new FrameBuffer();
@@ -35,17 +41,17 @@ public final class FramedConnection implements Closeable {
     }
 
     /**
-     * Connects without encryption, and sends the hello.
+     * Connects without encryption, and returns when both ends have recognised each other.
      *
      * @param number tells the listener who connects, or what it wants
-     * @param limitMillis limit in milliseconds for the connection, and then for each read
+     * @param limitMillis limit in milliseconds for the connection, for the listener's proof, and then for each read
      */
     public static FramedConnection dial(InetSocketAddress address, byte[] secret, int number, int limitMillis)
             throws IOException {
         return dial(Encryption.NONE, address, secret, number, limitMillis);
     }
 
-    /** Connects with or without encryption, and sends the hello. */
+    /** The same with or without encryption. */
     public static FramedConnection dial(
             Encryption encryption, InetSocketAddress address, byte[] secret, int number, int limitMillis)
             throws IOException {
@@ -59,16 +65,52 @@ public final class FramedConnection implements Closeable {
         }
     }
 
-    /** Sends the hello on a new connection. If it throws, the socket still belongs to the caller. */
+    /**
+     * Recognises the listener on a new connection, and is recognised. If it throws, the socket still belongs to the caller.
+     *
+     * @throws IOException that says so if another program listens there; it has learnt nothing of the secret
+     */
     public static FramedConnection greet(
             SocketChannel connected, Encryption encryption, byte[] secret, int number, int limitMillis)
             throws IOException {
         FramedConnection connection = new FramedConnection(encryption.called(connected));
+        try {
+            connection.limitReads(limitMillis);
+            connection.wire.shake();
+            connection.prove(secret, Hello.of(number), limitMillis);
+        } catch (SSLException e) {
+            throw e;
+        } catch (SocketTimeoutException e) {
+            throw new IOException(
+                    "it has taken the connection and does not answer; another job or program may have that port", e);
+        } catch (IOException e) {
+            throw new IOException(FOREIGN, e);
+        }
         connection.limitReads(limitMillis);
-        connection.wire.shake();
-        connection.outgoing.add(new Hello(secret, number).encode());
-        connection.flush();
         return connection;
+    }
+
+    private void prove(byte[] secret, Hello hello, int limitMillis) throws IOException {
+        long begun = System.nanoTime();
+        outgoing.add(hello.encode());
+        flush();
+        ByteBuffer answer = ByteBuffer.allocate(Proofs.ANSWER_BYTES);
+        while (answer.hasRemaining()) {
+            long millis = limitMillis - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun);
+            limitReads(Math.toIntExact(Math.max(1, millis)));
+            if (wire.read(answer) < 0) {
+                throw new EOFException("the connection ended");
+            }
+        }
+        byte[] word = new byte[Proofs.WORD_BYTES];
+        byte[] proof = new byte[Proofs.BYTES];
+        answer.flip().get(word).get(proof);
+        Proofs proofs = new Proofs(secret, hello, word);
+        if (!proofs.isOfListener(proof)) {
+            throw new IOException("it does not know the secret");
+        }
+        outgoing.add(proofs.reply());
+        flush();
     }
 
     /** Limits how long {@link #receive} waits for the next bytes, in milliseconds; 0 means no limit. */
@@ -112,11 +154,11 @@ public final class FramedConnection implements Closeable {
         return bytes;
     }
 
-    /** Whether the other end, which has nothing to say yet, has gone. */
+    /** Whether the other end, which has nothing to say yet, has gone; if it says something it is no end to talk to. */
     public boolean hasEnded() {
         try {
             wire.socket().configureBlocking(false);
-            boolean ended = incoming.fill(wire::read) < 0;
+            boolean ended = incoming.fill(wire::read) != 0;
             wire.socket().configureBlocking(true);
             return ended;
         } catch (IOException e) {

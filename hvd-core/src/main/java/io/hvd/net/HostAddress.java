@@ -28,6 +28,10 @@ public final class HostAddress {
         if (nodes.stream().distinct().count() == 1) {
             return InetAddress.getLoopbackAddress();
         }
+        return choose(candidates(), asked.orElse(""));
+    }
+
+    private static List<Candidate> candidates() throws SocketException {
         List<Candidate> candidates = new ArrayList<>();
         for (NetworkInterface there : NetworkInterface.networkInterfaces().toList()) {
             candidates.add(new Candidate(
@@ -35,7 +39,23 @@ public final class HostAddress {
                     there.isUp() && !there.isLoopback(),
                     there.inetAddresses().toList()));
         }
-        return choose(candidates, asked.orElse(""));
+        return candidates;
+    }
+
+    /** What distinguishes this host from others where its name does not, which may be "localhost" on all of them. */
+    public static String identity() throws SocketException {
+        return localName() + " " + addresses(candidates());
+    }
+
+    /** Those that lead out, in an order that does not depend on that of the interfaces. */
+    static List<String> addresses(List<Candidate> candidates) {
+        return candidates.stream()
+                .filter(Candidate::leadsOut)
+                .flatMap(candidate -> candidate.addresses().stream())
+                .filter(address -> !address.isLinkLocalAddress())
+                .map(HostAddress::digits)
+                .sorted()
+                .toList();
     }
 
     /**
@@ -83,6 +103,12 @@ public final class HostAddress {
     /** Whether an interface of this host has the address. */
     public static boolean isOwn(InetAddress address) throws SocketException {
         return NetworkInterface.getByInetAddress(address) != null;
+    }
+
+    /** Whether an interface of this host has the address and is asked for, as in {@link Interfaces#isMeant}. */
+    public static boolean isMeant(String asked, InetAddress address) throws SocketException {
+        NetworkInterface its = NetworkInterface.getByInetAddress(address);
+        return its != null && Interfaces.isMeant(asked, its.getName(), address);
     }
 
     /** The name that this host has for itself. */

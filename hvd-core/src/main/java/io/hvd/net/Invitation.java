@@ -5,7 +5,7 @@ import java.net.InetSocketAddress;
 /**
  * Tells the other ranks where one of them accepts connections.
  *
- * @param secret for the hello
+ * @param secret by which they know each other
  */
 public record Invitation(InetSocketAddress address, byte[] secret) {
     public byte[] encode() {

@@ -6,7 +6,6 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
-import java.util.Collection;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -36,9 +35,6 @@ public record LauncherAddress(String token, List<InetSocketAddress> sockets) {
     private static final int FAILING_MILLIS = 400;
 
     private static final int RESULT_MILLIS = 30_000;
-
-    /** A packet that is lost on the way is sent again after one second. */
-    private static final int LOOK_MILLIS = 2_000;
 
     /** The number in the hello; the launcher treats all ranks alike. */
     private static final int ANY_RANK = 0;
@@ -104,33 +100,9 @@ public record LauncherAddress(String token, List<InetSocketAddress> sockets) {
         }
     }
 
-    /** The secret for the hello. */
+    /** The secret by which the launcher and its ranks know each other. */
     public byte[] secret() {
         return HexFormat.of().parseHex(token);
-    }
-
-    /**
-     * The first of the addresses that answers from here. It is looked for a moment only: who asks has a limit, and asks again.
-     *
-     * @param tried addresses that have answered and were not the launcher's, as where another program listens; one of them
-     *     is returned only if no other answers
-     * @throws IOException if none answers within {@value #LOOK_MILLIS} ms
-     */
-    public InetSocketAddress reachable(Collection<InetSocketAddress> tried) throws IOException {
-        try (var calls = Calls.to(sockets)) {
-            long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LOOK_MILLIS);
-            InetSocketAddress found = null;
-            for (var call = calls.next(deadline); call.isPresent(); call = calls.next(deadline)) {
-                found = (InetSocketAddress) call.get().getRemoteAddress();
-                if (!tried.contains(found)) {
-                    return found;
-                }
-            }
-            if (found == null) {
-                throw new IOException(this + " does not answer");
-            }
-            return found;
-        }
     }
 
     private static void handIn(FramedConnection connection, String name, byte[] content) throws IOException {

@@ -4,17 +4,19 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.ShutdownException;
 import io.hvd.log.HvdLogger;
+import io.hvd.net.Calls;
 import io.hvd.net.Encryption;
 import io.hvd.net.FramedConnection;
 import io.hvd.net.MalformedMessageException;
 import java.io.Closeable;
-import java.io.EOFException;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
@@ -29,12 +31,10 @@ public final class Rendezvous implements Closeable {
 
     /** A rendezvous welcomes a rank at once, so what is silent for so long is another program, or cannot be reached. */
     private static final long WELCOME_NANOS = TimeUnit.SECONDS.toNanos(10);
+    /** The same if it may be another address that has the rendezvous. */
+    private static final long WELCOME_OF_ONE_NANOS = TimeUnit.SECONDS.toNanos(2);
 
     private static final int MOST_BYTES = Integer.MAX_VALUE - 64;
-
-    private static final String NO_RENDEZVOUS =
-            "what answers there is no rendezvous of this job, or has another HVD_TLS; another job or program may have that"
-                    + " port";
 
     private final Place place;
     private final int rank;
@@ -51,17 +51,20 @@ public final class Rendezvous implements Closeable {
     /** Where the server is, and what it asks for. */
     public interface Place {
         /**
-         * The server's address as it is now, or one of those that it may have; asked for before each attempt.
+         * The server's addresses as they are now, or those that it may have; asked for before each attempt.
          *
-         * @throws IOException that says why it is not known yet
+         * @throws IOException that says why they are not known yet
          */
-        InetSocketAddress address() throws IOException;
+        List<InetSocketAddress> addresses() throws IOException;
 
-        /** The secret that is valid there; asked for after the address. */
+        /** The secret that is valid there; asked for after the addresses. */
         byte[] secret();
 
         /** Of the connections there. */
         Encryption encryption();
+
+        /** The rank that runs the server; empty if the launcher does. */
+        OptionalInt server();
 
         /** Where it comes from, such as {@code HVD_RENDEZVOUS=a:29400}. */
         String source();
@@ -95,6 +98,10 @@ public final class Rendezvous implements Closeable {
                 joined.arrive(new Arrival(rank.host(), rank.size(), members), left(begun, limit));
                 return joined;
             } catch (IOException e) {
+                if (Thread.currentThread().isInterrupted()) {
+                    throw new ShutdownException("rank " + rank.number() + " (" + rank.host()
+                            + ") was interrupted while it waited for " + place.source() + " and the other ranks");
+                }
                 lost = e instanceof LostException
                         ? "it had welcomed this rank, and then " + e.getMessage() + "; now "
                         : lost;
@@ -110,7 +117,7 @@ public final class Rendezvous implements Closeable {
                             ErrorId.INIT_FAILED,
                             why + ". It has tried for " + limit.toSeconds() + " s (HOROVOD_START_TIMEOUT). Either that"
                                     + " process has not started, or the ranks have met without this one, or its host or port is another"
-                                    + " one, or a firewall is between",
+                                    + " one, or a firewall is between" + outside(place, members),
                             e);
                 }
                 if (!told && waited >= QUIET_NANOS) {
@@ -131,24 +138,47 @@ public final class Rendezvous implements Closeable {
         }
     }
 
+    /** A rank that runs the server and takes no part need not have thought of that. */
+    private static String outside(Place place, List<Integer> members) {
+        return place.server().isEmpty() || members.contains(place.server().getAsInt())
+                ? ""
+                : ". Rank " + place.server().getAsInt() + ", which is not among the ranks " + members
+                        + ", lets the others meet: it has to call Hvd.init too, for a job of its own, such as"
+                        + " List.of(" + place.server().getAsInt() + "); under horovodrun --gloo it need not";
+    }
+
     private static String words(IOException e) {
-        if (e instanceof UnknownHostException) {
-            return "its name has no address yet";
-        }
-        return e instanceof EOFException ? NO_RENDEZVOUS : String.valueOf(e.getMessage());
+        return e instanceof UnknownHostException ? "its name has no address yet" : String.valueOf(e.getMessage());
     }
 
     private static long left(long begun, Duration limit) {
         return Math.max(1, limit.toNanos() - (System.nanoTime() - begun));
     }
 
+    /** All addresses are called at once, so that one which swallows packets costs no time. */
     private static FramedConnection dialled(Place place, int rank, long nanos) throws IOException {
-        InetSocketAddress address = place.address();
-        if (address.isUnresolved()) {
-            throw new UnknownHostException(address.getHostString());
+        List<InetSocketAddress> known = place.addresses().stream()
+                .filter(address -> !address.isUnresolved())
+                .toList();
+        if (known.isEmpty()) {
+            throw new UnknownHostException(place.source());
         }
-        int millis = millis(Math.min(WELCOME_NANOS, nanos));
-        return FramedConnection.dial(place.encryption(), address, place.secret(), rank, millis);
+        int millis = millis(Math.min(known.size() == 1 ? WELCOME_NANOS : WELCOME_OF_ONE_NANOS, nanos));
+        long deadline = System.nanoTime() + Math.min(WELCOME_NANOS, nanos);
+        try (Calls calls = Calls.to(known)) {
+            Optional<IOException> foreign = Optional.empty();
+            for (var call = calls.next(deadline); call.isPresent(); call = calls.next(deadline)) {
+                try {
+                    FramedConnection greeted =
+                            FramedConnection.greet(call.get(), place.encryption(), place.secret(), rank, millis);
+                    calls.keep(call.get());
+                    return greeted;
+                } catch (IOException e) {
+                    foreign = Optional.of(e);
+                }
+            }
+            throw foreign.or(calls::refusal).orElseGet(() -> new SocketTimeoutException("it does not answer"));
+        }
     }
 
     private static int millis(long nanos) {
@@ -168,16 +198,15 @@ public final class Rendezvous implements Closeable {
         }
     }
 
-    /** A foreign program ends the connection, or resets it, or leaves it as it is. */
     private void welcome(Arrival arrival) throws IOException {
         try {
             connection.send(arrival.encode());
             told(Answer.MOST_WELCOME_BYTES);
         } catch (SocketTimeoutException e) {
             throw new IOException(
-                    "it has taken the connection and does not answer; another job or program may have that port", e);
+                    "it knows this job and does not welcome this rank; the process that runs it is stopped", e);
         } catch (IOException | MalformedMessageException e) {
-            throw new IOException(NO_RENDEZVOUS, e);
+            throw new IOException("it knows this job and does not welcome this rank: " + e.getMessage(), e);
         }
     }
 

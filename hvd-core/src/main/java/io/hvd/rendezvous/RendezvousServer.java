@@ -104,6 +104,10 @@ public final class RendezvousServer implements AutoCloseable {
 
     private synchronized void admit(Accepted one, Arrival arrival) throws IOException {
         FramedConnection connection = one.connection();
+        if (closed) {
+            close(connection);
+            return;
+        }
         if (!arrival.members().contains(one.number())) {
             complain(
                     connection,
@@ -116,9 +120,8 @@ public final class RendezvousServer implements AutoCloseable {
         }
         Gathering gathering = gatherings.computeIfAbsent(arrival.members(), members -> new Gathering(members, job));
         connection.send(Answer.WELCOME.encode());
-        if (!gathering.add(one.number(), arrival.host(), connection)) {
-            gatherings.remove(arrival.members());
-        } else if (gathering.isComplete()) {
+        gathering.add(one.number(), arrival.host(), connection);
+        if (gathering.isComplete()) {
             gatherings.remove(arrival.members());
             daemon(gathering::relay, "hvd-rendezvous-relay").start();
         }
@@ -165,7 +168,7 @@ public final class RendezvousServer implements AutoCloseable {
         }
     }
 
-    /** Accepts no more ranks; jobs that are complete go on. */
+    /** Accepts no more ranks, and hangs up on those that still wait, which may call the next one; jobs that are complete go on. */
     @Override
     public void close() {
         closed = true;
@@ -174,6 +177,12 @@ public final class RendezvousServer implements AutoCloseable {
         } catch (IOException e) {
             // It is being given up anyway.
         }
+        endTheWaiting();
+    }
+
+    private synchronized void endTheWaiting() {
+        gatherings.values().forEach(Gathering::hangUp);
+        gatherings.clear();
     }
 
     /** The ranks of one job, first as they come and then as they exchange bytes. */
@@ -187,6 +196,9 @@ public final class RendezvousServer implements AutoCloseable {
 
         private final long begun = System.nanoTime();
         private boolean told;
+        /** Why nobody can meet here before the time is over; empty unless two processes are one rank. */
+        private String obstacle = "";
+
         private final Map<Integer, FramedConnection> connections = new HashMap<>();
         private final Map<Integer, String> hosts = new HashMap<>();
 
@@ -197,23 +209,23 @@ public final class RendezvousServer implements AutoCloseable {
         }
 
         /**
-         * Adds a rank that has come, perhaps again after its process has lost its connection or was restarted.
-         *
-         * @return false if two processes are that rank, of which nobody knows the right one; all who have come are told so
+         * Adds a rank that has come, perhaps again after its process has lost its connection or was restarted. If two processes
+         * are that rank, nobody knows the right one, and all who come are told so.
          */
-        boolean add(int rank, String host, FramedConnection connection) {
+        void add(int rank, String host, FramedConnection connection) {
             forgetTheGone();
             FramedConnection before = connections.put(rank, connection);
             String hostBefore = hosts.put(rank, host);
-            if (before == null) {
-                return true;
+            if (before != null) {
+                obstacle = "rank " + rank + " has come from " + hostBefore + ", and then again from " + host
+                        + ": two processes have the same rank, or two jobs the same rendezvous and secret. Give each job a"
+                        + " port or an HVD_SECRET of its own";
+                complain(before, obstacle);
             }
-            String why = "rank " + rank + " has come from " + hostBefore + ", and then again from " + host
-                    + ": two processes have the same rank, or two jobs the same rendezvous and secret. Give each job a port"
-                    + " or an HVD_SECRET of its own";
-            complain(before, why);
-            end(why);
-            return false;
+            if (!obstacle.isEmpty()) {
+                end(obstacle);
+                connections.clear();
+            }
         }
 
         private void forgetTheGone() {
@@ -234,7 +246,7 @@ public final class RendezvousServer implements AutoCloseable {
         boolean isOver() {
             forgetTheGone();
             long waited = System.nanoTime() - begun;
-            if (!told && waited >= QUIET_NANOS) {
+            if (!told && obstacle.isEmpty() && waited >= QUIET_NANOS) {
                 told = true;
                 LOG.warn(
                         "ranks {} of {} have not come to the rendezvous yet; the others wait for {} s, as"
@@ -269,6 +281,10 @@ public final class RendezvousServer implements AutoCloseable {
                     .filter(rank -> hosts.containsKey(rank) && connections.containsKey(rank) == andStayed)
                     .map(rank -> rank + " from " + hosts.get(rank))
                     .toList();
+        }
+
+        void hangUp() {
+            connections.values().forEach(RendezvousServer::close);
         }
 
         private void end(String why) {

@@ -46,7 +46,7 @@ class RankPlaceTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"node1", "node1:", ":29400", "node1:65536", "fd00::1:29400", "node1:29400x"})
+    @ValueSource(strings = {"node1", "node1:", ":29400", "node1:65536", "node1:0", "fd00::1:29400", "node1:29400x"})
     void anythingElseIsRefused(String value) {
         assertThatThrownBy(() -> place(Map.of("HVD_RENDEZVOUS", value, "RANK", "0", "WORLD_SIZE", "2")))
                 .isInstanceOf(HvdException.class)
@@ -68,6 +68,14 @@ class RankPlaceTest {
         assertThat(meeting(restarted).secret(Optional.empty()).bytes(16))
                 .as("a late rank of the first attempt is a stranger in the second one")
                 .isNotEqualTo(meeting(withStore).secret(Optional.empty()).bytes(16));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"0", "65536", "99999", "x", ""})
+    void aPortOfTorchrunsThatIsNoneIsNoPlaceToMeet(String port) {
+        assertThat(place(Map.of("RANK", "1", "WORLD_SIZE", "4", "MASTER_ADDR", "n1", "MASTER_PORT", port))
+                        .meeting())
+                .isEmpty();
     }
 
     /** A user may export one address, and one secret, for all that he starts. */
@@ -117,7 +125,15 @@ class RankPlaceTest {
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
-            value = {"n1|n1", "n1,n2|n1", "n[1-4]|n1", "n[001,003-9]|n001", "rack[2-3]-n5,x|rack2-n5", "a,b[1-2]|a"})
+            value = {
+                "n1|n1",
+                "n1,n2|n1",
+                "n[1-4]|n1",
+                "n[001,003-9]|n001",
+                "rack[2-3]-n5,x|rack2-n5",
+                "rack[1-2]n[3-4],b|rack1n3",
+                "a,b[1-2]|a"
+            })
     void theFirstNodeOfAList(String nodes, String first) {
         assertThat(RankPlace.firstHost(nodes)).contains(first);
     }

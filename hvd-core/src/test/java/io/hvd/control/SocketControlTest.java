@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.hvd.config.HvdConfig;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.net.FramedConnection;
 import io.hvd.net.HandshakeListener;
 import io.hvd.net.Invitation;
 import io.hvd.net.PortRange;
@@ -363,36 +364,22 @@ class SocketControlTest {
     }
 
     /** Connects as the rank that it says it is. */
-    private static Socket dial(byte[] meeting, int rank) {
-        Socket socket = dial(meeting);
-        try {
-            byte[] secret = Invitation.decode(meeting).secret();
-            socket.getOutputStream()
-                    .write(ByteBuffer.allocate(20).put(secret).putInt(rank).array());
-            return socket;
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+    private static CompletableFuture<FramedConnection> dial(Invitation invitation, byte[] secret, int rank) {
+        return CompletableFuture.supplyAsync(() -> {
+            try {
+                return FramedConnection.dial(invitation.address(), secret, rank, 20_000);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
     }
 
     @Test
     void aStrangerWithoutTheSecretIsNotLetInThoughItNamesARank() throws Exception {
-        List<Socket> strangers = new ArrayList<>();
-        Star.connect(2, meeting -> {
-                    try {
-                        Socket stranger = dial(meeting);
-                        strangers.add(stranger);
-                        byte[] guess = ByteBuffer.allocate(20).putInt(16, 1).array();
-                        stranger.getOutputStream().write(guess);
-                    } catch (IOException e) {
-                        throw new UncheckedIOException(e);
-                    }
-                })
+        List<CompletableFuture<FramedConnection>> strangers = new ArrayList<>();
+        Star.connect(2, meeting -> strangers.add(dial(Invitation.decode(meeting), HandshakeListener.newSecret(), 1)))
                 .forEach(control -> open.add(new End(control)));
-        try (Socket stranger = strangers.get(0)) {
-            stranger.setSoTimeout(20_000);
-            assertThat(stranger.getInputStream().read()).as("hung up on").isEqualTo(-1);
-        }
+        assertThat(strangers.get(0)).failsWithin(Duration.ofSeconds(20));
         open.get(1).send(0, pattern(1, 0, 100));
         assertThat(open.get(0).next().bytes()).isEqualTo(pattern(1, 0, 100));
     }
@@ -415,19 +402,20 @@ class SocketControlTest {
         Topology topology = Topology.of(0, List.of("n", "n"), List.of("h", "h"));
         HvdConfig config = HvdConfig.from(Map.of("HOROVOD_START_TIMEOUT", "20"));
         for (int announced : List.of(Integer.MAX_VALUE, -1, Integer.MIN_VALUE)) {
-            List<Socket> rank = new ArrayList<>();
+            List<CompletableFuture<FramedConnection>> rank = new ArrayList<>();
             SocketControl control = SocketControl.connect(topology, config, mine -> {
-                Star.meeting(mine).ifPresent(meeting -> rank.add(dial(meeting, 1)));
+                Star.meeting(mine)
+                        .map(Invitation::decode)
+                        .ifPresent(meeting -> rank.add(dial(meeting, meeting.secret(), 1)));
                 return List.of(mine, mine);
             });
             End end = new End(control);
             open.add(end);
-            rank.get(0)
-                    .getOutputStream()
-                    .write(ByteBuffer.allocate(8).putInt(announced).array());
+            FramedConnection other = rank.get(0).join();
+            other.wire().write(ByteBuffer.allocate(8).putInt(0, announced));
 
             assertThat(end.next().lost()).contains("announced a message of " + announced + " bytes");
-            rank.get(0).close();
+            other.close();
         }
     }
 

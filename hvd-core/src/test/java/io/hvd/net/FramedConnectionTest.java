@@ -9,7 +9,6 @@ import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.nio.channels.Selector;
@@ -42,9 +41,20 @@ class FramedConnectionTest {
         ServerSocketChannel socket = HandshakeListener.bind(InetAddress.getLoopbackAddress(), PortRange.ANY);
         address = (InetSocketAddress) socket.getLocalAddress();
         listener = new HandshakeListener(List.of(socket));
-        client = FramedConnection.dial(address, secret, 3, LIMIT_MILLIS);
+        CompletableFuture<FramedConnection> dialled = dial(3);
         server = accept().connection();
+        client = dialled.join();
         server.limitReads(LIMIT_MILLIS);
+    }
+
+    private CompletableFuture<FramedConnection> dial(int number) {
+        return CompletableFuture.supplyAsync(() -> {
+            try {
+                return FramedConnection.dial(address, secret, number, LIMIT_MILLIS);
+            } catch (IOException e) {
+                throw new AssertionError(e);
+            }
+        });
     }
 
     private HandshakeListener.Accepted accept() throws IOException {
@@ -119,20 +129,19 @@ class FramedConnectionTest {
             stream.putInt(i).put(pattern(i));
         }
         stream.flip();
-        try (Socket plain = new Socket(address.getAddress(), address.getPort())) {
-            plain.getOutputStream().write(new Hello(secret, 9).encode().array());
-            plain.getOutputStream().write(stream.array(), 0, stream.limit() - 1);
-            HandshakeListener.Accepted accepted = accept();
-            assertThat(accepted.number()).isEqualTo(9);
-            try (FramedConnection other = accepted.connection()) {
-                for (int i = 0; i < 299; i++) {
-                    assertThat(other.receiveBytes(LONGEST)).isEqualTo(pattern(i));
-                }
-                plain.shutdownOutput();
-                assertThatThrownBy(() -> other.receive(LONGEST))
-                        .isInstanceOf(EOFException.class)
-                        .hasMessage("the connection ended within a message");
+        CompletableFuture<FramedConnection> dialled = dial(9);
+        HandshakeListener.Accepted accepted = accept();
+        assertThat(accepted.number()).isEqualTo(9);
+        try (FramedConnection caller = dialled.join();
+                FramedConnection other = accepted.connection()) {
+            caller.wire().write(stream.limit(stream.limit() - 1));
+            for (int i = 0; i < 299; i++) {
+                assertThat(other.receiveBytes(LONGEST)).isEqualTo(pattern(i));
             }
+            caller.wire().socket().shutdownOutput();
+            assertThatThrownBy(() -> other.receive(LONGEST))
+                    .isInstanceOf(EOFException.class)
+                    .hasMessage("the connection ended within a message");
         }
     }
 

@@ -8,14 +8,18 @@ import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -33,6 +37,7 @@ final class HandshakeListenerTest {
     private static final int CROWD = 300;
 
     private final byte[] secret = HandshakeListener.newSecret();
+    private final byte[] hello = Hello.of(1).encode().array();
     private final List<Socket> callers = new ArrayList<>();
     private InetSocketAddress address;
     private HandshakeListener listener;
@@ -53,30 +58,75 @@ final class HandshakeListenerTest {
     }
 
     @Test
-    void aHelloWithTheSecretIsAcceptedAndWhatFollowsItIsTheConnections() throws IOException {
-        Socket caller = call(secret, 7);
-        caller.getOutputStream().write(new byte[] {0, 0, 0, 2, 8, 9});
+    void aCallerThatKnowsTheSecretIsAcceptedAndWhatFollowsIsTheConnections() throws Exception {
+        CompletableFuture<FramedConnection> called = call(secret, 7);
 
         Accepted accepted = next().orElseThrow();
 
         assertThat(accepted.number()).isEqualTo(7);
-        assertThat(accepted.connection().receiveBytes(2)).containsExactly(8, 9);
-        accepted.connection().send(new byte[] {10});
-        assertThat(caller.getInputStream().readNBytes(5)).containsExactly(0, 0, 0, 1, 10);
-        accepted.connection().close();
+        try (FramedConnection connection = accepted.connection();
+                FramedConnection caller = called.get(20, TimeUnit.SECONDS)) {
+            caller.send(new byte[] {8, 9});
+            assertThat(connection.receiveBytes(2)).containsExactly(8, 9);
+            connection.send(new byte[] {10});
+            assertThat(caller.receiveBytes(1)).containsExactly(10);
+        }
     }
 
     @Test
-    void aWrongSecretIsDroppedAndTheNextConnectionAccepted() throws IOException {
-        byte[] wrong = secret.clone();
-        wrong[HandshakeListener.SECRET_BYTES - 1] ^= 1;
-        Socket guessing = call(wrong, 1);
+    void whoDoesNotKnowTheSecretIsDroppedAndTheNextConnectionAccepted() throws IOException {
+        Socket guessing = call(hello);
+        byte[] answer = answer(guessing);
+        guessing.getOutputStream().write(new byte[Proofs.BYTES]);
+        Socket reflecting = call(hello);
+        byte[] proof = Arrays.copyOfRange(answer(reflecting), Proofs.WORD_BYTES, Proofs.ANSWER_BYTES);
+        reflecting.getOutputStream().write(proof);
+        Socket repeating = call(hello);
+        answer(repeating);
+        // The proof of the first connection is of no use to the third, which has said the same hello.
+        repeating.getOutputStream().write(proofs(answer).reply().array());
         Socket garbage = call(new byte[1_000]);
         call(secret, 2);
 
         assertThat(next().orElseThrow().number()).isEqualTo(2);
-        assertThat(guessing.getInputStream().read()).isEqualTo(-1);
-        assertThatDropped(garbage);
+        for (Socket stranger : List.of(guessing, reflecting, repeating, garbage)) {
+            assertThatDropped(stranger);
+        }
+    }
+
+    /** What the listener answers to a caller that has said the hello. */
+    private byte[] answer(Socket caller) throws IOException {
+        assertThat(listener.next(secret, TimeUnit.MILLISECONDS.toNanos(300))).isEmpty();
+        return caller.getInputStream().readNBytes(Proofs.ANSWER_BYTES);
+    }
+
+    private Proofs proofs(byte[] answer) {
+        return new Proofs(
+                secret, Hello.decode(ByteBuffer.wrap(hello)).orElseThrow(), Arrays.copyOf(answer, Proofs.WORD_BYTES));
+    }
+
+    @Test
+    void aCallerTellsAnotherProgramNothingThatFollowsFromTheSecret() throws Exception {
+        byte[] ofAnother = answer(call(hello));
+        for (byte[] said : List.of(new byte[Proofs.ANSWER_BYTES], ofAnother, new byte[0])) {
+            try (ServerSocket impostor = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+                address = new InetSocketAddress(impostor.getInetAddress(), impostor.getLocalPort());
+                CompletableFuture<FramedConnection> called = call(secret, 1);
+                try (Socket caller = impostor.accept()) {
+                    caller.setSoTimeout(READ_LIMIT_MILLIS);
+                    byte[] its = caller.getInputStream().readNBytes(Hello.BYTES);
+                    assertThat(Hello.decode(ByteBuffer.wrap(its)).orElseThrow().number())
+                            .isEqualTo(1);
+                    caller.getOutputStream().write(said);
+                    caller.shutdownOutput();
+                    assertThat(caller.getInputStream().read()).isEqualTo(-1);
+                }
+                assertThat(called)
+                        .failsWithin(Duration.ofSeconds(20))
+                        .withThrowableOfType(ExecutionException.class)
+                        .withMessageContaining("what answers there is no process of this job");
+            }
+        }
     }
 
     @Test
@@ -98,17 +148,17 @@ final class HandshakeListenerTest {
         ServerSocketChannel socket = HandshakeListener.bind(InetAddress.getLoopbackAddress(), PortRange.ANY);
         address = (InetSocketAddress) socket.getLocalAddress();
         listener = new HandshakeListener(List.of(socket), Encryption.TLS);
-        call("GET / HTTP/1.0 and more".getBytes(StandardCharsets.US_ASCII));
+        call("GET / HTTP/1.0 and even more".getBytes(StandardCharsets.US_ASCII));
         assertThat(listener.next(secret, TimeUnit.MILLISECONDS.toNanos(300))).isEmpty();
         assertThat(listener.refused()).contains("TLS has failed");
         listener.close();
         socket = HandshakeListener.bind(InetAddress.getLoopbackAddress(), PortRange.ANY);
         address = (InetSocketAddress) socket.getLocalAddress();
         listener = new HandshakeListener(List.of(socket), Encryption.TLS);
-        Socket rank = call(secret, 6);
+        CompletableFuture<FramedConnection> rank = call(secret, 6);
         assertThat(listener.next(secret, TimeUnit.MILLISECONDS.toNanos(300))).isEmpty();
-        assertThat(listener.refused()).contains("of this job came without the encryption");
-        assertThatDropped(rank);
+        assertThat(listener.refused()).contains("of this job, came without the encryption");
+        assertThat(rank).failsWithin(Duration.ofSeconds(20));
     }
 
     @Test
@@ -186,7 +236,7 @@ final class HandshakeListenerTest {
         listener.close();
 
         assertThat(waiting.get(20, TimeUnit.SECONDS)).isEmpty();
-        assertThatThrownBy(() -> call(secret, 1)).isInstanceOf(ConnectException.class);
+        assertThatThrownBy(() -> call(new byte[0])).isInstanceOf(ConnectException.class);
         assertThatDropped(stranger);
     }
 
@@ -200,12 +250,18 @@ final class HandshakeListenerTest {
         return listener.next(secret, LIMIT_NANOS);
     }
 
-    /** Connects with a hello, or another beginning. */
-    private Socket call(byte[] secret, int number) throws IOException {
-        return call(ByteBuffer.allocate(secret.length + Integer.BYTES)
-                .put(secret)
-                .putInt(number)
-                .array());
+    /** Calls as a process of a job does. */
+    private CompletableFuture<FramedConnection> call(byte[] its, int number) {
+        InetSocketAddress there = address;
+        return CompletableFuture.supplyAsync(
+                () -> {
+                    try {
+                        return FramedConnection.dial(there, its, number, READ_LIMIT_MILLIS);
+                    } catch (IOException e) {
+                        throw new java.io.UncheckedIOException(e.getMessage(), e);
+                    }
+                },
+                task -> new Thread(task, "caller").start());
     }
 
     private Socket call(byte[] said) throws IOException {

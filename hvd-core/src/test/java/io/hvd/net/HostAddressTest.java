@@ -43,6 +43,18 @@ class HostAddressTest {
                 .isTrue();
     }
 
+    /** Where nothing else does, as without /proc and with the name "localhost". */
+    @Test
+    void theAddressesThatLeadOutTellHostsApart() {
+        List<String> one = HostAddress.addresses(List.of(LOOPBACK, BRIDGES.get(0), ETHERNET));
+
+        assertThat(HostAddress.addresses(List.of(ETHERNET, LOOPBACK, BRIDGES.get(0))))
+                .isEqualTo(one);
+        assertThat(HostAddress.addresses(List.of(LOOPBACK, BRIDGES.get(0), INFINIBAND)))
+                .isNotEqualTo(one);
+        assertThat(HostAddress.addresses(List.of(LOOPBACK, DOWN))).isEmpty();
+    }
+
     @Test
     void theFirstInterfaceThatLeadsToOtherHostsIsTaken() throws IOException {
         List<Candidate> all = new ArrayList<>(BRIDGES);

@@ -1,6 +1,7 @@
 package io.hvd.rendezvous;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.error.HvdException;
 import io.hvd.net.Encryption;
@@ -8,6 +9,7 @@ import io.hvd.net.FramedConnection;
 import io.hvd.net.HandshakeListener;
 import io.hvd.net.PortRange;
 import io.hvd.testing.DamagedMessages;
+import java.io.EOFException;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -21,6 +23,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -61,10 +64,15 @@ class RendezvousServerTest {
     }
 
     /** A place at an address, with a secret. */
-    private record At(InetSocketAddress address, byte[] secret) implements Rendezvous.Place {
+    private record At(List<InetSocketAddress> addresses, byte[] secret) implements Rendezvous.Place {
         @Override
         public Encryption encryption() {
             return Encryption.NONE;
+        }
+
+        @Override
+        public OptionalInt server() {
+            return OptionalInt.of(0);
         }
 
         @Override
@@ -74,7 +82,7 @@ class RendezvousServerTest {
     }
 
     private CompletableFuture<Rendezvous> join(int rank, List<Integer> members, Duration limit, byte[] its) {
-        return join(new At(address, its), rank, members, limit);
+        return join(new At(List.of(address), its), rank, members, limit);
     }
 
     private CompletableFuture<Rendezvous> join(
@@ -157,6 +165,18 @@ class RendezvousServerTest {
         }
     }
 
+    /** Nobody knows which of the two is of this job, so the one that comes after them cannot meet either. */
+    @Test
+    void aRankThatComesAfterTwoThatAreOneIsToldSo() throws Exception {
+        var first = join(1, List.of(0, 1, 2));
+        var second = join(1, List.of(0, 1, 2));
+        assertThat(message(first)).contains("rank 1 has come from");
+        assertThat(message(second)).contains("rank 1 has come from");
+
+        assertThat(message(join(0, List.of(0, 1, 2))))
+                .contains("rank 1 has come from host1, and then again from host1");
+    }
+
     private FramedConnection come(int rank, List<Integer> members) throws IOException {
         FramedConnection connection = FramedConnection.dial(address, secret, rank, 5_000);
         connection.send(new Arrival("host" + rank, SIZE, members).encode());
@@ -165,9 +185,33 @@ class RendezvousServerTest {
         return connection;
     }
 
+    /** As where rank 0 has met the ranks of another choice, and lets others meet later. */
+    @Test
+    void whoStillWaitsWhenTheRendezvousIsClosedIsHungUpOn() throws Exception {
+        FramedConnection waiting = come(3, List.of(1, 3));
+        open.add(waiting);
+
+        open.get(0).close();
+
+        assertThatThrownBy(() -> waiting.receive(1)).isInstanceOf(EOFException.class);
+    }
+
     @Test
     void aRankThatHasLostItsConnectionMayComeAgain() throws Exception {
         come(1, List.of(0, 1)).close();
+        var one = join(1, List.of(0, 1));
+        var zero = join(0, List.of(0, 1));
+
+        assertThat(say(zero, "a").thenCombine(say(one, "b"), (a, b) -> b).get()).containsExactly("a", "b");
+    }
+
+    /** More than the server keeps for a message, with a length that no message has. */
+    @Test
+    void aRankThatSpeaksOutOfTurnIsForgottenAndTheOthersMeet() throws Exception {
+        FramedConnection rude = come(1, List.of(0, 1));
+        open.add(rude);
+        rude.wire().write(ByteBuffer.allocate(100_000).putInt(0, Integer.MIN_VALUE));
+        assertThatThrownBy(() -> rude.receive(1)).isInstanceOf(IOException.class);
         var one = join(1, List.of(0, 1));
         var zero = join(0, List.of(0, 1));
 
@@ -199,7 +243,7 @@ class RendezvousServerTest {
                     // It has not tried again yet.
                 }
             }
-            assertThat(message(one)).contains("what answers there is no rendezvous of this job");
+            assertThat(message(one)).contains("what answers there is no process of this job");
         }
     }
 
@@ -217,7 +261,27 @@ class RendezvousServerTest {
             address = new InetSocketAddress(taken.getInetAddress(), taken.getLocalPort());
         }
         assertThat(message(join(1, List.of(0, 1), SHORT, secret)))
-                .contains("Connection refused", "tried for 1 s (HOROVOD_START_TIMEOUT)");
+                .contains("Connection refused", "tried for 1 s (HOROVOD_START_TIMEOUT)")
+                .doesNotContain("not among");
+        assertThat(message(join(1, List.of(1, 3), SHORT, secret)))
+                .as("rank 0 has no reason to call Hvd.init")
+                .contains("Rank 0, which is not among the ranks [1, 3], lets the others meet", "--gloo");
+    }
+
+    /** As where mpirun names an address that leads elsewhere, or another job has the first of the ports. */
+    @Test
+    void ofSeveralAddressesTheOneIsFoundThatHasTheRendezvous() throws Exception {
+        InetSocketAddress closed;
+        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            closed = new InetSocketAddress(taken.getInetAddress(), taken.getLocalPort());
+        }
+        try (ServerSocket silent = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            InetSocketAddress foreign = new InetSocketAddress(silent.getInetAddress(), silent.getLocalPort());
+            InetSocketAddress unknown = InetSocketAddress.createUnresolved("job-0.service", 29_400);
+            At place = new At(List.of(unknown, closed, foreign, address), secret);
+
+            assertThat(say(join(place, 0, List.of(0), LONG), "here").get()).containsExactly("here");
+        }
     }
 
     @Test
@@ -225,11 +289,11 @@ class RendezvousServerTest {
         AtomicInteger asked = new AtomicInteger();
         Rendezvous.Place late = new Rendezvous.Place() {
             @Override
-            public InetSocketAddress address() throws IOException {
+            public List<InetSocketAddress> addresses() throws IOException {
                 if (asked.incrementAndGet() < 5) {
                     throw new UnknownHostException("job-0.service");
                 }
-                return address;
+                return List.of(address);
             }
 
             @Override
@@ -240,6 +304,11 @@ class RendezvousServerTest {
             @Override
             public Encryption encryption() {
                 return Encryption.NONE;
+            }
+
+            @Override
+            public OptionalInt server() {
+                return OptionalInt.empty();
             }
 
             @Override
@@ -272,33 +341,27 @@ class RendezvousServerTest {
         assertThat(say(zero, "a").thenCombine(say(one, "b"), (a, b) -> a).get()).containsExactly("a", "b");
     }
 
-    /** Nothing, half a hello, garbage, and a wrong secret before a message of the greatest length. */
+    /** Nothing, half a hello, garbage, and a hello with a wrong proof. */
     private static byte[] said(int kind) {
         return switch (kind) {
             case 0 -> new byte[0];
             case 1 -> new byte[HandshakeListener.SECRET_BYTES / 2];
             case 2 -> "GET / HTTP/1.0\r\nHost: somebody\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
             default ->
-                ByteBuffer.allocate(HandshakeListener.SECRET_BYTES + 2 * Integer.BYTES)
-                        .putInt(HandshakeListener.SECRET_BYTES + Integer.BYTES, Integer.MAX_VALUE)
+                ByteBuffer.allocate(56)
+                        .putInt(0x68_76_64_01)
+                        .putInt(52, Integer.MAX_VALUE)
                         .array();
         };
     }
 
     @Test
     void aProcessOfTheJobThatSaysNothingKeepsNobodyWaiting() throws Exception {
-        Socket silent = new Socket(address.getAddress(), address.getPort());
+        FramedConnection silent = FramedConnection.dial(address, secret, 0, 5_000);
         open.add(silent);
-        silent.getOutputStream().write(secret);
-        silent.getOutputStream().write(new byte[Integer.BYTES]);
-        Socket oversized = new Socket(address.getAddress(), address.getPort());
+        FramedConnection oversized = FramedConnection.dial(address, secret, 0, 5_000);
         open.add(oversized);
-        oversized.getOutputStream().write(secret);
-        oversized
-                .getOutputStream()
-                .write(ByteBuffer.allocate(2 * Integer.BYTES)
-                        .putInt(Integer.BYTES, Integer.MAX_VALUE)
-                        .array());
+        oversized.wire().write(ByteBuffer.allocate(2 * Integer.BYTES).putInt(0, Integer.MAX_VALUE));
         var zero = join(0, List.of(0, 1));
         var one = join(1, List.of(0, 1));
         assertThat(say(zero, "a").thenCombine(say(one, "b"), (a, b) -> a).get()).containsExactly("a", "b");
@@ -309,7 +372,7 @@ class RendezvousServerTest {
         start(Duration.ofSeconds(2));
         var zero = join(0, List.of(0, 1), LONG, secret);
         CompletableFuture<Rendezvous> stranger = CompletableFuture.supplyAsync(() -> Rendezvous.join(
-                new At(address, secret), new Rendezvous.Rank(1, 3, "elsewhere"), List.of(0, 1, 2), LONG));
+                new At(List.of(address), secret), new Rendezvous.Rank(1, 3, "elsewhere"), List.of(0, 1, 2), LONG));
 
         assertThat(message(stranger))
                 .contains(

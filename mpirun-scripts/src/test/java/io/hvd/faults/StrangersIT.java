@@ -48,6 +48,9 @@ class StrangersIT {
     /** More than wait in a listener's queue, and than it lets in without a hello. */
     private static final int CROWD = 1_000;
 
+    /** How a hello begins, by which a process of the job is answered. */
+    private static final int HELLO = 0x68_76_64_01;
+
     private static final String LOOPBACK = "0100007F:";
     private static final String LISTENS = "0A";
     private static final int SEED = 20_260;
@@ -201,9 +204,10 @@ class StrangersIT {
     private static List<Socket> visit(int port, Random random) throws IOException {
         Socket silent = call(port, new byte[0]);
         Socket halfAHello = call(port, bytes(random, 1 + random.nextInt(15)));
-        Socket wrongSecretAndOversized =
-                call(port, ByteBuffer.allocate(20).putInt(16, Integer.MAX_VALUE).array());
-        Socket negative = call(port, ByteBuffer.allocate(20).putInt(16, -1).array());
+        Socket foreign =
+                call(port, ByteBuffer.allocate(24).putInt(20, Integer.MAX_VALUE).array());
+        Socket wrongProof =
+                call(port, ByteBuffer.allocate(56).putInt(HELLO).putInt(20, -1).array());
         call(port, bytes(random, 7)).close();
         Socket rude = call(port, bytes(random, 5));
         rude.setSoLinger(true, 0); // close() resets the connection
@@ -213,7 +217,7 @@ class StrangersIT {
         } catch (IOException e) {
             assertThat(e).as("hung up on").hasMessageMatching("(?i).*(broken pipe|reset).*");
         }
-        return List.of(silent, halfAHello, wrongSecretAndOversized, negative);
+        return List.of(silent, halfAHello, foreign, wrongProof);
     }
 
     /** Empty if the port is closed by now, as one that was open for the start only. */

@@ -20,6 +20,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -233,8 +234,9 @@ final class StartWithoutMpiIT {
                 (AtRankZero) config.started().place().orElseThrow().meeting().orElseThrow();
         Rendezvous.Place place = new Rendezvous.Place() {
             @Override
-            public InetSocketAddress address() {
-                return new InetSocketAddress(there.hosts().get(0), there.ports().get(0));
+            public List<InetSocketAddress> addresses() {
+                return List.of(new InetSocketAddress(
+                        there.hosts().get(0), there.ports().get(0)));
             }
 
             @Override
@@ -245,6 +247,11 @@ final class StartWithoutMpiIT {
             @Override
             public Encryption encryption() {
                 return Encryption.NONE;
+            }
+
+            @Override
+            public OptionalInt server() {
+                return OptionalInt.of(0);
             }
 
             @Override

@@ -79,7 +79,7 @@ final class TlsIT {
         }
         String own = without == 0
                 ? "a process came with encryption, perhaps of this job, and here HVD_TLS is 0"
-                : "a process of this job came without the encryption that HVD_TLS=1 asks for here";
+                : "a process, perhaps of this job, came without the encryption that HVD_TLS=1 asks for here";
         assertThat(ranks.get(0).join().output()).contains("ranks [1] of 2 have not come", "within 5 s", own);
         assertThat(ranks.get(1).join().output()).contains("rank 1", "or has another HVD_TLS");
         for (CompletableFuture<Job> rank : ranks) {

@@ -19,15 +19,15 @@ import java.util.Optional;
 
 /**
  * The two sockets of a rank, each with a thread of its own. One receives datagrams. On the other one, each connection
- * sends a greeting with the job's password and one question, and gets one answer. Connections, even those that stay
- * open, do not keep the rank from receiving signs of life.
+ * whose caller knows the job's password asks one question, and gets one answer. Connections, even those that stay open, do
+ * not keep the rank from receiving signs of life.
  */
 final class MonitorSockets implements AutoCloseable {
     /** The most bytes of a datagram, fewer than UDP carries. */
     static final int DATAGRAM_BYTES = 60_000;
 
     private static final HvdLogger LOG = HvdLogger.of(MonitorSockets.class);
-    /** The rank number in the greeting; it does not matter, because all ranks get the same answers. */
+    /** The number in the hello; it does not matter, because all ranks get the same answers. */
     private static final int ANY_RANK = 0;
 
     private static final int LONGEST_QUESTION = 1 << 20;
@@ -89,7 +89,7 @@ final class MonitorSockets implements AutoCloseable {
         return (InetSocketAddress) datagrams.getLocalAddress();
     }
 
-    /** @param password sent by all ranks of the job before their questions */
+    /** @param password known to all ranks of the job */
     void serve(String threadName, byte[] password, MessageListener heard, Responder responder) {
         start(threadName + "-hears", () -> listen(ByteBuffer.allocate(1 << 16), heard));
         start(threadName + "-answers", () -> answer(password, responder));

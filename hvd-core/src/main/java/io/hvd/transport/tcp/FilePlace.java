@@ -62,7 +62,7 @@ final class FilePlace extends MeetingPlace {
     }
 
     @Override
-    public InetSocketAddress address() throws IOException {
+    public List<InetSocketAddress> addresses() throws IOException {
         try {
             if (!RegularFile.isMine(file)) {
                 throw new IOException(
@@ -70,7 +70,7 @@ final class FilePlace extends MeetingPlace {
             }
             String[] words = Files.readString(file).split(" ");
             secret = HexFormat.of().parseHex(words[1]);
-            return new InetSocketAddress(InetAddress.getLoopbackAddress(), Integer.parseInt(words[0]));
+            return List.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), Integer.parseInt(words[0])));
         } catch (NoSuchFileException e) {
             throw new IOException("rank 0 has not written it yet", e);
         }

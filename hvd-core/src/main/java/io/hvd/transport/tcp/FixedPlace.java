@@ -33,8 +33,6 @@ final class FixedPlace extends MeetingPlace {
     private final byte[] secret;
     /** Rank 0's server, and its address here, whatever the name means to others. */
     private final Optional<Own> own;
-    /** How often the address was asked for. */
-    private int asked;
 
     private record Own(RendezvousServer server, InetSocketAddress address) {}
 
@@ -51,20 +49,43 @@ final class FixedPlace extends MeetingPlace {
         if (mine.rank() > 0) {
             return new FixedPlace(there, secret, encryption, Optional.empty());
         }
+        Set<InetAddress> addresses = addresses(there.hosts(), config.control().networkInterface());
+        if (config.control().secret().isEmpty() && !addresses.stream().allMatch(InetAddress::isLoopbackAddress)) {
+            LOG.warn(
+                    "the ranks meet without a secret, as HVD_SECRET is not set and {} tells no more than a place: whoever can"
+                            + " reach rank 0 and knows the job's address or number can take the place of a rank. Set"
+                            + " HVD_SECRET to the same random word on all ranks, or start them by horovodrun --gloo",
+                    there.source());
+        }
         Duration limit = Duration.ofSeconds(config.control().startTimeoutSeconds());
-        List<ServerSocketChannel> sockets =
-                listening(addresses(there.hosts(), config.control().networkInterface()), there, limit);
+        List<ServerSocketChannel> sockets = listening(addresses, there, limit);
         var address = (InetSocketAddress) sockets.get(0).getLocalAddress();
         RendezvousServer server = serve(sockets, mine.size(), secret, config);
         return new FixedPlace(there, secret, encryption, Optional.of(new Own(server, address)));
     }
 
+    /**
+     * Where rank 0 listens: at the place that was named; of all the addresses of mpirun's host at those of the chosen
+     * interfaces.
+     */
     private static Set<InetAddress> addresses(List<String> hosts, Optional<String> asked) throws IOException {
-        Set<InetAddress> addresses = new LinkedHashSet<>();
-        for (String host : hosts) {
-            addresses.addAll(addresses(host, asked));
+        if (hosts.size() == 1) {
+            return addresses(hosts.get(0), asked);
         }
-        return addresses;
+        Set<InetAddress> meant = new LinkedHashSet<>();
+        for (String host : hosts) {
+            InetAddress address = InetAddress.getByName(host);
+            if (HostAddress.isMeant(asked.orElse(""), address)) {
+                meant.add(address);
+            }
+        }
+        if (meant.isEmpty()) {
+            throw new IOException("none of the addresses " + hosts + " is of an interface that "
+                    + asked.map(names -> "HOROVOD_GLOO_IFACE=" + names + " names")
+                            .orElse("leads out of this host")
+                    + "; set HVD_RENDEZVOUS=host:port on all ranks");
+        }
+        return meant;
     }
 
     /**
@@ -96,10 +117,13 @@ final class FixedPlace extends MeetingPlace {
             } catch (BindException e) {
                 String why = "rank 0 cannot listen at a port of " + there.ports() + " of " + addresses + ", as "
                         + there.source() + " says: " + e.getMessage();
+                if (Thread.currentThread().isInterrupted()) {
+                    throw new IOException(why + "; it was interrupted", e);
+                }
                 if (System.nanoTime() - begun > limit.toNanos()) {
                     throw new IOException(
                             why + "; another job or program has it, so choose another port by "
-                                    + "HVD_RENDEZVOUS=host:port",
+                                    + "HVD_RENDEZVOUS=host:port, above 1023 unless you are root",
                             e);
                 }
                 if (!told) {
@@ -137,16 +161,13 @@ final class FixedPlace extends MeetingPlace {
         }
     }
 
-    /** One host and port after the other, at what the name means now, because it may get its address late. */
+    /** What the names mean now, because they may get their addresses late. */
     @Override
-    public InetSocketAddress address() {
-        if (own.isPresent()) {
-            return own.get().address();
-        }
-        int hosts = there.hosts().size();
-        int port = asked / hosts % there.ports().size();
-        return new InetSocketAddress(
-                there.hosts().get(asked++ % hosts), there.ports().get(port));
+    public List<InetSocketAddress> addresses() {
+        return own.map(one -> List.of(one.address()))
+                .orElseGet(() -> there.hosts().stream()
+                        .flatMap(host -> there.ports().stream().map(port -> new InetSocketAddress(host, port)))
+                        .toList());
     }
 
     @Override

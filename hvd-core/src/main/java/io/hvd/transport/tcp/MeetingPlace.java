@@ -12,9 +12,8 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.channels.ServerSocketChannel;
 import java.time.Duration;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
+import java.util.OptionalInt;
 
 /** The rendezvous of this process's launcher, whose server runs here if this is rank 0 and no launcher runs it. */
 abstract class MeetingPlace implements Rendezvous.Place, AutoCloseable {
@@ -35,6 +34,11 @@ abstract class MeetingPlace implements Rendezvous.Place, AutoCloseable {
     @Override
     public Encryption encryption() {
         return encryption;
+    }
+
+    @Override
+    public OptionalInt server() {
+        return OptionalInt.of(0);
     }
 
     @Override
@@ -74,8 +78,6 @@ abstract class MeetingPlace implements Rendezvous.Place, AutoCloseable {
 
     private static final class LauncherPlace extends MeetingPlace {
         private final LauncherAddress launcher;
-        /** Those of its addresses that were returned in this round; a further attempt is made at another one. */
-        private final Set<InetSocketAddress> tried = new HashSet<>();
 
         LauncherPlace(LauncherAddress launcher, Encryption encryption) {
             super("horovodrun's rendezvous, " + launcher, encryption);
@@ -83,17 +85,18 @@ abstract class MeetingPlace implements Rendezvous.Place, AutoCloseable {
         }
 
         @Override
-        public InetSocketAddress address() throws IOException {
-            InetSocketAddress next = launcher.reachable(tried);
-            if (!tried.add(next)) {
-                tried.retainAll(Set.of(next)); // all have been tried, and this is the first of the next round
-            }
-            return next;
+        public List<InetSocketAddress> addresses() {
+            return launcher.sockets();
         }
 
         @Override
         public byte[] secret() {
             return launcher.secret();
+        }
+
+        @Override
+        public OptionalInt server() {
+            return OptionalInt.empty();
         }
     }
 }

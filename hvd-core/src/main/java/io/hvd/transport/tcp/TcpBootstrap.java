@@ -6,6 +6,7 @@ import io.hvd.net.MessageWriter;
 import io.hvd.rendezvous.Rendezvous;
 import io.hvd.spi.Bootstrap;
 import io.hvd.spi.Topology;
+import java.net.SocketException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -16,16 +17,18 @@ final class TcpBootstrap implements Bootstrap, AutoCloseable {
     private final Rendezvous rendezvous;
     private final Topology topology;
     private final int generation;
+    private final String why;
 
     /**
      * All ranks come here together.
      *
      * @param place this rank's place among those that have met
      * @param next the least number of this job, as this process sees it
+     * @param why why this rank uses TCP; empty if the user has asked for it
      */
-    TcpBootstrap(Rendezvous rendezvous, int place, int next) {
+    TcpBootstrap(Rendezvous rendezvous, int place, int next, String why) {
         this.rendezvous = rendezvous;
-        List<Presence> all = exchange(new Presence(node(), HostAddress.localName(), next).encode()).stream()
+        List<Presence> all = exchange(new Presence(node(), HostAddress.localName(), next, why).encode()).stream()
                 .map(Presence::decode)
                 .toList();
         this.topology = Topology.of(
@@ -33,6 +36,12 @@ final class TcpBootstrap implements Bootstrap, AutoCloseable {
                 all.stream().map(Presence::node).toList(),
                 all.stream().map(Presence::host).toList());
         this.generation = all.stream().mapToInt(Presence::next).max().orElse(next);
+        this.why = all.get(0).why();
+    }
+
+    /** Why rank 0 uses TCP. The others may have other reasons, which make no other job of it. */
+    String why() {
+        return why;
     }
 
     @Override
@@ -57,7 +66,7 @@ final class TcpBootstrap implements Bootstrap, AutoCloseable {
 
     /**
      * The identity of what the ranks of a node share: a kernel, its loopback, and a folder in memory. Containers of one machine
-     * may share any of these, or none. Other systems than Linux have none, and the ranks of a host have its name.
+     * may share any of these, or none. Other systems than Linux have none, and the ranks of a host have its name and addresses.
      */
     private static String node() {
         Path memory = Path.of("/dev/shm");
@@ -71,23 +80,34 @@ final class TcpBootstrap implements Bootstrap, AutoCloseable {
         try {
             return part.call() + " ";
         } catch (Exception e) {
-            return HostAddress.localName() + " ";
+            return host() + " ";
+        }
+    }
+
+    private static String host() {
+        try {
+            return HostAddress.identity();
+        } catch (SocketException e) {
+            return HostAddress.localName();
         }
     }
 
     /** @param next the least number of the job, as the rank's process sees it */
-    private record Presence(String node, String host, int next) {
+    private record Presence(String node, String host, int next, String why) {
         byte[] encode() {
             return MessageWriter.encode(out -> {
                 out.writeText(node);
                 out.writeText(host);
                 out.writeInt(next);
+                out.writeText(why);
             });
         }
 
         static Presence decode(byte[] bytes) {
             return MessageReader.decode(
-                    "where a rank runs", bytes, in -> new Presence(in.readText(), in.readText(), in.readInt()));
+                    "where a rank runs",
+                    bytes,
+                    in -> new Presence(in.readText(), in.readText(), in.readInt(), in.readText()));
         }
     }
 }

@@ -38,12 +38,15 @@ final class TcpProcess {
      * Meets the other ranks.
      *
      * @param ranks ranks of the launcher's job that take part, in their new order; empty means all ranks
+     * @param why why this rank uses TCP; empty if the user has asked for it
      */
-    synchronized TcpBootstrap join(HvdConfig config, List<Integer> ranks) {
+    synchronized TcpBootstrap join(HvdConfig config, List<Integer> ranks, String why) {
         RankPlace mine = config.started()
                 .place()
                 .orElseThrow(() -> new HvdException(
-                        ErrorId.INIT_FAILED, "nothing tells this process's rank; docs/how-to/running.md shows how"));
+                        ErrorId.INIT_FAILED,
+                        "nothing tells this process both its rank and how many ranks there are: set HOROVOD_RANK,"
+                                + " HOROVOD_SIZE and HVD_RENDEZVOUS; docs/how-to/running.md shows how"));
         List<Integer> members =
                 ranks.isEmpty() ? IntStream.range(0, mine.size()).boxed().toList() : ranks;
         Subset.require(members, mine.rank(), mine.size());
@@ -58,7 +61,7 @@ final class TcpProcess {
             place = null;
         } // else other ranks of this launcher's job may still come here, to jobs of their own
         try {
-            TcpBootstrap bootstrap = new TcpBootstrap(rendezvous, members.indexOf(mine.rank()), next);
+            TcpBootstrap bootstrap = new TcpBootstrap(rendezvous, members.indexOf(mine.rank()), next, why);
             next = bootstrap.generation() + 1;
             return bootstrap;
         } catch (RuntimeException e) {

@@ -41,7 +41,7 @@ public final class TcpProvider implements TransportProvider {
     public Connection connect(HvdConfig config, List<Integer> ranks) {
         TcpBootstrap bootstrap = joined(config, ranks);
         try {
-            return new TcpConnection(bootstrap, TcpTransport.open(bootstrap, config, why));
+            return new TcpConnection(bootstrap, TcpTransport.open(bootstrap, config, bootstrap.why()));
         } catch (RuntimeException e) {
             bootstrap.close();
             throw e;
@@ -51,7 +51,7 @@ public final class TcpProvider implements TransportProvider {
     /** A rank that has chosen by itself may have chosen otherwise than those that do not come. */
     private TcpBootstrap joined(HvdConfig config, List<Integer> ranks) {
         try {
-            return process.join(config, ranks);
+            return process.join(config, ranks, why);
         } catch (HvdException e) {
             throw why.isEmpty() || !config.started().ofMpi() || e.id() != ErrorId.INIT_FAILED
                     ? e

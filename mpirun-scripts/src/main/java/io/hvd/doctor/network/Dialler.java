@@ -5,8 +5,6 @@ import io.hvd.net.MalformedMessageException;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetSocketAddress;
-import java.net.SocketException;
-import java.net.SocketTimeoutException;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -105,30 +103,7 @@ public final class Dialler {
     private FramedConnection connect(ListeningPort port, int wanted) throws IOException {
         var address = new InetSocketAddress(port.address(), port.number());
         FramedConnection connection = FramedConnection.dial(address, secret.bytes(), wanted, CONNECT_LIMIT_MILLIS);
-        try {
-            connection.limitReads(ANSWER_LIMIT_MILLIS);
-            requireWelcome(connection, address);
-            return connection;
-        } catch (IOException e) {
-            connection.close();
-            throw e;
-        }
-    }
-
-    private static void requireWelcome(FramedConnection connection, InetSocketAddress address) throws IOException {
-        if (!isWelcome(connection)) {
-            throw new IOException("somebody else answers at " + address.getHostString() + " port " + address.getPort());
-        }
-    }
-
-    /** A connection that is closed at once, or brings something else than a number, leads to another program. */
-    private static boolean isWelcome(FramedConnection connection) throws IOException {
-        try {
-            return Listener.receive(connection) == Listener.WELCOME;
-        } catch (SocketException | SocketTimeoutException e) {
-            throw e;
-        } catch (IOException | MalformedMessageException e) {
-            return false;
-        }
+        connection.limitReads(ANSWER_LIMIT_MILLIS);
+        return connection;
     }
 }

@@ -29,8 +29,6 @@ public final class Listener implements AutoCloseable {
 
     static final int ECHO = 1;
     static final int SINK = 2;
-    /** The answer to a hello, by which a host knows that no other program has got the port meanwhile. */
-    static final long WELCOME = 0x6876_642d_646f_6374L;
 
     static final int BLOCK = 1 << 18;
     private static final int PATIENCE_MILLIS = 5_000;
@@ -88,7 +86,6 @@ public final class Listener implements AutoCloseable {
     private static void serve(HandshakeListener.Accepted accepted) {
         try (FramedConnection connection = accepted.connection()) {
             connection.limitReads(PATIENCE_MILLIS);
-            send(connection, WELCOME);
             if (accepted.number() == ECHO) {
                 echo(connection);
             } else if (accepted.number() == SINK) {

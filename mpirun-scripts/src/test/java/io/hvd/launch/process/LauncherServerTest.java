@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.sun.management.ThreadMXBean;
 import io.hvd.error.FailureRecord;
 import io.hvd.net.Encryption;
+import io.hvd.net.FramedConnection;
 import io.hvd.net.LauncherAddress;
 import io.hvd.net.PortRange;
 import io.hvd.net.Upload;
@@ -26,7 +27,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.BeforeAll;
@@ -134,7 +134,7 @@ final class LauncherServerTest {
                 greet(server, callers.get(i));
             }
             try (Socket stranger = call(server)) {
-                stranger.getOutputStream().write(new byte[20]);
+                stranger.getOutputStream().write(new byte[24]);
                 assertThat(stranger.getInputStream().read())
                         .as("now the others are in")
                         .isEqualTo(-1);
@@ -350,10 +350,9 @@ final class LauncherServerTest {
     }
 
     private static DataOutputStream greet(LauncherServer server, Socket caller) throws IOException {
-        var out = new DataOutputStream(caller.getOutputStream());
-        out.write(HexFormat.of().parseHex(server.address().token()));
-        out.writeInt(0);
-        return out;
+        FramedConnection.greet(
+                caller.getChannel(), Encryption.NONE, server.address().secret(), 0, 20_000);
+        return new DataOutputStream(caller.getOutputStream());
     }
 
     private static void send(DataOutputStream out, byte[] message) throws IOException {
@@ -363,7 +362,7 @@ final class LauncherServerTest {
 
     private static Socket call(LauncherServer server) throws IOException {
         InetSocketAddress address = server.address().sockets().get(0);
-        Socket caller = new Socket(address.getAddress(), address.getPort());
+        Socket caller = SocketChannel.open(address).socket();
         caller.setSoTimeout(20_000);
         return caller;
     }
