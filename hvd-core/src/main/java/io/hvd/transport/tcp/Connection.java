@@ -208,11 +208,6 @@ final class Connection {
 
     private void fail(String why) {
         peer.lost(why);
-        close();
-    }
-
-    /** Any thread may call this. */
-    void close() {
         try {
             wire.socket().close();
         } catch (IOException e) {

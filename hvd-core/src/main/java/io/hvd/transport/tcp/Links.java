@@ -37,9 +37,12 @@ final class Links {
     private boolean idle;
     private long looked;
 
-    /** @param lanes connections to each of the other ranks */
-    Links(int rank, List<String> hosts, Dialler dialler, int lanes) throws IOException {
-        this.selector = Selector.open();
+    /**
+     * @param lanes connections to each of the other ranks
+     * @param selector closed with these links, and so is the dialler
+     */
+    Links(int rank, List<String> hosts, Dialler dialler, int lanes, Selector selector) {
+        this.selector = selector;
         this.dialler = dialler;
         this.peers = IntStream.range(0, hosts.size())
                 .mapToObj(other -> new Peer(other, hosts.get(other), other < rank, lanes))
@@ -73,7 +76,7 @@ final class Links {
             for (int lane = 0; lane < peer.lanes(); lane++) {
                 connected(peer.rank(), lane, dialler.dial(peer.rank(), lane));
             }
-        } catch (IOException e) {
+        } catch (IOException | ClosedSelectorException e) {
             abandonment.check();
             throw new HvdException(
                     ErrorId.BACK_END,
@@ -83,9 +86,15 @@ final class Links {
     }
 
     private void connected(int rank, int lane, Wire wire) throws IOException {
-        Connection connection = peers.get(rank).connected(lane, wire, selector);
-        if (!open.contains(connection)) {
-            open.add(connection);
+        try {
+            Connection connection = peers.get(rank).connected(lane, wire, selector);
+            abandonment.check(); // whoever has abandoned it closes those that it finds, and may not have found this one
+            if (!open.contains(connection)) {
+                open.add(connection);
+            }
+        } catch (IOException | RuntimeException e) {
+            wire.socket().close();
+            throw e;
         }
     }
 
@@ -139,15 +148,24 @@ final class Links {
         close();
     }
 
-    void close() {
+    /** Any thread may call this, also at the same time as another one. */
+    synchronized void close() {
         dialler.close();
-        for (SelectionKey key : selector.isOpen() ? List.copyOf(selector.keys()) : List.<SelectionKey>of()) {
-            ((Connection) key.attachment()).close();
+        if (selector.isOpen()) {
+            List.copyOf(selector.keys()).forEach(Links::close);
         }
         try {
             selector.close();
         } catch (IOException e) {
             throw new HvdException(ErrorId.BACK_END, "closing the data connections failed: " + e, e);
+        }
+    }
+
+    private static void close(SelectionKey key) {
+        try {
+            key.channel().close();
+        } catch (IOException e) {
+            // The connection is being given up anyway.
         }
     }
 }
