@@ -1,5 +1,6 @@
 package io.hvd.net;
 
+import java.io.Closeable;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -142,7 +143,9 @@ public final class HandshakeListener implements AutoCloseable {
         } catch (ClosedSelectorException e) {
             return Optional.empty();
         }
-        return Optional.ofNullable(accepted.poll());
+        synchronized (selector) {
+            return Optional.ofNullable(accepted.poll());
+        }
     }
 
     /** Milliseconds until a connection has to be dropped or the wait ends; at least 1, because 0 means for ever. */
@@ -277,18 +280,18 @@ public final class HandshakeListener implements AutoCloseable {
 
     private void drop(Pending one) {
         pending.remove(one);
-        close(one.key);
+        close(one.channel());
     }
 
-    private static void close(SelectionKey key) {
+    private static void close(Closeable one) {
         try {
-            key.channel().close();
+            one.close();
         } catch (IOException e) {
             return; // it is being given up anyway
         }
     }
 
-    /** Accepts no more connections and closes those that are pending; the accepted ones stay. */
+    /** Accepts no more connections, and closes those that {@link #next} has not returned. */
     @Override
     public void close() throws IOException {
         closed = true;
@@ -298,7 +301,10 @@ public final class HandshakeListener implements AutoCloseable {
         synchronized (selector) {
             if (selector.isOpen()) {
                 List<SelectionKey> keys = List.copyOf(selector.keys());
-                keys.stream().filter(SelectionKey::isValid).forEach(HandshakeListener::close);
+                keys.stream().filter(SelectionKey::isValid).forEach(key -> close(key.channel()));
+                for (Accepted one = accepted.poll(); one != null; one = accepted.poll()) {
+                    close(one.connection());
+                }
                 selector.close();
             }
         }
