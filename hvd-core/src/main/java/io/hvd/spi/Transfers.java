@@ -11,6 +11,9 @@ public interface Transfers {
     /** The number of tags: a tag is smaller than this, which every MPI allows. */
     int TAGS = 1 << 15;
 
+    /** The most bytes of one transfer. */
+    int MOST_BYTES = 64 << 10;
+
     /**
      * Starts to send bytes.
      *

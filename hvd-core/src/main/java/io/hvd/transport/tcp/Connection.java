@@ -3,6 +3,7 @@ package io.hvd.transport.tcp;
 import io.hvd.buffer.BufferLedger;
 import io.hvd.buffer.BufferLedger.Owner;
 import io.hvd.net.Wire;
+import io.hvd.spi.Transfers;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -162,7 +163,7 @@ final class Connection {
     }
 
     /** Gives what has come to the messages that it belongs to. */
-    private void sort() {
+    private void sort() throws IOException {
         inbox.flip();
         while (true) {
             if (coming[0] != null) {
@@ -187,10 +188,14 @@ final class Connection {
     }
 
     /** Begins with the message whose header has come. */
-    private void begin() {
+    private void begin() throws IOException {
         group = inbox.getLong();
         tag = inbox.getInt();
         int length = inbox.getInt();
+        if (length < 0 || length > Transfers.MOST_BYTES) {
+            throw new IOException("what has come is no message of hvd's: its length would be " + length
+                    + " bytes, expected 0 to " + Transfers.MOST_BYTES);
+        }
         target = peer.claim(group, tag, length);
         coming[0] = target == null ? peer.early(length) : target.bytes();
     }

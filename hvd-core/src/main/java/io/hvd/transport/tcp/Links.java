@@ -4,6 +4,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.net.Wire;
 import io.hvd.spi.Abandonment;
+import io.hvd.spi.Transfers;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedSelectorException;
@@ -44,13 +45,18 @@ final class Links {
     Links(int rank, List<String> hosts, Dialler dialler, int lanes, Selector selector) {
         this.selector = selector;
         this.dialler = dialler;
+        EarlyBuffers early = new EarlyBuffers();
         this.peers = IntStream.range(0, hosts.size())
-                .mapToObj(other -> new Peer(other, hosts.get(other), other < rank, lanes))
+                .mapToObj(other -> new Peer(other, hosts.get(other), other < rank, lanes, early))
                 .toList();
         this.receiver = this::connected;
     }
 
     Transfer send(long group, int tag, ByteBuffer bytes, int to) {
+        if (bytes.remaining() > Transfers.MOST_BYTES) {
+            throw new IllegalArgumentException("a message of " + bytes.remaining() + " bytes for " + peers.get(to)
+                    + " with tag " + tag + ", the most are " + Transfers.MOST_BYTES);
+        }
         Transfer transfer = new Transfer(this, group, tag, bytes.slice(), begun(to));
         transfer.peer().send(transfer);
         return transfer;

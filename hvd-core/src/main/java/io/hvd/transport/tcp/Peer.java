@@ -20,18 +20,22 @@ final class Peer {
     private final Connection[] connections;
     private final Deque<Transfer> awaited = new ArrayDeque<>();
     private final Deque<Early> early = new ArrayDeque<>();
-    private final EarlyBuffers buffers = new EarlyBuffers();
+    private final EarlyBuffers buffers;
     /** Null while the connections last. */
     private String lost;
 
     /** A message for which no transfer had been started when it came. */
     private record Early(long group, int tag, ByteBuffer bytes) {}
 
-    /** @param dialled whether this rank dials, and the other one does not */
-    Peer(int rank, String host, boolean dialled, int lanes) {
+    /**
+     * @param dialled whether this rank dials, and the other one does not
+     * @param buffers for the messages of all peers
+     */
+    Peer(int rank, String host, boolean dialled, int lanes, EarlyBuffers buffers) {
         this.rank = rank;
         this.host = host;
         this.dialled = dialled;
+        this.buffers = buffers;
         this.connections = new Connection[lanes];
         for (int lane = 0; lane < lanes; lane++) {
             connections[lane] = new Connection(this);

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** A rank's own end of the data connections, over the loopback. */
 @Timeout(60)
-class DiallerTest {
+class DiallerEndTest {
     /** No rank of another test has this number, by which the thread is found. */
     private static final int RANK = 4711;
 
