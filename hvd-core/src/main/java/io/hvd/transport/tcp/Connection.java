@@ -2,6 +2,7 @@ package io.hvd.transport.tcp;
 
 import io.hvd.buffer.BufferLedger;
 import io.hvd.buffer.BufferLedger.Owner;
+import io.hvd.error.ShutdownException;
 import io.hvd.net.Wire;
 import io.hvd.spi.Transfers;
 import java.io.EOFException;
@@ -48,6 +49,8 @@ final class Connection {
     private int tag;
     /** The number of bytes that have come so far. */
     private long read;
+    /** Null while it lasts. */
+    private String lost;
 
     Connection(Peer peer) {
         this.peer = peer;
@@ -211,8 +214,15 @@ final class Connection {
         coming[0] = null;
     }
 
+    /** @throws ShutdownException if it has ended, which this rank only follows */
+    void check() {
+        if (lost != null) {
+            throw new ShutdownException(peer + " is gone: " + lost);
+        }
+    }
+
     private void fail(String why) {
-        peer.lost(why);
+        lost = lost == null ? why : lost;
         try {
             wire.socket().close();
         } catch (IOException e) {

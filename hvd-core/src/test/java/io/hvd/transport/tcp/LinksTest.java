@@ -115,6 +115,23 @@ class LinksTest {
         }
     }
 
+    /** A rank that leaves closes all of its connections, and the end of one may be seen before the last message of another. */
+    @Test
+    void theLastMessagesOfAConnectionAreReadThoughAnotherOneHasEnded() throws IOException {
+        try (LinkedRanks ranks = new LinkedRanks(2, 2);
+                Socket first = dialled(ranks, 0, 2);
+                Socket second = dialled(ranks, 1, 2)) {
+            Transfer overTheFirst = ranks.of(0).receive(GROUP, 4, ByteBuffer.allocateDirect(1), 1);
+            Transfer overTheSecond = ranks.of(0).receive(GROUP, 5, ByteBuffer.allocateDirect(1), 1);
+            first.close();
+            assertThatThrownBy(() -> LinkedRanks.await(overTheFirst)).hasMessageContaining("rank 1 (host1) is gone");
+            assertThat(overTheSecond.isDone()).isFalse();
+            second.getOutputStream().write(head(5, 1));
+            second.getOutputStream().write(1);
+            LinkedRanks.await(overTheSecond);
+        }
+    }
+
     @Test
     void aMessageOfAnotherLengthThanAwaitedIsRefused() throws IOException {
         try (LinkedRanks ranks = new LinkedRanks(2, 1)) {
