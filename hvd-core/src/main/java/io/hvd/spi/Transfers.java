@@ -17,7 +17,7 @@ public interface Transfers {
     /**
      * Starts to send bytes.
      *
-     * @param bytes a direct buffer, sent from its position to its limit; it must not be changed or freed before the
+     * @param bytes a direct buffer, sent from its position to its limit, at most {@link #MOST_BYTES}; it must not be changed or freed before the
      *     transfer is done
      */
     Transfer send(ByteBuffer bytes, int to, int tag);
