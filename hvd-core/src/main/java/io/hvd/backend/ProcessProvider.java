@@ -35,9 +35,27 @@ public final class ProcessProvider implements BackendProvider {
     @Override
     public Backend open(HvdConfig config, List<Integer> ranks) {
         Connection connection = transport.connect(config, ranks);
+        try {
+            return over(connection, config);
+        } catch (RuntimeException | Error e) {
+            connection.transport().abandon("it could not join: " + e);
+            throw e;
+        }
+    }
+
+    private Backend over(Connection connection, HvdConfig config) {
+        ControlPlane control = new SocketStars(connection.bootstrap(), config, connection::inherit);
+        try {
+            return over(connection, control, config);
+        } catch (RuntimeException | Error e) {
+            control.discard();
+            throw e;
+        }
+    }
+
+    private Backend over(Connection connection, ControlPlane control, HvdConfig config) {
         Bootstrap bootstrap = connection.bootstrap();
         Transport between = connection.transport();
-        ControlPlane control = new SocketStars(bootstrap, config, connection::inherit);
         TransportPlanes planes = new TransportPlanes(between, bootstrap.topology(), config);
         if (!config.memory().shared()) {
             return new Backend(

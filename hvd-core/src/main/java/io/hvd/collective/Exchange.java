@@ -22,11 +22,11 @@ final class Exchange implements Completion {
     Exchange(RingPosition position, IntFunction<ByteBuffer> sent, IntFunction<ByteBuffer> received) {
         for (int places = 1; places < position.size(); places++) {
             int from = position.before(places);
-            Messages.cutOrEmpty(received.apply(from)).forEach(part -> underWay.add(position.receive(part, from)));
+            position.receive(Messages.cutOrEmpty(received.apply(from)), from, underWay);
         }
         for (int places = 1; places < position.size(); places++) {
             int to = position.after(places);
-            Messages.cutOrEmpty(sent.apply(to)).forEach(part -> underWay.add(position.send(part, to)));
+            position.send(Messages.cutOrEmpty(sent.apply(to)), to, underWay);
         }
     }
 

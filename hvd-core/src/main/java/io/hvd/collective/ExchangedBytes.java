@@ -20,7 +20,7 @@ final class ExchangedBytes implements ByteCollectives {
     private final NetworkWait wait;
     private Activities activities = Activities.UNHEARD;
 
-    /** @param position has a tag that no other transfers have */
+    /** @param position has tags that no other transfers have */
     ExchangedBytes(RingPosition position, NetworkWait wait) {
         this.position = position;
         this.wait = wait;
@@ -43,7 +43,7 @@ final class ExchangedBytes implements ByteCollectives {
 
     @Override
     public void broadcast(ByteBuffer data, int bytes, int root) {
-        await("BROADCAST", new ChainBroadcast(position, Blocks.part(data, 0, bytes), root));
+        await("BROADCAST", new RelayedBroadcast(position, Blocks.part(data, 0, bytes), root));
     }
 
     @Override
@@ -79,7 +79,7 @@ final class ExchangedBytes implements ByteCollectives {
         List<Transfer> arriving = new ArrayList<>();
         for (int places = 1; places < position.size(); places++) {
             int from = position.before(places);
-            arriving.addAll(received(Blocks.part(all, starts[from], lengths[from]), from));
+            position.receive(Messages.cut(Blocks.part(all, starts[from], lengths[from])), from, arriving);
         }
         await("GATHER", arriving);
     }
@@ -95,7 +95,7 @@ final class ExchangedBytes implements ByteCollectives {
         List<Transfer> leaving = new ArrayList<>();
         for (int places = 1; places < position.size(); places++) {
             int to = position.after(places);
-            leaving.addAll(sent(Blocks.part(all, starts[to], lengths[to]), to));
+            position.send(Messages.cut(Blocks.part(all, starts[to], lengths[to])), to, leaving);
         }
         await("SCATTER", leaving);
     }
@@ -132,20 +132,21 @@ final class ExchangedBytes implements ByteCollectives {
     }
 
     private List<Transfer> sent(ByteBuffer data, int to) {
-        return Messages.cut(data).stream().map(part -> position.send(part, to)).toList();
+        List<Transfer> leaving = new ArrayList<>();
+        position.send(Messages.cut(data), to, leaving);
+        return leaving;
     }
 
     private List<Transfer> received(ByteBuffer data, int from) {
-        return Messages.cut(data).stream()
-                .map(part -> position.receive(part, from))
-                .toList();
+        List<Transfer> arriving = new ArrayList<>();
+        position.receive(Messages.cut(data), from, arriving);
+        return arriving;
     }
 
     private void await(String activity, List<Transfer> transfers) {
-        List<Transfer> underWay = new ArrayList<>(transfers);
         await(activity, () -> {
-            underWay.removeIf(Transfer::isDone);
-            return underWay.isEmpty();
+            transfers.removeIf(Transfer::isDone);
+            return transfers.isEmpty();
         });
     }
 

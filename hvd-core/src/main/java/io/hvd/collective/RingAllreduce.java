@@ -31,7 +31,7 @@ final class RingAllreduce {
     /** The size of the first chunk where ranks may veto: it goes alone, while the network has nothing else to carry. */
     private static final int BALLOT_BYTES = 16 << 10;
 
-    /** The first tag of the chunks. Smaller tags belong to other transfers, those from 8192 on to the chains. */
+    /** The first tag of the chunks. Smaller tags belong to other transfers, those from 8192 on to broadcasts. */
     private static final int FIRST_TAG = 16;
     /** The number of tags, more than chunks are ever under way. */
     private static final int TAGS = 4096;

@@ -27,24 +27,21 @@ public final class TransportCollectives extends HostDataPlane implements BegunCo
     /** The number of elements to give where several collectives are begun, which together have more than a chunk. */
     private static final long PART_OF_MUCH = Integer.MAX_VALUE;
 
-    /** The tag of the collectives on bytes, where the transport has none of its own. */
-    private static final int BYTES_TAG = 7;
+    /** The first tag of the collectives on bytes, where the transport has none of its own. */
+    private static final int BYTES_TAG = 0;
 
     /**
-     * The tag of all exchanges. An exchange has started all its messages when it has begun, and between two ranks one
+     * The first tag of all exchanges. An exchange has started all its messages when it has begun, and between two ranks one
      * tag's messages arrive in order, so the messages of two exchanges are not mixed up.
      */
-    private static final int EXCHANGE_TAG = 8;
+    private static final int EXCHANGE_TAG = BYTES_TAG + RingPosition.TAGS;
     /**
-     * The first tag of the chains. A message that is passed on may overtake those that were started before it, so each
-     * chain has a tag of its own, after those of the ring.
+     * The first tag of the broadcasts that are begun. A message that is passed on may overtake those that were started before
+     * it, so each broadcast has tags of its own, after those of the ring.
      */
-    private static final int FIRST_CHAIN_TAG = 8192;
-    /** The number of tags for chains, more than are ever under way. */
-    private static final int CHAIN_TAGS = 4096;
-
-    /** The size up to which a broadcast takes few steps rather than sending few bytes. */
-    private static final int CHAIN_BYTES = 256 << 10;
+    private static final int FIRST_BROADCAST_TAG = 8192;
+    /** The number of broadcasts that have tags of their own, more than are ever under way. */
+    private static final int BROADCASTS = (Transfers.TAGS - FIRST_BROADCAST_TAG) / RingPosition.TAGS;
 
     private final Transport.Group group;
     private final Transfers transfers;
@@ -58,7 +55,7 @@ public final class TransportCollectives extends HostDataPlane implements BegunCo
     private final RingAllreduce ring;
     private final Converter converter = new Converter();
     private final BegunCollectives atOnce = BegunCollectives.atOnce(this);
-    private long chains;
+    private long broadcasts;
 
     /** @param stageBytes length of the stage through which tensors stream */
     public TransportCollectives(
@@ -110,9 +107,11 @@ public final class TransportCollectives extends HostDataPlane implements BegunCo
 
     @Override
     public Completion beginBroadcast(Tensor tensor, int root) {
-        return tensor.bytes() > CHAIN_BYTES
-                ? new ChainBroadcast(position(FIRST_CHAIN_TAG + (int) (chains++ % CHAIN_TAGS)), buffer(tensor), root)
-                : atOnce.beginBroadcast(tensor, root);
+        if (tensor.bytes() <= Relay.TREE_BYTES) {
+            return atOnce.beginBroadcast(tensor, root);
+        }
+        int tag = FIRST_BROADCAST_TAG + RingPosition.TAGS * (int) (broadcasts++ % BROADCASTS);
+        return new RelayedBroadcast(position(tag), buffer(tensor), root);
     }
 
     @Override

@@ -25,7 +25,7 @@ import java.util.stream.IntStream;
 
 /**
  * Connects one star or several: rank 0 listens at one address with a port that the system chooses, tells all ranks the
- * address and a secret over MPI, and accepts connections that know the secret. The number in their hello is the star's
+ * address and a secret by the exchange at the start, and accepts connections that know the secret. The number in their hello is the star's
  * number times the number of ranks, plus the rank.
  */
 final class StarConnector implements AutoCloseable {

@@ -10,7 +10,10 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** Whether this process may open the files that MPI and hvd need: without them Open MPI ends the process natively. */
+/**
+ * Whether this process may open the files that hvd and MPI need: without them Open MPI ends the process natively. Data
+ * connections over TCP are made for those ranks that have something for each other, and are not counted.
+ */
 final class OpenFiles {
     /**
      * What a rank opens between its start and the end of init: 33 were seen with Open MPI 4.1.4 and two ranks on a host.
@@ -42,7 +45,8 @@ final class OpenFiles {
         if (open >= 0 && limit >= 0 && limit - open < needed) {
             throw new HvdException(
                     ErrorId.INIT_FAILED,
-                    "this process may have " + limit + " open files and has " + open + " already, but MPI and hvd need "
+                    "this process may have " + limit + " open files and has " + open
+                            + " already, but hvd and what is below it need "
                             + needed + " more, expected a limit of at least " + (open + needed)
                             + ": raise it before the job starts, by ulimit -n 65536 in the shell of every host, nofile"
                             + " in /etc/security/limits.conf, LimitNOFILE= of a systemd unit, or --ulimit nofile=65536"

@@ -1,5 +1,6 @@
 package io.hvd.net;
 
+import java.io.Closeable;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -155,7 +156,9 @@ public final class HandshakeListener implements AutoCloseable {
         } catch (ClosedSelectorException e) {
             return Optional.empty();
         }
-        return Optional.ofNullable(accepted.poll());
+        synchronized (selector) {
+            return Optional.ofNullable(accepted.poll());
+        }
     }
 
     /** Milliseconds until a connection has to be dropped or the wait ends; at least 1, because 0 means for ever. */
@@ -321,18 +324,18 @@ public final class HandshakeListener implements AutoCloseable {
     private void drop(Pending one) {
         pending.remove(one);
         answered.remove(one);
-        close(one.key);
+        close(one.channel());
     }
 
-    private static void close(SelectionKey key) {
+    private static void close(Closeable one) {
         try {
-            key.channel().close();
+            one.close();
         } catch (IOException e) {
             return; // it is being given up anyway
         }
     }
 
-    /** Accepts no more connections and closes those that nobody has been given. */
+    /** Accepts no more connections, and closes those that {@link #next} has not returned. */
     @Override
     public void close() throws IOException {
         closed = true;
@@ -342,12 +345,12 @@ public final class HandshakeListener implements AutoCloseable {
         synchronized (selector) {
             if (selector.isOpen()) {
                 List<SelectionKey> keys = List.copyOf(selector.keys());
-                keys.stream().filter(SelectionKey::isValid).forEach(HandshakeListener::close);
+                keys.stream().filter(SelectionKey::isValid).forEach(key -> close(key.channel()));
                 selector.close();
             }
-        }
-        for (Accepted one = accepted.poll(); one != null; one = accepted.poll()) {
-            one.connection().close();
+            for (Accepted one = accepted.poll(); one != null; one = accepted.poll()) {
+                close(one.connection());
+            }
         }
     }
 }

@@ -119,7 +119,11 @@ public final class Backend implements AutoCloseable {
      * may still be in use there.
      */
     public void discard() {
-        control.discard();
+        try {
+            planes.abandon("this rank has left the job, which has failed or has not begun");
+        } finally {
+            control.discard();
+        }
     }
 
     /** Leaves the job in an orderly way; every rank calls it. */

@@ -11,10 +11,13 @@ public interface Transfers {
     /** The number of tags: a tag is smaller than this, which every MPI allows. */
     int TAGS = 1 << 15;
 
+    /** The most bytes of one transfer. */
+    int MOST_BYTES = 64 << 10;
+
     /**
      * Starts to send bytes.
      *
-     * @param bytes a direct buffer, sent from its position to its limit; it must not be changed or freed before the
+     * @param bytes a direct buffer, sent from its position to its limit, at most {@link #MOST_BYTES}; it must not be changed or freed before the
      *     transfer is done
      */
     Transfer send(ByteBuffer bytes, int to, int tag);

@@ -2,7 +2,9 @@ package io.hvd.transport.tcp;
 
 import io.hvd.buffer.BufferLedger;
 import io.hvd.buffer.BufferLedger.Owner;
+import io.hvd.error.ShutdownException;
 import io.hvd.net.Wire;
+import io.hvd.spi.Transfers;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -47,6 +49,8 @@ final class Connection {
     private int tag;
     /** The number of bytes that have come so far. */
     private long read;
+    /** Null while it lasts. */
+    private String lost;
 
     Connection(Peer peer) {
         this.peer = peer;
@@ -162,7 +166,7 @@ final class Connection {
     }
 
     /** Gives what has come to the messages that it belongs to. */
-    private void sort() {
+    private void sort() throws IOException {
         inbox.flip();
         while (true) {
             if (coming[0] != null) {
@@ -187,10 +191,14 @@ final class Connection {
     }
 
     /** Begins with the message whose header has come. */
-    private void begin() {
+    private void begin() throws IOException {
         group = inbox.getLong();
         tag = inbox.getInt();
         int length = inbox.getInt();
+        if (length < 0 || length > Transfers.MOST_BYTES) {
+            throw new IOException("what has come is no message of hvd's: its length would be " + length
+                    + " bytes, expected 0 to " + Transfers.MOST_BYTES);
+        }
         target = peer.claim(group, tag, length);
         coming[0] = target == null ? peer.early(length) : target.bytes();
     }
@@ -206,13 +214,15 @@ final class Connection {
         coming[0] = null;
     }
 
-    private void fail(String why) {
-        peer.lost(why);
-        close();
+    /** @throws ShutdownException if it has ended, which this rank only follows */
+    void check() {
+        if (lost != null) {
+            throw new ShutdownException(peer + " is gone: " + lost);
+        }
     }
 
-    /** Any thread may call this. */
-    void close() {
+    private void fail(String why) {
+        lost = lost == null ? why : lost;
         try {
             wire.socket().close();
         } catch (IOException e) {

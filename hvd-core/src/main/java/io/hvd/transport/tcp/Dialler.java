@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.channels.SocketChannel;
 import java.util.List;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
@@ -27,6 +28,8 @@ final class Dialler {
     private volatile SocketChannel dialling;
 
     private volatile boolean closed;
+    /** Why no more connections are accepted; null while they are, or have been until the end. */
+    private volatile Throwable broken;
 
     /** @param listener this rank's own, which is closed with this dialler */
     Dialler(int rank, int lanes, DataAddresses addresses, int limitMillis, HandshakeListener listener) {
@@ -45,18 +48,35 @@ final class Dialler {
         void add(int rank, int lane, Wire wire) throws IOException;
     }
 
+    /** Runs until the listener is closed. */
     private void accept() {
         try {
-            while (!closed) {
-                listener.next(addresses.secret(), Long.MAX_VALUE).ifPresent(accepted::add);
+            Optional<Accepted> one = next();
+            while (one.isPresent()) {
+                accepted.add(one.get());
+                one = next();
             }
-        } catch (IOException e) {
-            // Without it no rank can connect any more; the ranks that try end by their limit and name this one.
+        } catch (IOException | RuntimeException | OutOfMemoryError e) {
+            broken = e;
+        }
+        if (closed) {
+            closeAccepted(); // close() may not have found the last one
         }
     }
 
-    /** Hands over the connections that have been made since the last call. */
+    private Optional<Accepted> next() throws IOException {
+        return listener.next(addresses.secret(), Long.MAX_VALUE);
+    }
+
+    /**
+     * Hands over the connections that have been made since the last call.
+     *
+     * @throws IOException if none can be made any more
+     */
     void accepted(Receiver receiver) throws IOException {
+        if (broken != null) {
+            throw new IOException("rank " + rank + " can accept no more data connections: " + broken, broken);
+        }
         for (Accepted one = accepted.poll(); one != null; one = accepted.poll()) {
             int number = one.number();
             if (number < 0 || number / lanes >= addresses.ofRanks().size()) {
@@ -94,17 +114,25 @@ final class Dialler {
     /** Any thread may call this. */
     void close() {
         closed = true;
-        SocketChannel pending = dialling;
+        close(dialling);
+        close(listener);
+        closeAccepted();
+    }
+
+    private void closeAccepted() {
+        for (Accepted one = accepted.poll(); one != null; one = accepted.poll()) {
+            close(one.connection());
+        }
+    }
+
+    /** @param one null if there is none */
+    private static void close(AutoCloseable one) {
         try {
-            if (pending != null) {
-                pending.close();
+            if (one != null) {
+                one.close();
             }
-            listener.close();
-            for (Accepted one = accepted.poll(); one != null; one = accepted.poll()) {
-                one.connection().close();
-            }
-        } catch (IOException e) {
-            // The connections are being given up anyway.
+        } catch (Exception e) {
+            // It is being given up anyway.
         }
     }
 

@@ -4,6 +4,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.net.Wire;
 import io.hvd.spi.Abandonment;
+import io.hvd.spi.Transfers;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedSelectorException;
@@ -37,17 +38,25 @@ final class Links {
     private boolean idle;
     private long looked;
 
-    /** @param lanes connections to each of the other ranks */
-    Links(int rank, List<String> hosts, Dialler dialler, int lanes) throws IOException {
-        this.selector = Selector.open();
+    /**
+     * @param lanes connections to each of the other ranks
+     * @param selector closed with these links, and so is the dialler
+     */
+    Links(int rank, List<String> hosts, Dialler dialler, int lanes, Selector selector) {
+        this.selector = selector;
         this.dialler = dialler;
+        EarlyBuffers early = new EarlyBuffers();
         this.peers = IntStream.range(0, hosts.size())
-                .mapToObj(other -> new Peer(other, hosts.get(other), other < rank, lanes))
+                .mapToObj(other -> new Peer(other, hosts.get(other), other < rank, lanes, early))
                 .toList();
         this.receiver = this::connected;
     }
 
     Transfer send(long group, int tag, ByteBuffer bytes, int to) {
+        if (bytes.remaining() > Transfers.MOST_BYTES) {
+            throw new IllegalArgumentException("a message of " + bytes.remaining() + " bytes for " + peers.get(to)
+                    + " with tag " + tag + ", the most are " + Transfers.MOST_BYTES);
+        }
         Transfer transfer = new Transfer(this, group, tag, bytes.slice(), begun(to));
         transfer.peer().send(transfer);
         return transfer;
@@ -73,7 +82,7 @@ final class Links {
             for (int lane = 0; lane < peer.lanes(); lane++) {
                 connected(peer.rank(), lane, dialler.dial(peer.rank(), lane));
             }
-        } catch (IOException e) {
+        } catch (IOException | ClosedSelectorException e) {
             abandonment.check();
             throw new HvdException(
                     ErrorId.BACK_END,
@@ -83,9 +92,15 @@ final class Links {
     }
 
     private void connected(int rank, int lane, Wire wire) throws IOException {
-        Connection connection = peers.get(rank).connected(lane, wire, selector);
-        if (!open.contains(connection)) {
-            open.add(connection);
+        try {
+            Connection connection = peers.get(rank).connected(lane, wire, selector);
+            abandonment.check(); // whoever has abandoned it closes those that it finds, and may not have found this one
+            if (!open.contains(connection)) {
+                open.add(connection);
+            }
+        } catch (IOException | RuntimeException e) {
+            wire.socket().close();
+            throw e;
         }
     }
 
@@ -139,15 +154,24 @@ final class Links {
         close();
     }
 
-    void close() {
+    /** Any thread may call this, also at the same time as another one. */
+    synchronized void close() {
         dialler.close();
-        for (SelectionKey key : selector.isOpen() ? List.copyOf(selector.keys()) : List.<SelectionKey>of()) {
-            ((Connection) key.attachment()).close();
+        if (selector.isOpen()) {
+            List.copyOf(selector.keys()).forEach(Links::close);
         }
         try {
             selector.close();
         } catch (IOException e) {
             throw new HvdException(ErrorId.BACK_END, "closing the data connections failed: " + e, e);
+        }
+    }
+
+    private static void close(SelectionKey key) {
+        try {
+            key.channel().close();
+        } catch (IOException e) {
+            // The connection is being given up anyway.
         }
     }
 }

@@ -1,6 +1,5 @@
 package io.hvd.transport.tcp;
 
-import io.hvd.error.ShutdownException;
 import io.hvd.net.Wire;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -20,18 +19,20 @@ final class Peer {
     private final Connection[] connections;
     private final Deque<Transfer> awaited = new ArrayDeque<>();
     private final Deque<Early> early = new ArrayDeque<>();
-    private final EarlyBuffers buffers = new EarlyBuffers();
-    /** Null while the connections last. */
-    private String lost;
+    private final EarlyBuffers buffers;
 
     /** A message for which no transfer had been started when it came. */
     private record Early(long group, int tag, ByteBuffer bytes) {}
 
-    /** @param dialled whether this rank dials, and the other one does not */
-    Peer(int rank, String host, boolean dialled, int lanes) {
+    /**
+     * @param dialled whether this rank dials, and the other one does not
+     * @param buffers for the messages of all peers
+     */
+    Peer(int rank, String host, boolean dialled, int lanes, EarlyBuffers buffers) {
         this.rank = rank;
         this.host = host;
         this.dialled = dialled;
+        this.buffers = buffers;
         this.connections = new Connection[lanes];
         for (int lane = 0; lane < lanes; lane++) {
             connections[lane] = new Connection(this);
@@ -47,7 +48,7 @@ final class Peer {
     }
 
     boolean isToBeDialled() {
-        return dialled && !connections[0].isOpen() && lost == null;
+        return dialled && !connections[0].isOpen();
     }
 
     Connection connected(int lane, Wire wire, Selector selector) throws IOException {
@@ -56,8 +57,8 @@ final class Peer {
     }
 
     void send(Transfer message) {
-        check();
-        connections[message.tag() % connections.length].send(message);
+        check(message);
+        connection(message).send(message);
     }
 
     /** Fills the transfer from a message that has come already, or notes it for the next one. */
@@ -70,7 +71,7 @@ final class Peer {
                 return;
             }
         }
-        check();
+        check(place);
         awaited.add(place);
     }
 
@@ -121,15 +122,17 @@ final class Peer {
         return false;
     }
 
-    void lost(String why) {
-        lost = lost == null ? why : lost;
+    /**
+     * Another connection may have ended before the last messages of this one have been read.
+     *
+     * @throws io.hvd.error.ShutdownException if the connection that a transfer uses has ended
+     */
+    void check(Transfer transfer) {
+        connection(transfer).check();
     }
 
-    /** @throws ShutdownException if the connections have ended, which this rank only follows */
-    void check() {
-        if (lost != null) {
-            throw new ShutdownException(this + " is gone: " + lost);
-        }
+    private Connection connection(Transfer transfer) {
+        return connections[transfer.tag() % connections.length];
     }
 
     @Override

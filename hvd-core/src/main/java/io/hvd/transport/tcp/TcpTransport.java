@@ -2,8 +2,6 @@ package io.hvd.transport.tcp;
 
 import io.hvd.config.HvdConfig;
 import io.hvd.kernel.ReduceKernel;
-import io.hvd.net.HandshakeListener;
-import io.hvd.net.HostAddress;
 import io.hvd.net.Invitation;
 import io.hvd.net.StartupExchange;
 import io.hvd.spi.ByteCollectives;
@@ -12,11 +10,7 @@ import io.hvd.spi.Topology;
 import io.hvd.spi.Transfers;
 import io.hvd.spi.Transport;
 import io.hvd.transport.tcp.Dialler.DataAddresses;
-import java.io.IOException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
-import java.nio.channels.ServerSocketChannel;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -48,21 +42,11 @@ final class TcpTransport implements Transport {
     static TcpTransport open(TcpBootstrap bootstrap, HvdConfig config, String why) {
         Topology topology = bootstrap.topology();
         int lanes = config.control().connections();
-        HandshakeListener[] listener = new HandshakeListener[1];
-        InetSocketAddress[] address = new InetSocketAddress[1];
+        DataSockets sockets = new DataSockets();
         try {
             List<Invitation> invitations = StartupExchange.hold(
                             "rank " + topology.rank() + " (" + topology.host() + ") could not listen for data",
-                            () -> {
-                                InetAddress here = HostAddress.of(
-                                        topology.nodes(), config.control().networkInterface());
-                                ServerSocketChannel socket = HandshakeListener.bind(
-                                        here, config.control().ports());
-                                listener[0] = new HandshakeListener(
-                                        List.of(socket), config.control().encryption());
-                                address[0] = (InetSocketAddress) socket.getLocalAddress();
-                                return new Invitation(address[0], HandshakeListener.newSecret()).encode();
-                            },
+                            () -> sockets.open(topology, config.control()).encode(),
                             bootstrap::exchange)
                     .stream()
                     .map(Invitation::decode)
@@ -72,26 +56,14 @@ final class TcpTransport implements Transport {
                     invitations.get(0).secret(),
                     config.control().encryption());
             int limitMillis = config.control().startTimeoutSeconds() * 1_000;
-            Dialler dialler = new Dialler(topology.rank(), lanes, addresses, limitMillis, listener[0]);
+            Dialler dialler = new Dialler(topology.rank(), lanes, addresses, limitMillis, sockets.listener());
             String words = "tcp (" + invitations.get(0).address().getAddress().getHostAddress()
                     + (why.isEmpty() ? "" : ", " + why) + ")";
-            return new TcpTransport(bootstrap, words, new Links(topology.rank(), topology.hosts(), dialler, lanes));
-        } catch (IOException e) {
-            close(listener[0]);
-            throw new java.io.UncheckedIOException("the data connections could not be prepared: " + e.getMessage(), e);
-        } catch (RuntimeException e) {
-            close(listener[0]);
+            return new TcpTransport(
+                    bootstrap, words, new Links(topology.rank(), topology.hosts(), dialler, lanes, sockets.selector()));
+        } catch (RuntimeException | Error e) {
+            sockets.close();
             throw e;
-        }
-    }
-
-    private static void close(HandshakeListener listener) {
-        try {
-            if (listener != null) {
-                listener.close();
-            }
-        } catch (IOException e) {
-            // It is being given up anyway.
         }
     }
 
@@ -155,13 +127,19 @@ final class TcpTransport implements Transport {
 
     @Override
     public void abandon(String why) {
-        links.abandon(why);
-        bootstrap.close();
+        try {
+            links.abandon(why);
+        } finally {
+            bootstrap.close();
+        }
     }
 
     @Override
     public void close() {
-        links.close();
-        bootstrap.close();
+        try {
+            links.close();
+        } finally {
+            bootstrap.close();
+        }
     }
 }

@@ -33,7 +33,7 @@ final class Transfer implements Transfers.Transfer {
             }
             if (!done) {
                 links.check();
-                peer.check();
+                peer.check(this);
             }
         }
         return done;
