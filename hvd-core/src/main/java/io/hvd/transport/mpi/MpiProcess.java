@@ -8,8 +8,6 @@ import io.hvd.spi.LastBarrier;
 import io.hvd.spi.TransportProvider.Connection;
 import io.hvd.transport.mpi.calls.Mpi;
 import io.hvd.transport.mpi.openmpi.MpiFinalization;
-import java.lang.reflect.InvocationTargetException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -116,30 +114,8 @@ public final class MpiProcess implements MpiFinalization.Mpi {
     }
 
     private static MpiSession start(HvdConfig config) {
-        OpenMpi mpi = OpenMpi.locate(config);
-        Path jar = MpiJar.matching(mpi, config);
-        if (!MpiClassLoader.hasBindings()) {
-            throw new HvdException(
-                    ErrorId.INIT_FAILED,
-                    "hvd was built without mpi.jar, so it cannot use " + mpi.prefix()
-                            + ": build it again without -Dhvd.withoutMpi, or set HVD_BACKEND=tcp");
-        }
-        try {
-            Mpi calls = (Mpi) Class.forName(
-                            "io.hvd.transport.mpi.bindings.JarMpi", true, new MpiClassLoader(jar, mpi.jniLibrary()))
-                    .getConstructor()
-                    .newInstance();
-            return new MpiSession(calls, config);
-        } catch (ReflectiveOperationException | LinkageError e) {
-            Throwable cause = e instanceof InvocationTargetException ? e.getCause() : e;
-            if (cause instanceof HvdException known) {
-                throw known;
-            }
-            throw new HvdException(
-                    ErrorId.INIT_FAILED,
-                    "Open MPI " + mpi.version() + " (" + mpi.jniLibrary() + ") with " + jar + " did not start: "
-                            + cause,
-                    cause);
-        }
+        Optional<String> library = config.mpi().library();
+        Mpi mpi = library.isPresent() ? MpiBinding.toLibrary(library.get()) : MpiBinding.byJar(config);
+        return new MpiSession(mpi, config);
     }
 }

@@ -51,7 +51,7 @@ public final class MpiProvider implements TransportProvider {
      * process they are, even if it can open no more files to look.
      */
     public static Optional<String> missing(HvdConfig config) {
-        if (MpiProcess.ofThisProcess().isStarted()) {
+        if (MpiProcess.ofThisProcess().isStarted() || config.mpi().library().isPresent()) {
             return Optional.empty();
         }
         try {

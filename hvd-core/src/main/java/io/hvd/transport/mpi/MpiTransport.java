@@ -40,13 +40,18 @@ final class MpiTransport implements Transport {
         this.operators = Operators.agreed(new OperatorCheck(this::reduce), bootstrap::exchange);
     }
 
+    /** The beginning of what the library says of itself, such as {@code Open MPI v4.1.4} or {@code MPICH Version: 4.0.2}. */
+    private String library() {
+        return mpi.libraryVersion().split("[,\n]")[0].replaceAll("\\s+", " ");
+    }
+
     private void reduce(Operator operator, ByteBuffer operand, ByteBuffer result, int count) {
         mpi.reduceLocal(operand, result, count, operator.type(), operator.op());
     }
 
     @Override
     public String description() {
-        return "mpi (" + mpi.libraryVersion().split(",")[0] + ", " + level
+        return "mpi (" + library() + ", " + level
                 + (operators.refused().isEmpty() ? "" : ", without its operators " + operators.refused()) + ")";
     }
 
