@@ -6,7 +6,6 @@ import io.hvd.error.HvdException;
 import io.hvd.log.HvdLogger;
 import io.hvd.spi.LastBarrier;
 import io.hvd.spi.TransportProvider.Connection;
-import io.hvd.transport.mpi.calls.Mpi;
 import io.hvd.transport.mpi.openmpi.MpiFinalization;
 import java.time.Duration;
 import java.util.List;
@@ -114,8 +113,6 @@ public final class MpiProcess implements MpiFinalization.Mpi {
     }
 
     private static MpiSession start(HvdConfig config) {
-        Optional<String> library = config.mpi().library();
-        Mpi mpi = library.isPresent() ? MpiBinding.toLibrary(library.get()) : MpiBinding.byJar(config);
-        return new MpiSession(mpi, config);
+        return new MpiSession(MpiBinding.of(config), config);
     }
 }

@@ -40,7 +40,7 @@ public interface MpiCommunicator {
 
     /** A transfer that has been started. */
     interface Request {
-        /** MPI_Test; not to be asked again once it is done. */
+        /** MPI_Test; once it is done, it stays so. */
         boolean isDone();
     }
 

@@ -76,11 +76,12 @@ record Convention(
      * @throws HvdException if it exports the symbols of none that hvd knows
      */
     static Convention of(SymbolLookup library, String file) {
-        if (library.find(OPEN_MPI).isPresent()) {
-            return openMpi(library);
-        }
+        // First, because Open MPI's library of this kind leads to its other symbols too.
         if (hasStandardInterface(library)) {
             return STANDARD;
+        }
+        if (library.find(OPEN_MPI).isPresent()) {
+            return openMpi(library);
         }
         if (library.find(MPICH).isPresent()) {
             return MPICH_FAMILY;
@@ -145,7 +146,7 @@ record Convention(
             false,
             0x101,
             0x130,
-            0x142,
+            0x143,
             1,
             0,
             -1,

@@ -150,10 +150,25 @@ record ForeignCommunicator(long handle) implements MpiCommunicator {
         return new Started("MPI_Irecv", written(), data);
     }
 
-    /** @param data kept, so that its memory is there until MPI is done with it */
-    private record Started(String function, long request, ByteBuffer data) implements Request {
+    private static final class Started implements Request {
+        private final String function;
+        private final long request;
+        /** Kept, so that its memory is there until MPI is done with it. */
+        private final ByteBuffer data;
+
+        private boolean done;
+
+        Started(String function, long request, ByteBuffer data) {
+            this.function = function;
+            this.request = request;
+            this.data = data;
+        }
+
         @Override
         public boolean isDone() {
+            if (done) {
+                return true; // MPI has freed the request
+            }
             write(request);
             try {
                 Functions.check(function, (int) Functions.TEST.invokeExact(HANDLE, FLAG, CONVENTION.statusIgnore()));
@@ -162,7 +177,8 @@ record ForeignCommunicator(long handle) implements MpiCommunicator {
             } finally {
                 Reference.reachabilityFence(data);
             }
-            return flag();
+            done = flag();
+            return done;
         }
     }
 

@@ -2,6 +2,8 @@ package io.hvd.transport.mpi.foreign;
 
 import static io.hvd.transport.mpi.foreign.Functions.CONVENTION;
 
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.transport.mpi.ThreadLevel;
@@ -37,7 +39,14 @@ public final class ForeignMpi implements Mpi {
     }
 
     private static ThreadLevel level(int number) {
-        return ThreadLevel.values()[CONVENTION.threadLevels().indexOf(number)];
+        int level = CONVENTION.threadLevels().indexOf(number);
+        if (level < 0) {
+            throw new HvdException(
+                    ErrorId.MPI_LEVEL,
+                    "MPI offers the thread level " + number + ", expected one of " + CONVENTION.threadLevels()
+                            + " by the convention of " + CONVENTION.name());
+        }
+        return ThreadLevel.values()[level];
     }
 
     @Override
