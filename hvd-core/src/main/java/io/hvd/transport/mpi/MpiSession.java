@@ -8,6 +8,7 @@ import io.hvd.spi.Transport;
 import io.hvd.spi.TransportProvider.Connection;
 import io.hvd.transport.mpi.calls.Mpi;
 import io.hvd.transport.mpi.calls.MpiCommunicator;
+import io.hvd.transport.mpi.calls.ThreadLevel;
 import java.util.List;
 
 /**

@@ -8,6 +8,7 @@ import io.hvd.spi.Transport;
 import io.hvd.transport.mpi.Operators.Operator;
 import io.hvd.transport.mpi.calls.Mpi;
 import io.hvd.transport.mpi.calls.MpiCommunicator;
+import io.hvd.transport.mpi.calls.ThreadLevel;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;

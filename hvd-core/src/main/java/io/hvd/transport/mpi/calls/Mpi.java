@@ -2,7 +2,6 @@ package io.hvd.transport.mpi.calls;
 
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
-import io.hvd.transport.mpi.ThreadLevel;
 import java.nio.ByteBuffer;
 
 /**
