@@ -41,11 +41,20 @@ public final class ForeignClassLoader extends ClassLoader {
         return FOLDER + name.replace('.', '/') + ".class";
     }
 
+    /** Loads these classes itself, though its parent may find them too, because they ask for {@link #library}. */
+    @Override
+    protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+        if (!name.startsWith(FOREIGN)) {
+            return super.loadClass(name, resolve);
+        }
+        synchronized (getClassLoadingLock(name)) {
+            Class<?> loaded = findLoadedClass(name);
+            return loaded != null ? loaded : findClass(name);
+        }
+    }
+
     @Override
     protected Class<?> findClass(String name) throws ClassNotFoundException {
-        if (!name.startsWith(FOREIGN)) {
-            throw new ClassNotFoundException(name);
-        }
         try (InputStream file = getParent().getResourceAsStream(resource(name))) {
             if (file == null) {
                 throw new ClassNotFoundException(name);

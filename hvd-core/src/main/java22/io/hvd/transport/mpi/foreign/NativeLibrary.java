@@ -27,9 +27,14 @@ final class NativeLibrary {
             var dlopen = linker.downcallHandle(
                     linker.defaultLookup().find("dlopen").orElseThrow(),
                     FunctionDescriptor.of(ValueLayout.ADDRESS, ValueLayout.ADDRESS, ValueLayout.JAVA_INT));
+            // Looked up before, because a look-up of the loader's clears its last error.
+            var dlerror = linker.downcallHandle(
+                    linker.defaultLookup().find("dlerror").orElseThrow(), FunctionDescriptor.of(ValueLayout.ADDRESS));
             var handle = (MemorySegment) dlopen.invokeExact(arena.allocateFrom(file), RTLD_NOW | RTLD_GLOBAL);
             if (handle.address() == 0) {
-                throw new HvdException(ErrorId.INIT_FAILED, "MPI's library cannot be loaded: " + loadersWords(linker));
+                throw new HvdException(
+                        ErrorId.INIT_FAILED,
+                        "MPI's library cannot be loaded: " + words((MemorySegment) dlerror.invokeExact()));
             }
         } catch (IllegalCallerException e) {
             throw new HvdException(
@@ -53,12 +58,9 @@ final class NativeLibrary {
         int unused = (int) setenv.invokeExact(arena.allocateFrom("UCX_ERROR_SIGNALS"), arena.allocateFrom(""), 1);
     }
 
-    private static String loadersWords(Linker linker) throws Throwable {
-        var dlerror = linker.downcallHandle(
-                linker.defaultLookup().find("dlerror").orElseThrow(), FunctionDescriptor.of(ValueLayout.ADDRESS));
-        var words = (MemorySegment) dlerror.invokeExact();
-        return words.address() == 0
+    private static String words(MemorySegment text) {
+        return text.address() == 0
                 ? "no reason given"
-                : words.reinterpret(Long.MAX_VALUE).getString(0);
+                : text.reinterpret(Long.MAX_VALUE).getString(0);
     }
 }
