@@ -145,6 +145,8 @@ maven=(mvn -B)
 # Javadoc takes most of a minute. javac checks the comments in the same way, and the long tier makes the pages.
 if [[ $tier == everyday ]]; then maven+=(-Dmaven.javadoc.skip=true); fi
 if [[ ${CI:-} == true ]]; then maven+=(-ntp); fi
+# What calls MPI by foreign functions is built and tested where any JDK here has them.
+if jdk22=$(jdk_home 22); then maven+=("-Dhvd.jdk22=$jdk22"); fi
 
 began=$(date +%s)
 status=0

@@ -65,19 +65,21 @@ show_signs_of_life() {
 # The release file is read because starting a JVM to ask it costs more than all the rest of a second set-up.
 jdk_version() { sed -n 's/^JAVA_VERSION="\(.*\)"$/\1/p' "$1/release" 2>/dev/null || true; }
 
-is_jdk_17() {
+# is_jdk HOME LEAST
+is_jdk() {
     local version
     [[ -n $1 && -x $1/bin/javac ]] || return 1
     version=$(jdk_version "$1")
     version=${version%%[!0-9]*}
-    ((${version:-0} >= 17))
+    ((${version:-0} >= $2))
 }
 
+# The first JDK of at least this version: JAVA_HOME, the one on PATH, any other.
 jdk_home() {
     local home javac
     javac=$(readlink -f "$(command -v javac)" 2>/dev/null || true)
     for home in "${JAVA_HOME:-}" "${javac%/bin/javac}" /usr/lib/jvm/*; do
-        if is_jdk_17 "$home"; then
+        if is_jdk "$home" "$1"; then
             printf '%s\n' "$home"
             return
         fi
@@ -86,7 +88,7 @@ jdk_home() {
 }
 
 use_jdk() {
-    JAVA_HOME=$(jdk_home) || fail "found no JDK 17 or newer; set JAVA_HOME to one"
+    JAVA_HOME=$(jdk_home 17) || fail "found no JDK 17 or newer; set JAVA_HOME to one"
     export JAVA_HOME PATH="$JAVA_HOME/bin:$PATH"
 }
 

@@ -42,6 +42,7 @@ class FloorsTest {
     private static final String LOCAL = "io.hvd.host.local";
     private static final String HYBRID = "io.hvd.host.hybrid";
     private static final String MPI = "io.hvd.transport.mpi";
+    private static final String MPI_CALLS = "io.hvd.transport.mpi.calls";
     private static final String OPEN_MPI = "io.hvd.transport.mpi.openmpi";
     private static final String CUDA = "io.hvd.cuda";
     private static final String NCCL = "io.hvd.transport.nccl";
@@ -159,22 +160,10 @@ class FloorsTest {
             // threads inside a process, over a back end between processes that it knows by the SPI alone
             floor(HYBRID, KERNEL, COLLECTIVE, CONTROL, LOCAL, BUFFER, MEMORY, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
             floor(SHM, KERNEL, MEMORY, BUFFER, SPI, TENSOR, ERROR, CONFIG, FILE, LOG),
+            floor(MPI_CALLS, TENSOR, ERROR, CONFIG),
             floor(OPEN_MPI, SPI, ERROR, CONFIG, LOG),
-            floor(MPI, OPEN_MPI, COLLECTIVE, KERNEL, BUFFER, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
-            floor(
-                    MPI + ".bindings",
-                    MPI,
-                    COLLECTIVE,
-                    CONTROL,
-                    KERNEL,
-                    BUFFER,
-                    NET,
-                    SPI,
-                    TENSOR,
-                    ERROR,
-                    CONFIG,
-                    LOG,
-                    "mpi.*"),
+            floor(MPI, MPI_CALLS, OPEN_MPI, COLLECTIVE, KERNEL, BUFFER, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
+            floor(MPI + ".bindings", MPI_CALLS, TENSOR, ERROR, "mpi.*"),
             // where ranks without MPI meet, and the connections on which their data travels
             floor(RENDEZVOUS, NET, ERROR, LOG),
             floor(TCP, RENDEZVOUS, KERNEL, BUFFER, NET, SPI, ERROR, CONFIG, FILE, LOG),

@@ -8,11 +8,16 @@ import java.util.Optional;
  *
  * @param home the prefix of the Open MPI; empty for that of the mpirun on PATH
  * @param jar the mpi.jar; empty for the one that is found
+ * @param library the library of MPI to call without any jar; empty for the way by mpi.jar
  * @param singleThreaded whether MPI is asked for MPI_THREAD_SINGLE
  * @param allreduce how an allreduce goes from process to process
  */
 public record MpiSettings(
-        Optional<Path> home, Optional<Path> jar, boolean singleThreaded, AllreduceAlgorithm allreduce) {
+        Optional<Path> home,
+        Optional<Path> jar,
+        Optional<String> library,
+        boolean singleThreaded,
+        AllreduceAlgorithm allreduce) {
 
     /** The way of an allreduce from process to process. */
     public enum AllreduceAlgorithm {
@@ -28,6 +33,7 @@ public record MpiSettings(
         return new MpiSettings(
                 reader.path(Setting.OPENMPI_HOME),
                 reader.path(Setting.MPI_JAR),
+                reader.text(Setting.MPI_LIBRARY),
                 reader.flag(Setting.MPI_THREADS_DISABLE),
                 reader.choice(Setting.ALLREDUCE_ALGORITHM, AllreduceAlgorithm.class));
     }

@@ -242,6 +242,7 @@ class HvdConfigTest {
                 Map.entry("HVD_BACKEND", "mpi"),
                 Map.entry("HVD_OPENMPI_HOME", "/opt/mpi"),
                 Map.entry("HVD_MPI_JAR", "/opt/mpi.jar"),
+                Map.entry("HVD_MPI_LIBRARY", "libmpi.so.12"),
                 Map.entry("HOROVOD_FUSION_THRESHOLD", "1000"),
                 Map.entry("HOROVOD_CYCLE_TIME", "2.5"),
                 Map.entry("HVD_STAGE_BYTES", "8192"),
@@ -256,6 +257,7 @@ class HvdConfigTest {
         assertThat(config.backend()).isEqualTo(BackendChoice.MPI);
         assertThat(config.mpi().home()).contains(Path.of("/opt/mpi"));
         assertThat(config.mpi().jar()).contains(Path.of("/opt/mpi.jar"));
+        assertThat(config.mpi().library()).contains("libmpi.so.12");
         assertThat(config.engine().fusionThresholdBytes()).isEqualTo(1000);
         assertThat(config.engine().cycleNanos()).isEqualTo(2_500_000);
         assertThat(config.memory().stageBytes()).isEqualTo(8192);

@@ -81,7 +81,12 @@ public record Job(int exitCode, String output, double seconds, long endedMillis)
 
     /** The command line of a Java program on this class path, with this JVM. */
     public static List<String> program(Class<?> main, String... args) {
-        List<String> command = java();
+        return program(System.getProperty("java.home"), main, args);
+    }
+
+    /** The same with the Java of another home. */
+    public static List<String> program(String home, Class<?> main, String... args) {
+        List<String> command = java(home);
         command.add(main.getName());
         command.addAll(List.of(args));
         return command;
@@ -114,14 +119,21 @@ public record Job(int exitCode, String output, double seconds, long endedMillis)
     }
 
     private static List<String> java() {
+        return java(System.getProperty("java.home"));
+    }
+
+    private static List<String> java(String home) {
         // Surefire and failsafe start their JVM with a jar that only names the class path.
         String classPath = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
-        String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
+        String java = Path.of(home, "bin", "java").toString();
+        boolean own = home.equals(System.getProperty("java.home"));
         String jarsFirst = ClassArchive.jarsFirst(classPath);
         List<String> command = new ArrayList<>(List.of(java, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
-        command.addAll(ClassArchive.flags(java, jarsFirst));
+        if (own) {
+            command.addAll(ClassArchive.flags(java, jarsFirst));
+        }
         command.addAll(LocaleOfTheClass.flags());
-        if (Runtime.version().feature() >= 22) {
+        if (!own || Runtime.version().feature() >= 22) {
             command.add("--enable-native-access=ALL-UNNAMED");
         }
         command.addAll(List.of("-cp", jarsFirst));

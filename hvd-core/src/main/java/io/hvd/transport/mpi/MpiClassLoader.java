@@ -35,7 +35,7 @@ final class MpiClassLoader extends URLClassLoader {
 
     /** Whether hvd has the classes that are loaded here: a build without mpi.jar leaves them out. */
     static boolean hasBindings() {
-        return MpiClassLoader.class.getResource("bindings/BoundSession.class") != null;
+        return MpiClassLoader.class.getResource("bindings/JarMpi.class") != null;
     }
 
     /**

@@ -7,8 +7,6 @@ import io.hvd.log.HvdLogger;
 import io.hvd.spi.LastBarrier;
 import io.hvd.spi.TransportProvider.Connection;
 import io.hvd.transport.mpi.openmpi.MpiFinalization;
-import java.lang.reflect.InvocationTargetException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -43,23 +41,6 @@ public final class MpiProcess implements MpiFinalization.Mpi {
         return THIS;
     }
 
-    /**
-     * MPI as the classes that are linked with mpi.jar show it; made once per process, used on the communication thread.
-     */
-    public interface MpiSession {
-        /** Makes a communicator of some ranks; empty means all. */
-        Connection connect(HvdConfig config, List<Integer> ranks);
-
-        /** Number of processes in MPI_COMM_WORLD. */
-        int worldSize();
-
-        /** Calls MPI_Finalize; every rank of the job must call this. */
-        void finish();
-
-        /** Calls MPI_Abort, which ends the processes of all ranks. Any thread may call it; it may not return. */
-        void abort(int exitCode);
-    }
-
     @Override
     public Executor thread() {
         return thread;
@@ -83,7 +64,7 @@ public final class MpiProcess implements MpiFinalization.Mpi {
                 UcxSignals.warning().ifPresent(LOG::warn);
             }
         }
-        return session.connect(config, ranks);
+        return session.connect(ranks);
     }
 
     /** Keeps the barrier of the first job of all processes, for the end of MPI. */
@@ -132,31 +113,6 @@ public final class MpiProcess implements MpiFinalization.Mpi {
     }
 
     private static MpiSession start(HvdConfig config) {
-        OpenMpi mpi = OpenMpi.locate(config);
-        Path jar = MpiJar.matching(mpi, config);
-        if (!MpiClassLoader.hasBindings()) {
-            throw new HvdException(
-                    ErrorId.INIT_FAILED,
-                    "hvd was built without mpi.jar, so it cannot use " + mpi.prefix()
-                            + ": build it again without -Dhvd.withoutMpi, or set HVD_BACKEND=tcp");
-        }
-        try {
-            return (MpiSession) Class.forName(
-                            "io.hvd.transport.mpi.bindings.BoundSession",
-                            true,
-                            new MpiClassLoader(jar, mpi.jniLibrary()))
-                    .getConstructor(HvdConfig.class)
-                    .newInstance(config);
-        } catch (ReflectiveOperationException | LinkageError e) {
-            Throwable cause = e instanceof InvocationTargetException ? e.getCause() : e;
-            if (cause instanceof HvdException known) {
-                throw known;
-            }
-            throw new HvdException(
-                    ErrorId.INIT_FAILED,
-                    "Open MPI " + mpi.version() + " (" + mpi.jniLibrary() + ") with " + jar + " did not start: "
-                            + cause,
-                    cause);
-        }
+        return new MpiSession(MpiBinding.of(config), config);
     }
 }

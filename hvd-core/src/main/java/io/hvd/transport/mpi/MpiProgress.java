@@ -10,7 +10,7 @@ import java.util.function.LongSupplier;
  * this process computes. The first call comes soon after MPI has sent something, and each further one after twice the
  * time, up to a limit at which it costs nothing. It is made on the communication thread.
  */
-public final class MpiProgress implements Progress {
+final class MpiProgress implements Progress {
     static final long FIRST_NANOS = 1_000_000;
     static final long LONGEST_NANOS = 100_000_000;
 
@@ -26,7 +26,7 @@ public final class MpiProgress implements Progress {
      * @param mpiCall lets MPI do what is due, and does not wait
      * @param clock the time in nanoseconds
      */
-    public MpiProgress(Runnable mpiCall, LongSupplier clock) {
+    MpiProgress(Runnable mpiCall, LongSupplier clock) {
         this.mpiCall = mpiCall;
         this.clock = clock;
     }
@@ -42,7 +42,7 @@ public final class MpiProgress implements Progress {
     }
 
     /** MPI is about to be given something to send; called before the call of MPI. */
-    public void sent() {
+    void sent() {
         pending = true;
         fresh = true;
     }

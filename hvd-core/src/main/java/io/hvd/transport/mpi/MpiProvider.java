@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Executor;
 
-/** Connects processes by Open MPI's Java bindings. */
+/** Connects processes by MPI. */
 public final class MpiProvider implements TransportProvider {
     public static final String NAME = "mpi";
 
@@ -47,18 +47,10 @@ public final class MpiProvider implements TransportProvider {
     }
 
     /**
-     * Why MPI cannot be used here; empty if an Open MPI and the mpi.jar of its version are installed. Where MPI runs in this
-     * process they are, even if it can open no more files to look.
+     * Why MPI cannot be used here; empty if hvd finds a way to one. Where MPI runs in this process there is one, even if it
+     * can open no more files to look.
      */
     public static Optional<String> missing(HvdConfig config) {
-        if (MpiProcess.ofThisProcess().isStarted()) {
-            return Optional.empty();
-        }
-        try {
-            jar(config);
-            return MpiClassLoader.hasBindings() ? Optional.empty() : Optional.of("hvd was built without mpi.jar");
-        } catch (HvdException missing) {
-            return Optional.of("there is no Open MPI with its mpi.jar");
-        }
+        return MpiProcess.ofThisProcess().isStarted() ? Optional.empty() : MpiBinding.missing(config);
     }
 }

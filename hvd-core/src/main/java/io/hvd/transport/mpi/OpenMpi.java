@@ -25,8 +25,16 @@ import java.util.stream.Stream;
  */
 public record OpenMpi(String version, Path jniLibrary, Path prefix) {
     private static final Predicate<String> MULTIARCH = name -> name.contains("-linux-gnu");
-    private static final Set<String> LAUNCHERS =
-            Set.of("mpirun", "mpiexec", "orterun", "orted", "prterun", "prted", "mpirun.openmpi");
+    private static final Set<String> LAUNCHERS = Set.of(
+            "mpirun",
+            "mpiexec",
+            "orterun",
+            "orted",
+            "prterun",
+            "prted",
+            "mpirun.openmpi",
+            "mpiexec.hydra",
+            "hydra_pmi_proxy");
 
     /**
      * The first installation with Java bindings: the one in the settings, the one that started this process, the one on
@@ -74,7 +82,7 @@ public record OpenMpi(String version, Path jniLibrary, Path prefix) {
     }
 
     /** Looks where distributions and plain installations put libraries. */
-    private static Optional<Path> find(Path prefix, String name) {
+    static Optional<Path> find(Path prefix, String name) {
         List<Path> folders = new ArrayList<>(List.of(prefix.resolve("lib"), prefix.resolve("lib64")));
         list(prefix.resolve("lib"), MULTIARCH).forEach(folder -> {
             folders.add(folder.resolve("openmpi/lib"));
@@ -103,7 +111,8 @@ public record OpenMpi(String version, Path jniLibrary, Path prefix) {
                 .map(folder::resolve);
     }
 
-    private static Optional<Path> launcherThatStartedUs() {
+    /** The program that has started this process, if it is a launcher of some MPI. */
+    static Optional<Path> launcherThatStartedUs() {
         return ProcessHandle.current()
                 .parent()
                 .flatMap(parent -> parent.info().command())
@@ -111,7 +120,7 @@ public record OpenMpi(String version, Path jniLibrary, Path prefix) {
                 .filter(program -> LAUNCHERS.contains(program.getFileName().toString()));
     }
 
-    private static Optional<Path> mpirunOnPath() {
+    static Optional<Path> mpirunOnPath() {
         String path = Optional.ofNullable(System.getenv("PATH")).orElse("");
         return Stream.of(path.split(":"))
                 .filter(folder -> !folder.isEmpty())
@@ -121,7 +130,7 @@ public record OpenMpi(String version, Path jniLibrary, Path prefix) {
                 .findFirst();
     }
 
-    private static Path prefixOf(Path program) {
+    static Path prefixOf(Path program) {
         return program.getParent().getParent();
     }
 

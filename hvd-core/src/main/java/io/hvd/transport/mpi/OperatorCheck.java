@@ -17,7 +17,7 @@ import java.util.SplittableRandom;
  * some extreme and some random values, in numbers of elements around the widths of vectors, at the border of a vector
  * and beside it. All NaNs count as equal.
  */
-public final class OperatorCheck implements Operators.Checker {
+final class OperatorCheck implements Operators.Checker {
     /** Numbers of elements; the last but one has vectors of every width, and a rest of them. */
     private static final int[] COUNTS = {1, 7, 31, 64, 127, 300};
 
@@ -37,7 +37,7 @@ public final class OperatorCheck implements Operators.Checker {
     private final Map<DType, ByteBuffer> operands = new EnumMap<>(DType.class);
     private final Map<DType, ByteBuffer> results = new EnumMap<>(DType.class);
 
-    public OperatorCheck(Operators.Local mpi) {
+    OperatorCheck(Operators.Local mpi) {
         this.mpi = mpi;
     }
 

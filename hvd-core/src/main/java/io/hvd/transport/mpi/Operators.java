@@ -13,7 +13,7 @@ import java.util.function.Function;
  * The reductions that MPI may carry out, because its operator gives the same bits as hvd's own reduction. They are the
  * same on all ranks, whatever their processors and builds of Open MPI.
  */
-public final class Operators {
+final class Operators {
     /**
      * The reductions that MPI is tested for. Its standard does not say what a sum does that overflows, nor a minimum
      * with NaN: Open MPI's op/avx saturates integers of 8 and 16 bits in whole vectors and lets them wrap around in the
@@ -28,7 +28,7 @@ public final class Operators {
     }
 
     /** An operation on the elements of a type. */
-    public record Operator(DType type, ReduceOp op) {
+    record Operator(DType type, ReduceOp op) {
         /** By hand, as is the number: the JVM takes as long for a record's own, the first time, as for all else here. */
         @Override
         public boolean equals(Object other) {
@@ -47,13 +47,13 @@ public final class Operators {
     }
 
     /** MPI_Reduce_local, which combines elements with the same loops as MPI_Allreduce. */
-    public interface Local {
+    interface Local {
         /** Combines the first {@code count} elements of both buffers into the second. */
         void reduce(Operator operator, ByteBuffer operand, ByteBuffer result, int count);
     }
 
     /** Says whether an operator is right on this rank. */
-    public interface Checker {
+    interface Checker {
         boolean isRight(Operator operator);
     }
 
@@ -82,7 +82,7 @@ public final class Operators {
      *
      * @param exchange gives every rank the bytes of all ranks
      */
-    public static Operators agreed(Checker checker, Function<byte[], List<byte[]>> exchange) {
+    static Operators agreed(Checker checker, Function<byte[], List<byte[]>> exchange) {
         long right = 0;
         for (int i = 0; i < CANDIDATES.size(); i++) {
             right |= checker.isRight(CANDIDATES.get(i)) ? 1L << i : 0;
@@ -100,16 +100,16 @@ public final class Operators {
         return new Operators(List.copyOf(trusted));
     }
 
-    public boolean take(DType type, ReduceOp op) {
+    boolean take(DType type, ReduceOp op) {
         return take(new Operator(type, op));
     }
 
-    public boolean take(Operator operator) {
+    boolean take(Operator operator) {
         return trusted.contains(operator);
     }
 
     /** The candidates that hvd reduces itself, because MPI is wrong on some rank. */
-    public List<Operator> refused() {
+    List<Operator> refused() {
         List<Operator> refused = new ArrayList<>(CANDIDATES);
         refused.removeAll(trusted);
         return refused;

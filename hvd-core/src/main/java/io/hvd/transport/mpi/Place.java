@@ -9,8 +9,8 @@ import io.hvd.net.MessageWriter;
  * @param leader the lowest rank of its node
  * @param next the least number of this job, as its process sees it
  */
-public record Place(int leader, String host, int next) {
-    public byte[] encode() {
+record Place(int leader, String host, int next) {
+    byte[] encode() {
         return MessageWriter.encode(out -> {
             out.writeInt(leader);
             out.writeText(host);
@@ -18,7 +18,7 @@ public record Place(int leader, String host, int next) {
         });
     }
 
-    public static Place decode(byte[] bytes) {
+    static Place decode(byte[] bytes) {
         return MessageReader.decode(
                 "where a rank is", bytes, in -> new Place(in.readInt(), in.readText(), in.readInt()));
     }

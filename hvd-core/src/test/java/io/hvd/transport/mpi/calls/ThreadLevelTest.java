@@ -1,4 +1,4 @@
-package io.hvd.transport.mpi;
+package io.hvd.transport.mpi.calls;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;

@@ -1,4 +1,4 @@
-package io.hvd.transport.mpi.bindings;
+package io.hvd.transport.mpi;
 
 import io.hvd.buffer.BufferLedger;
 import io.hvd.buffer.BufferLedger.Owner;
@@ -6,8 +6,8 @@ import io.hvd.collective.Stage;
 import io.hvd.kernel.ReduceKernel;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
-import io.hvd.transport.mpi.Operators;
 import io.hvd.transport.mpi.Operators.Operator;
+import io.hvd.transport.mpi.calls.Mpi;
 import java.nio.ByteBuffer;
 
 /**
@@ -20,12 +20,13 @@ final class MpiReduceKernel implements ReduceKernel {
     private static final int RUN = 2048;
 
     private final Operators operators;
-    private final MpiOperator mpi = new MpiOperator();
+    private final Mpi mpi;
     private final ByteBuffer factors = BufferLedger.PROCESS.direct(Owner.MPI, RUN * Double.BYTES);
     private DType ofType;
     private double factor;
 
-    MpiReduceKernel(Operators operators) {
+    MpiReduceKernel(Mpi mpi, Operators operators) {
+        this.mpi = mpi;
         this.operators = operators;
     }
 
@@ -39,7 +40,7 @@ final class MpiReduceKernel implements ReduceKernel {
 
     @Override
     public void add(DType type, ByteBuffer operand, ByteBuffer sum, int count) {
-        mpi.reduce(new Operator(type, ReduceOp.SUM), operand, sum, count);
+        mpi.reduceLocal(operand, sum, count, type, ReduceOp.SUM);
     }
 
     @Override
@@ -49,7 +50,7 @@ final class MpiReduceKernel implements ReduceKernel {
         for (int done = 0; done < count; done += RUN) {
             int run = Math.min(RUN, count - done);
             ByteBuffer part = Stage.part(product, done * bytes, run * bytes);
-            mpi.reduce(new Operator(type, ReduceOp.PRODUCT), factors, part, run);
+            mpi.reduceLocal(factors, part, run, type, ReduceOp.PRODUCT);
         }
     }
 

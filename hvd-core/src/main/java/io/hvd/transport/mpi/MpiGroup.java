@@ -1,27 +1,21 @@
-package io.hvd.transport.mpi.bindings;
+package io.hvd.transport.mpi;
 
-import io.hvd.error.ErrorId;
-import io.hvd.error.HvdException;
 import io.hvd.spi.Abandonment;
 import io.hvd.spi.ByteCollectives;
 import io.hvd.spi.Transfers;
 import io.hvd.spi.Transport;
-import io.hvd.transport.mpi.MpiProgress;
-import io.hvd.transport.mpi.Operators;
+import io.hvd.transport.mpi.calls.MpiCommunicator;
 import java.util.Optional;
-import mpi.Intracomm;
-import mpi.MPIException;
 
 /** The members of a communicator. */
 final class MpiGroup implements Transport.Group {
-    private final Intracomm comm;
+    private final MpiCommunicator comm;
     private final boolean owned;
     private final MpiTransfers transfers;
     private final MpiByteCollectives collectives;
 
     /** @param owned whether the communicator belongs to this group, and ends with it */
-    MpiGroup(Intracomm comm, boolean owned, Operators operators, MpiProgress progress, Abandonment abandonment)
-            throws MPIException {
+    MpiGroup(MpiCommunicator comm, boolean owned, Operators operators, MpiProgress progress, Abandonment abandonment) {
         this.comm = comm;
         this.owned = owned;
         this.transfers = new MpiTransfers(comm, progress, abandonment);
@@ -40,12 +34,8 @@ final class MpiGroup implements Transport.Group {
 
     @Override
     public void close() {
-        try {
-            if (owned) {
-                comm.free();
-            }
-        } catch (MPIException e) {
-            throw new HvdException(ErrorId.BACK_END, "MPI_Comm_free failed: " + e.getMessage(), e);
+        if (owned) {
+            comm.free();
         }
     }
 }

@@ -1,4 +1,4 @@
-package io.hvd.transport.mpi;
+package io.hvd.transport.mpi.calls;
 
 import io.hvd.config.HvdConfig;
 import io.hvd.error.ErrorId;

@@ -1,0 +1,273 @@
+package io.hvd.transport.mpi.foreign;
+
+import static io.hvd.transport.mpi.foreign.Functions.CONVENTION;
+import static io.hvd.transport.mpi.foreign.Functions.address;
+
+import io.hvd.tensor.DType;
+import io.hvd.tensor.ReduceOp;
+import io.hvd.transport.mpi.calls.MpiCommunicator;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.ref.Reference;
+import java.nio.ByteBuffer;
+
+/** A communicator, by its handle. Only the communication thread uses it, except for {@link #abort}. */
+record ForeignCommunicator(long handle) implements MpiCommunicator {
+    /** Where MPI writes a handle, and then a flag. Only one thread calls MPI. */
+    private static final MemorySegment OUT = Arena.global().allocate(2 * Long.BYTES, Long.BYTES);
+
+    private static final long HANDLE = OUT.address();
+    private static final long FLAG = HANDLE + Long.BYTES;
+
+    private static final long BYTE = CONVENTION.types().bytes();
+
+    private static long written() {
+        return CONVENTION.intHandles() ? OUT.get(ValueLayout.JAVA_INT, 0) : OUT.get(ValueLayout.JAVA_LONG, 0);
+    }
+
+    private static void write(long handle) {
+        if (CONVENTION.intHandles()) {
+            OUT.set(ValueLayout.JAVA_INT, 0, (int) handle);
+        } else {
+            OUT.set(ValueLayout.JAVA_LONG, 0, handle);
+        }
+    }
+
+    private static boolean flag() {
+        return OUT.get(ValueLayout.JAVA_INT, Long.BYTES) != 0;
+    }
+
+    /** A call of MPI. */
+    private interface Call {
+        int run() throws Throwable;
+    }
+
+    private static void run(String function, Call call) {
+        try {
+            Functions.check(function, call.run());
+        } catch (Throwable e) {
+            throw Functions.unexpected(function, e);
+        }
+    }
+
+    private static void run(String function, ByteBuffer data, Call call) {
+        run(function, call);
+        Reference.reachabilityFence(data);
+    }
+
+    private static void run(String function, ByteBuffer one, ByteBuffer other, Call call) {
+        run(function, call);
+        Reference.reachabilityFence(one);
+        Reference.reachabilityFence(other);
+    }
+
+    @Override
+    public int rank() {
+        return ForeignMpi.number("MPI_Comm_rank", out -> (int) Functions.COMM_RANK.invokeExact(handle, out));
+    }
+
+    @Override
+    public int size() {
+        return ForeignMpi.number("MPI_Comm_size", out -> (int) Functions.COMM_SIZE.invokeExact(handle, out));
+    }
+
+    @Override
+    public MpiCommunicator duplicate() {
+        run("MPI_Comm_dup", () -> (int) Functions.COMM_DUP.invokeExact(handle, HANDLE));
+        return made();
+    }
+
+    private static MpiCommunicator made() {
+        return new ForeignCommunicator(written());
+    }
+
+    @Override
+    public MpiCommunicator ofNode(int key) {
+        run("MPI_Comm_split_type", () -> (int) Functions.COMM_SPLIT_TYPE.invokeExact(
+                handle, CONVENTION.typeShared(), key, CONVENTION.infoNull(), HANDLE));
+        return made();
+    }
+
+    @Override
+    public MpiCommunicator of(int[] ranks, int tag) {
+        try (Arena arena = Arena.ofConfined()) {
+            run("MPI_Comm_group", () -> (int) Functions.COMM_GROUP.invokeExact(handle, HANDLE));
+            long all = written();
+            long members = Functions.numbers(arena, ranks);
+            run("MPI_Group_incl", () -> (int) Functions.GROUP_INCL.invokeExact(all, ranks.length, members, HANDLE));
+            long some = written();
+            run("MPI_Comm_create_group", () ->
+                    (int) Functions.COMM_CREATE_GROUP.invokeExact(handle, some, tag, HANDLE));
+            MpiCommunicator theirs = made();
+            freeGroup(some);
+            freeGroup(all);
+            return theirs;
+        }
+    }
+
+    private static void freeGroup(long group) {
+        write(group);
+        run("MPI_Group_free", () -> (int) Functions.GROUP_FREE.invokeExact(HANDLE));
+    }
+
+    @Override
+    public void free() {
+        write(handle);
+        run("MPI_Comm_free", () -> (int) Functions.COMM_FREE.invokeExact(HANDLE));
+    }
+
+    @Override
+    public void abort(int exitCode) {
+        run("MPI_Abort", () -> (int) Functions.ABORT.invokeExact(handle, exitCode));
+    }
+
+    @Override
+    public void probe(int tag) {
+        run("MPI_Iprobe", () -> (int)
+                Functions.IPROBE.invokeExact(CONVENTION.anySource(), tag, handle, FLAG, CONVENTION.statusIgnore()));
+    }
+
+    @Override
+    public Request send(ByteBuffer data, int bytes, int to, int tag) {
+        try {
+            int code = (int) Functions.ISEND.invokeExact(address(data), bytes, BYTE, to, tag, handle, HANDLE);
+            Functions.check("MPI_Isend", code);
+        } catch (Throwable e) {
+            throw Functions.unexpected("MPI_Isend", e);
+        }
+        return new Started("MPI_Isend", written(), data);
+    }
+
+    @Override
+    public Request receive(ByteBuffer data, int bytes, int from, int tag) {
+        try {
+            int code = (int) Functions.IRECV.invokeExact(address(data), bytes, BYTE, from, tag, handle, HANDLE);
+            Functions.check("MPI_Irecv", code);
+        } catch (Throwable e) {
+            throw Functions.unexpected("MPI_Irecv", e);
+        }
+        return new Started("MPI_Irecv", written(), data);
+    }
+
+    private static final class Started implements Request {
+        private final String function;
+        private final long request;
+        /** Kept, so that its memory is there until MPI is done with it. */
+        private final ByteBuffer data;
+
+        private boolean done;
+
+        Started(String function, long request, ByteBuffer data) {
+            this.function = function;
+            this.request = request;
+            this.data = data;
+        }
+
+        @Override
+        public boolean isDone() {
+            if (done) {
+                return true; // MPI has freed the request
+            }
+            write(request);
+            try {
+                Functions.check(function, (int) Functions.TEST.invokeExact(HANDLE, FLAG, CONVENTION.statusIgnore()));
+            } catch (Throwable e) {
+                throw Functions.unexpected(function, e);
+            } finally {
+                Reference.reachabilityFence(data);
+            }
+            done = flag();
+            return done;
+        }
+    }
+
+    @Override
+    public void allreduce(ByteBuffer data, int count, DType type, ReduceOp op) {
+        try {
+            int code = (int) Functions.ALLREDUCE.invokeExact(
+                    CONVENTION.inPlace(),
+                    address(data),
+                    count,
+                    CONVENTION.types().of(type),
+                    CONVENTION.operations().of(op),
+                    handle);
+            Functions.check("MPI_Allreduce", code);
+        } catch (Throwable e) {
+            throw Functions.unexpected("MPI_Allreduce", e);
+        } finally {
+            Reference.reachabilityFence(data);
+        }
+    }
+
+    @Override
+    public void broadcast(ByteBuffer data, int bytes, int root) {
+        run("MPI_Bcast", data, () -> (int) Functions.BCAST.invokeExact(address(data), bytes, BYTE, root, handle));
+    }
+
+    @Override
+    public void allgather(ByteBuffer data, int bytesOfEach) {
+        run("MPI_Allgather", data, () -> (int) Functions.ALLGATHER.invokeExact(
+                CONVENTION.inPlace(), bytesOfEach, BYTE, address(data), bytesOfEach, BYTE, handle));
+    }
+
+    @Override
+    public void allgather(ByteBuffer mine, int bytes, ByteBuffer all, int[] lengths, int[] starts) {
+        try (Arena arena = Arena.ofConfined()) {
+            long counts = Functions.numbers(arena, lengths);
+            long places = Functions.numbers(arena, starts);
+            run("MPI_Allgatherv", mine, all, () -> (int) Functions.ALLGATHERV.invokeExact(
+                    address(mine), bytes, BYTE, address(all), counts, places, BYTE, handle));
+        }
+    }
+
+    @Override
+    public void gather(ByteBuffer mine, int bytes, ByteBuffer all, int[] lengths, int[] starts, int root) {
+        try (Arena arena = Arena.ofConfined()) {
+            long counts = Functions.numbers(arena, lengths);
+            long places = Functions.numbers(arena, starts);
+            run("MPI_Gatherv", mine, all, () -> (int) Functions.GATHERV.invokeExact(
+                    address(mine), bytes, BYTE, address(all), counts, places, BYTE, root, handle));
+        }
+    }
+
+    @Override
+    public void scatter(ByteBuffer all, int[] lengths, int[] starts, ByteBuffer mine, int bytes, int root) {
+        try (Arena arena = Arena.ofConfined()) {
+            long counts = Functions.numbers(arena, lengths);
+            long places = Functions.numbers(arena, starts);
+            run("MPI_Scatterv", all, mine, () -> (int) Functions.SCATTERV.invokeExact(
+                    address(all), counts, places, BYTE, address(mine), bytes, BYTE, root, handle));
+        }
+    }
+
+    @Override
+    public void alltoall(ByteBuffer out, ByteBuffer in, int bytesOfEach) {
+        run("MPI_Alltoall", out, in, () -> (int) Functions.ALLTOALL.invokeExact(
+                address(out), bytesOfEach, BYTE, address(in), bytesOfEach, BYTE, handle));
+    }
+
+    @Override
+    public void alltoall(
+            ByteBuffer out, int[] outLengths, int[] outStarts, ByteBuffer in, int[] inLengths, int[] inStarts) {
+        try (Arena arena = Arena.ofConfined()) {
+            long outCounts = Functions.numbers(arena, outLengths);
+            long outPlaces = Functions.numbers(arena, outStarts);
+            long inCounts = Functions.numbers(arena, inLengths);
+            long inPlaces = Functions.numbers(arena, inStarts);
+            run("MPI_Alltoallv", out, in, () -> (int) Functions.ALLTOALLV.invokeExact(
+                    address(out), outCounts, outPlaces, BYTE, address(in), inCounts, inPlaces, BYTE, handle));
+        }
+    }
+
+    @Override
+    public void sendAndWait(ByteBuffer data, int bytes, int to, int tag) {
+        run("MPI_Send", data, () -> (int) Functions.SEND.invokeExact(address(data), bytes, BYTE, to, tag, handle));
+    }
+
+    @Override
+    public void receiveAndWait(ByteBuffer data, int bytes, int from, int tag) {
+        run("MPI_Recv", data, () -> (int)
+                Functions.RECV.invokeExact(address(data), bytes, BYTE, from, tag, handle, CONVENTION.statusIgnore()));
+    }
+}

@@ -1,0 +1,74 @@
+package io.hvd.launch.contract;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.hvd.contract.AllocationContractTest;
+import io.hvd.contract.Contract;
+import io.hvd.contract.GroupContractTest;
+import io.hvd.contract.MovementContractTest;
+import io.hvd.contract.ProcessSetContractTest;
+import io.hvd.contract.UnevenSetContractTest;
+import io.hvd.testing.InsideMpirun;
+import io.hvd.testing.Job;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The contract where hvd calls Open MPI's library by Java's foreign functions, and mpi.jar is not used. */
+class ForeignMpiIT {
+    private static final String LIBRARY = "libmpi.so.40";
+
+    /** The classes whose calls of MPI differ most: reductions, pieces of all lengths, messages, communicators. */
+    private static final List<Class<? extends Contract>> MOST_CALLS = List.of(
+            MovementContractTest.class,
+            GroupContractTest.class,
+            ProcessSetContractTest.class,
+            UnevenSetContractTest.class);
+
+    private final String java =
+            Runtime.version().feature() >= 22 ? System.getProperty("java.home") : System.getProperty("hvd.jdk22", "");
+
+    @BeforeEach
+    void requireForeignFunctions() {
+        assumeTrue(!java.isEmpty(), "no Java 22 or newer; mvn -Dhvd.jdk22=HOME names one");
+    }
+
+    private Job job(int ranks, String library, Map<String, String> settings, List<Class<? extends Contract>> classes) {
+        Map<String, String> environment = new HashMap<>(settings);
+        environment.put("HOROVOD_DYNAMIC_PROCESS_SETS", "1");
+        environment.put("HVD_MPI_LIBRARY", library);
+        String[] names = classes.stream().map(Class::getName).toArray(String[]::new);
+        return Job.horovodrun(ranks, environment, Job.program(java, InsideMpirun.class, names));
+    }
+
+    @ParameterizedTest(name = "{0} ranks, shared memory {1}")
+    @CsvSource({"3, 0", "2, 1"})
+    void theContractHoldsWithoutMpiJar(int ranks, String sharedMemory) {
+        Job job = job(ranks, LIBRARY, Map.of("HVD_SHARED_MEMORY", sharedMemory), MOST_CALLS);
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.output()).contains("TESTS backend=mpi ranks=" + ranks);
+    }
+
+    @Test
+    void aLibraryThatIsNotThereIsNamedInTheLoadersWords() {
+        Job job = job(1, "/no/such/libmpi.so", Map.of("HVD_BACKEND", "mpi"), List.of(AllocationContractTest.class));
+
+        assertThat(job.exitCode()).isEqualTo(1);
+        assertThat(job.output())
+                .contains("MPI's library cannot be loaded: /no/such/libmpi.so: cannot open shared object file");
+    }
+
+    @Test
+    void aLibraryThatIsNoMpiIsRefusedBeforeItIsCalled() {
+        Job job = job(1, "libm.so.6", Map.of("HVD_BACKEND", "mpi"), List.of(AllocationContractTest.class));
+
+        assertThat(job.exitCode()).isEqualTo(1);
+        assertThat(job.output()).contains("libm.so.6 is no MPI library that hvd knows");
+    }
+}
