@@ -54,6 +54,9 @@ final class LinkedRanks implements AutoCloseable {
     static void await(Transfer... transfers) {
         for (Transfer transfer : transfers) {
             while (!transfer.isDone()) {
+                if (Thread.currentThread().isInterrupted()) {
+                    throw new IllegalStateException("the test's time is over");
+                }
                 Thread.yield();
             }
         }

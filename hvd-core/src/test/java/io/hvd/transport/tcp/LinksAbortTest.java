@@ -7,13 +7,16 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import io.hvd.error.HvdException;
 import io.hvd.error.ShutdownException;
 import io.hvd.net.Encryption;
+import io.hvd.net.FramedConnection;
 import io.hvd.net.HandshakeListener;
+import io.hvd.net.HandshakeListener.Accepted;
 import io.hvd.net.PortRange;
 import io.hvd.transport.tcp.Dialler.DataAddresses;
+import java.io.EOFException;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
 import java.util.AbstractList;
@@ -37,7 +40,9 @@ class LinksAbortTest {
 
     private final byte[] secret = HandshakeListener.newSecret();
     private final HookedSelector selector;
-    private ServerSocketChannel other;
+    private ServerSocketChannel socket;
+    private HandshakeListener other;
+    private CompletableFuture<Accepted> accepted;
     private Links links;
 
     LinksAbortTest() throws IOException {
@@ -46,8 +51,20 @@ class LinksAbortTest {
 
     @BeforeEach
     void open() throws IOException {
-        other = HandshakeListener.bind(InetAddress.getLoopbackAddress(), PortRange.ANY);
-        links = links(List.of((InetSocketAddress) other.getLocalAddress(), new InetSocketAddress(0)));
+        socket = HandshakeListener.bind(InetAddress.getLoopbackAddress(), PortRange.ANY);
+        other = new HandshakeListener(List.of(socket));
+        accepted = CompletableFuture.supplyAsync(this::next, task -> new Thread(task, "rank-0").start());
+        links = links(List.of(address(socket), new InetSocketAddress(0)));
+    }
+
+    /** The connection of rank 1; null if it has not come when the test ends. */
+    private Accepted next() {
+        try {
+            return other.next(secret, TimeUnit.MILLISECONDS.toNanos(LinkedRanks.LIMIT_MILLIS))
+                    .orElse(null);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     private Links links(List<InetSocketAddress> ofRanks) throws IOException {
@@ -63,20 +80,20 @@ class LinksAbortTest {
     }
 
     @Test
-    void anAbortBeforeANewConnectionIsRegisteredClosesIt() throws IOException {
+    void anAbortBeforeANewConnectionIsRegisteredClosesIt() throws Exception {
         selector.beforeRegistration = () -> links.abandon(WHY);
         requireEnd();
     }
 
     @Test
-    void anAbortWhileANewConnectionIsRegisteredClosesIt() throws IOException {
+    void anAbortWhileANewConnectionIsRegisteredClosesIt() throws Exception {
         selector.afterRegistration = () -> links.abandon(WHY);
         requireEnd();
     }
 
     /** Who gives up looks for the connections at the moment before this one is among them. */
     @Test
-    void anAbortThatMissesANewConnectionClosesItAllTheSame() throws IOException {
+    void anAbortThatMissesANewConnectionClosesItAllTheSame() throws Exception {
         selector.hidesKeys = true;
         selector.afterRegistration = () -> links.abandon(WHY);
         requireEnd();
@@ -89,7 +106,7 @@ class LinksAbortTest {
             @Override
             public InetSocketAddress get(int rank) {
                 links.abandon(WHY); // the socket is open by now, and not connected
-                return address(other);
+                return address(socket);
             }
 
             @Override
@@ -105,11 +122,11 @@ class LinksAbortTest {
     }
 
     /** The send throws what the job was given up for, and the other rank sees the end of the connection. */
-    private void requireEnd() throws IOException {
+    private void requireEnd() throws Exception {
         assertThatThrownBy(this::send).isInstanceOf(ShutdownException.class).hasMessageContaining(WHY);
-        try (Socket accepted = other.accept().socket()) {
-            accepted.setSoTimeout(LinkedRanks.LIMIT_MILLIS);
-            accepted.getInputStream().readAllBytes(); // the hello and nothing else, and then the end
+        try (FramedConnection connection = accepted.get(20, TimeUnit.SECONDS).connection()) {
+            connection.limitReads(LinkedRanks.LIMIT_MILLIS);
+            assertThatThrownBy(() -> connection.receiveBytes(1)).isInstanceOf(EOFException.class);
         }
     }
 

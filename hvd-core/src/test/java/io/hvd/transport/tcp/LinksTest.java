@@ -4,11 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.error.ShutdownException;
+import io.hvd.net.Encryption;
+import io.hvd.net.FramedConnection;
 import io.hvd.spi.Transfers;
 import java.io.IOException;
-import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -144,12 +146,10 @@ class LinksTest {
 
     /** Connects to rank 0 as rank 1 does. */
     private static Socket dialled(LinkedRanks ranks, int lane, int lanes) throws IOException {
-        InetSocketAddress there = ranks.addresses().ofRanks().get(0);
-        Socket socket = new Socket(there.getAddress(), there.getPort());
-        socket.getOutputStream().write(ranks.addresses().secret());
-        socket.getOutputStream()
-                .write(ByteBuffer.allocate(Integer.BYTES).putInt(lanes + lane).array());
-        return socket;
+        SocketChannel channel = SocketChannel.open(ranks.addresses().ofRanks().get(0));
+        FramedConnection.greet(
+                channel, Encryption.NONE, ranks.addresses().secret(), lanes + lane, LinkedRanks.LIMIT_MILLIS);
+        return channel.socket();
     }
 
     private static byte[] head(int tag, int length) {
