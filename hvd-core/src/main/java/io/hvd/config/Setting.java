@@ -45,11 +45,7 @@ public enum Setting {
     CPU_OPERATIONS("HOROVOD_CPU_OPERATIONS", "", JOB, "gloo makes auto take tcp; mpi leaves it as it is"),
     OPENMPI_HOME("HVD_OPENMPI_HOME", "", RANK, "prefix of the Open MPI to use; otherwise that of the mpirun on PATH"),
     MPI_JAR("HVD_MPI_JAR", "", RANK, "mpi.jar to use instead of the one found; its version must be Open MPI's"),
-    MPI_LIBRARY(
-            "HVD_MPI_LIBRARY",
-            "",
-            RANK,
-            "file of the MPI library that hvd calls without mpi.jar; any MPI will do, with Java 22 or newer"),
+    MPI_LIBRARY("HVD_MPI_LIBRARY", "", RANK, "any MPI's library, to call without mpi.jar; needs Java 22"),
     MPI_THREADS_DISABLE(
             "HOROVOD_MPI_THREADS_DISABLE", "0", JOB, "1 asks MPI for MPI_THREAD_SINGLE instead of MPI_THREAD_FUNNELED"),
     START_TIMEOUT("HOROVOD_START_TIMEOUT", "30", JOB, "seconds within which the ranks must have found each other"),
