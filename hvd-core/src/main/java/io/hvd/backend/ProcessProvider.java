@@ -61,7 +61,7 @@ public final class ProcessProvider implements BackendProvider {
             return new Backend(
                     new Backend.Description(transport.name(), between.description()), bootstrap, control, planes);
         }
-        SharedPlanes shared = new SharedPlanes(planes, bootstrap.topology(), between.kernel());
+        SharedPlanes shared = new SharedPlanes(planes, bootstrap.topology(), bootstrap::exchange, between.kernel());
         return new Backend(
                 new Backend.Description(transport.name(), shared.note() + between.description()),
                 bootstrap,

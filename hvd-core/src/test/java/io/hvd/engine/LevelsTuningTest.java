@@ -104,7 +104,9 @@ class LevelsTuningTest {
                 () -> {
                     Backend threads = OnNodes.of(local, rank, HOSTS).open(config, List.of());
                     Backend backend = threads.with(
-                            "shared memory", new SharedPlanes(threads.planes(), threads.topology(), ReduceKernel.NONE));
+                            "shared memory",
+                            new SharedPlanes(
+                                    threads.planes(), threads.topology(), threads::exchange, ReduceKernel.NONE));
                     Engine engine =
                             new Engine(backend, List.of(), settings, autotune, new FlightRecorder(16), why -> {});
                     opened.complete(engine);

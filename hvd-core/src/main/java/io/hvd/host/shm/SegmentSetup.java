@@ -4,18 +4,16 @@ import io.hvd.host.memory.Layout;
 import io.hvd.host.memory.MemoryGroup;
 import io.hvd.host.memory.Segment;
 import io.hvd.spi.Abandonment;
-import io.hvd.spi.Collectives;
 import io.hvd.spi.Topology;
-import io.hvd.tensor.Tensor;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Function;
 
 /**
  * Sets up the segment that the ranks of a host share: the first of them makes the file, all of them map it, and its
@@ -30,7 +28,7 @@ final class SegmentSetup {
     private static final byte FAILED = 2;
 
     private final Path folder;
-    private final Collectives beneath;
+    private final Function<byte[], List<byte[]>> exchange;
     private final List<Integer> members;
     private final List<Integer> inside;
     private final int rank;
@@ -39,7 +37,7 @@ final class SegmentSetup {
 
     /**
      * @param folder a folder in memory, such as /dev/shm
-     * @param beneath the collectives of all members without shared memory
+     * @param exchange gives every member as many bytes of each
      * @param members all ranks that set up segments together
      * @param inside the members of this host, as many as on every other host
      * @param topology tells this rank's number and host
@@ -47,13 +45,13 @@ final class SegmentSetup {
      */
     SegmentSetup(
             Path folder,
-            Collectives beneath,
+            Function<byte[], List<byte[]>> exchange,
             List<Integer> members,
             List<Integer> inside,
             Topology topology,
             Abandonment abandonment) {
         this.folder = folder;
-        this.beneath = beneath;
+        this.exchange = exchange;
         this.members = members;
         this.inside = inside;
         this.rank = topology.rank();
@@ -152,15 +150,11 @@ final class SegmentSetup {
     }
 
     private List<String> exchanged(byte[] words) {
-        Tensor all = Tensor.ofBytes(new byte[WORDS * members.size()]);
-        long[] lengths = new long[members.size()];
-        Arrays.fill(lengths, WORDS);
-        beneath.allgather(Tensor.ofBytes(words), all, lengths);
-        byte[] bytes = (byte[]) all.toArray();
+        List<byte[]> all = exchange.apply(words);
         List<String> told = new ArrayList<>();
         for (int i = 0; i < members.size(); i++) {
-            String text = new String(bytes, i * WORDS + 1, WORDS - 1, StandardCharsets.UTF_8).trim();
-            told.add(bytes[i * WORDS] == FAILED ? (char) FAILED + text : text);
+            String text = new String(all.get(i), 1, WORDS - 1, StandardCharsets.UTF_8).trim();
+            told.add(all.get(i)[0] == FAILED ? (char) FAILED + text : text);
         }
         return told;
     }

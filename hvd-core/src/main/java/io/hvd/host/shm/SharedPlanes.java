@@ -15,9 +15,12 @@ import io.hvd.spi.DataPlanes;
 import io.hvd.spi.NodeGroups;
 import io.hvd.spi.Progress;
 import io.hvd.spi.Topology;
+import io.hvd.tensor.Tensor;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.function.BooleanSupplier;
+import java.util.function.Function;
 import java.util.stream.IntStream;
 
 /**
@@ -46,21 +49,28 @@ public final class SharedPlanes implements DataPlanes {
      * All ranks come here together.
      *
      * @param beneath data planes of the same ranks without shared memory
+     * @param exchange gives every rank the bytes of all, within the limit of the start
      * @param kernel adds elements faster than Java does, or is {@link ReduceKernel#NONE}
      */
-    public SharedPlanes(DataPlanes beneath, Topology topology, ReduceKernel kernel) {
-        this(beneath, topology, kernel, FOLDER);
+    public SharedPlanes(
+            DataPlanes beneath, Topology topology, Function<byte[], List<byte[]>> exchange, ReduceKernel kernel) {
+        this(beneath, topology, exchange, kernel, FOLDER);
     }
 
     /** @param folder a folder in memory */
-    SharedPlanes(DataPlanes beneath, Topology topology, ReduceKernel kernel, Path folder) {
+    SharedPlanes(
+            DataPlanes beneath,
+            Topology topology,
+            Function<byte[], List<byte[]>> exchange,
+            ReduceKernel kernel,
+            Path folder) {
         this.beneath = beneath;
         this.topology = topology;
         this.kernel = kernel;
         this.folder = folder;
         this.backoff = new Backoff(topology.localSize(), beneath.progress()::make);
         this.all = over(
-                beneath.ofAll(), IntStream.range(0, topology.size()).boxed().toList());
+                beneath.ofAll(), IntStream.range(0, topology.size()).boxed().toList(), exchange);
     }
 
     @Override
@@ -70,7 +80,8 @@ public final class SharedPlanes implements DataPlanes {
 
     @Override
     public DataPlane of(List<Integer> members) {
-        return over(beneath.of(members), members);
+        DataPlane ofMembers = beneath.of(members);
+        return over(ofMembers, members, mine -> allgathered(ofMembers, mine, members.size()));
     }
 
     @Override
@@ -113,16 +124,16 @@ public final class SharedPlanes implements DataPlanes {
      * Makes a set's data plane; all members call it together.
      *
      * @param ofMembers their data plane without shared memory
+     * @param exchange gives every member as many bytes of each
      */
-    private DataPlane over(DataPlane ofMembers, List<Integer> members) {
+    private DataPlane over(DataPlane ofMembers, List<Integer> members, Function<byte[], List<byte[]>> exchange) {
         NodeGroups groups = NodeGroups.of(topology.rank(), members, topology.nodes());
         boolean oneHost = groups.inside().size() == members.size();
         if (members.size() == 1 || (!oneHost && obstacle(members))) {
             return ofMembers;
         }
         int stage = SegmentSize.stageBytes(groups.inside().size(), oneHost);
-        SegmentSetup.Result result = new SegmentSetup(
-                        folder, ofMembers, members, groups.inside(), topology, abandonment)
+        SegmentSetup.Result result = new SegmentSetup(folder, exchange, members, groups.inside(), topology, abandonment)
                 .found(stage, SegmentSize.LEAST_STAGE_BYTES);
         if (note.isEmpty()) {
             note = words(result, oneHost);
@@ -130,6 +141,17 @@ public final class SharedPlanes implements DataPlanes {
         return result.share()
                 .map(share -> over(ofMembers, members, groups, new Rounds(share.segment(), share.group(), backoff)))
                 .orElse(ofMembers);
+    }
+
+    private static List<byte[]> allgathered(DataPlane plane, byte[] mine, int size) {
+        Tensor all = Tensor.ofBytes(new byte[mine.length * size]);
+        long[] lengths = new long[size];
+        Arrays.fill(lengths, mine.length);
+        plane.allgather(Tensor.ofBytes(mine), all, lengths);
+        byte[] bytes = (byte[]) all.toArray();
+        return IntStream.range(0, size)
+                .mapToObj(i -> Arrays.copyOfRange(bytes, i * mine.length, (i + 1) * mine.length))
+                .toList();
     }
 
     private DataPlane over(DataPlane ofMembers, List<Integer> members, NodeGroups groups, Rounds rounds) {

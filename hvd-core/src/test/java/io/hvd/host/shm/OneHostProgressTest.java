@@ -79,7 +79,11 @@ class OneHostProgressTest {
                         Pending pending = new Pending();
                         Backend threads = local.open(HvdConfig.from(Map.of()), List.of());
                         SharedPlanes planes = new SharedPlanes(
-                                new Threads(threads, pending), threads.topology(), ReduceKernel.NONE, folder);
+                                new Threads(threads, pending),
+                                threads.topology(),
+                                threads::exchange,
+                                ReduceKernel.NONE,
+                                folder);
                         try (Backend shared = threads.with("shared memory", planes)) {
                             body.run(shared, pending);
                         }

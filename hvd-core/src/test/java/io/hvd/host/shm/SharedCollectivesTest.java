@@ -95,7 +95,8 @@ class SharedCollectivesTest {
     }
 
     private static Backend open(Backend threads, Path folder) {
-        SharedPlanes planes = new SharedPlanes(threads.planes(), threads.topology(), ReduceKernel.NONE, folder);
+        SharedPlanes planes =
+                new SharedPlanes(threads.planes(), threads.topology(), threads::exchange, ReduceKernel.NONE, folder);
         return threads.with(planes.note() + threads.description(), planes);
     }
 
