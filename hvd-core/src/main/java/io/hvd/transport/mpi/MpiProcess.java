@@ -46,6 +46,11 @@ public final class MpiProcess implements MpiFinalization.Mpi {
         return thread;
     }
 
+    /** The loader of the classes that call MPI, for code that calls it beside hvd once it has started. */
+    public ClassLoader loader() {
+        return session.loader();
+    }
+
     /** Whether this process has taken part in an MPI job. Any thread may ask. */
     public boolean isStarted() {
         return session != null;

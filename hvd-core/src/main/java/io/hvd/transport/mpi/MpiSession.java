@@ -60,6 +60,11 @@ final class MpiSession {
         return world.of(ranks.stream().mapToInt(Integer::intValue).toArray(), GROUP_TAG);
     }
 
+    /** The loader of the classes that call MPI. */
+    ClassLoader loader() {
+        return mpi.getClass().getClassLoader();
+    }
+
     /** Number of processes in MPI_COMM_WORLD. */
     int worldSize() {
         return mpi.world().size();

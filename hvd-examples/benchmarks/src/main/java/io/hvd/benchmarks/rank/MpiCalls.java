@@ -1,6 +1,6 @@
 package io.hvd.benchmarks.rank;
 
-import io.hvd.spi.Transport;
+import io.hvd.transport.mpi.MpiProcess;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.ByteBuffer;
@@ -30,15 +30,13 @@ public interface MpiCalls {
 
     /**
      * The calls through the class loader of hvd's mpi.jar, because the JVM lets only one class loader use a JNI
-     * library.
-     *
-     * @param transport one that MPI's provider has opened
+     * library. MPI has started before.
      */
-    static MpiCalls beside(Transport transport) {
+    static MpiCalls beside() {
         String name = "io.hvd.benchmarks.mpi.RawMpi";
         URL here = MpiCalls.class.getProtectionDomain().getCodeSource().getLocation();
         var loader = new URLClassLoader(
-                "raw-mpi", new URL[] {here}, transport.getClass().getClassLoader()) {
+                "raw-mpi", new URL[] {here}, MpiProcess.ofThisProcess().loader()) {
             @Override
             protected Class<?> loadClass(String wanted, boolean resolve) throws ClassNotFoundException {
                 return wanted.equals(name) ? findClass(wanted) : super.loadClass(wanted, resolve);

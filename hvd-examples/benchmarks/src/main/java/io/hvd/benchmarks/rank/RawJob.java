@@ -46,7 +46,7 @@ final class RawJob {
             HvdConfig config = HvdConfig.fromEnvironment();
             MpiCalls mpi;
             try (Transport plain = new MpiProvider().connect(config, List.of()).transport()) {
-                mpi = MpiCalls.beside(plain);
+                mpi = MpiCalls.beside();
             }
             try (Backend hvd = provider.open(config, List.of())) {
                 body.run(hvd, mpi);
