@@ -8,14 +8,14 @@ import java.util.Optional;
  *
  * @param home the prefix of the Open MPI; empty for that of the mpirun on PATH
  * @param jar the mpi.jar; empty for the one that is found
- * @param library the library of MPI to call without any jar; empty for the way by mpi.jar
+ * @param mpiFile the library of MPI to call without any jar; empty for the way by mpi.jar
  * @param singleThreaded whether MPI is asked for MPI_THREAD_SINGLE
  * @param allreduce how an allreduce goes from process to process
  */
 public record MpiSettings(
         Optional<Path> home,
         Optional<Path> jar,
-        Optional<String> library,
+        Optional<String> mpiFile,
         boolean singleThreaded,
         AllreduceAlgorithm allreduce) {
 

@@ -13,7 +13,7 @@ public enum Setting {
             "auto",
             JOB,
             "auto, local, mpi, tcp, nccl or transport:NAME of a TransportProvider; auto takes mpi under mpirun or srun,"
-                    + " tcp if there is no MPI with mpi.jar or another launcher has started the ranks (nccl for tensors"
+                    + " tcp if hvd can call no MPI or another launcher has started the ranks (nccl for tensors"
                     + " on GPUs if it can be used), else local"),
     RENDEZVOUS(
             "HVD_RENDEZVOUS",

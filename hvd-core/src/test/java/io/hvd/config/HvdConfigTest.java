@@ -257,7 +257,7 @@ class HvdConfigTest {
         assertThat(config.backend()).isEqualTo(BackendChoice.MPI);
         assertThat(config.mpi().home()).contains(Path.of("/opt/mpi"));
         assertThat(config.mpi().jar()).contains(Path.of("/opt/mpi.jar"));
-        assertThat(config.mpi().library()).contains("libmpi.so.12");
+        assertThat(config.mpi().mpiFile()).contains("libmpi.so.12");
         assertThat(config.engine().fusionThresholdBytes()).isEqualTo(1000);
         assertThat(config.engine().cycleNanos()).isEqualTo(2_500_000);
         assertThat(config.memory().stageBytes()).isEqualTo(8192);

@@ -17,19 +17,19 @@ public final class ForeignClassLoader extends ClassLoader {
         registerAsParallelCapable();
     }
 
-    private final String library;
+    private final String mpiFile;
 
-    /** @param library the file of MPI's library, or a name that the system's loader knows */
-    ForeignClassLoader(String library) {
+    /** @param mpiFile the file of MPI's library, or a name that the system's loader knows */
+    ForeignClassLoader(String mpiFile) {
         super("mpi", ForeignClassLoader.class.getClassLoader());
-        this.library = library;
+        this.mpiFile = mpiFile;
         Module own = ForeignClassLoader.class.getModule();
         own.getPackages().forEach(used -> own.addExports(used, getUnnamedModule()));
     }
 
-    /** MPI's library, for the classes that are loaded here. */
-    public String library() {
-        return library;
+    /** The file of MPI's library, for the classes that are loaded here. */
+    public String mpiFile() {
+        return mpiFile;
     }
 
     /** Whether hvd has these classes: a build by an older Java leaves them out. */
@@ -41,7 +41,7 @@ public final class ForeignClassLoader extends ClassLoader {
         return FOLDER + name.replace('.', '/') + ".class";
     }
 
-    /** Loads these classes itself, though its parent may find them too, because they ask for {@link #library}. */
+    /** Loads these classes itself, though its parent may find them too, because they ask for {@link #mpiFile}. */
     @Override
     protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
         if (!name.startsWith(FOREIGN)) {

@@ -18,13 +18,12 @@ final class MpiBinding {
      * @throws HvdException that says what is missing
      */
     static Mpi of(HvdConfig config) {
-        Optional<String> library = config.mpi().library();
+        Optional<String> library = config.mpi().mpiFile();
         if (library.isPresent()) {
             requireForeignFunctions("HVD_MPI_LIBRARY=" + library.get());
             return toLibrary(library.get());
         }
-        Optional<String> noJar = noJar(config);
-        if (noJar.isPresent() && canCallLibraries()) {
+        if (canCallLibraries() && noJar(config).isPresent()) {
             Optional<Path> found = MpiLibrary.find(config);
             if (found.isPresent()) {
                 return toLibrary(found.get().toString());
@@ -38,7 +37,7 @@ final class MpiBinding {
 
     /** Why MPI cannot be used here; empty if there is a way. */
     static Optional<String> missing(HvdConfig config) {
-        if (config.mpi().library().isPresent()) {
+        if (config.mpi().mpiFile().isPresent()) {
             return Optional.empty();
         }
         return noJar(config)

@@ -43,7 +43,7 @@ final class MpiTransport implements Transport {
 
     /** The beginning of what the library says of itself, such as {@code Open MPI v4.1.4} or {@code MPICH Version: 4.0.2}. */
     private String library() {
-        return mpi.libraryVersion().split("[,\n]")[0].replaceAll("\\s+", " ");
+        return mpi.version().split("[,\n]")[0].replaceAll("\\s+", " ");
     }
 
     private void reduce(Operator operator, ByteBuffer operand, ByteBuffer result, int count) {

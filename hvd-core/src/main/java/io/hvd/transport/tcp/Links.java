@@ -2,10 +2,12 @@ package io.hvd.transport.tcp;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.error.ShutdownException;
 import io.hvd.net.Wire;
 import io.hvd.spi.Abandonment;
 import io.hvd.spi.Transfers;
 import java.io.IOException;
+import java.net.ConnectException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedSelectorException;
 import java.nio.channels.SelectionKey;
@@ -84,10 +86,12 @@ final class Links {
             }
         } catch (IOException | ClosedSelectorException e) {
             abandonment.check();
-            throw new HvdException(
-                    ErrorId.BACK_END,
-                    peer + " at " + dialler.address(peer.rank()) + " cannot be reached for data: " + e.getMessage(),
-                    e);
+            String why =
+                    peer + " at " + dialler.address(peer.rank()) + " cannot be reached for data: " + e.getMessage();
+            if (e instanceof ConnectException) { // it has told this address, and listens there as long as it lives
+                throw new ShutdownException(why + ": its process has ended, or a firewall is between", e);
+            }
+            throw new HvdException(ErrorId.BACK_END, why, e);
         }
     }
 

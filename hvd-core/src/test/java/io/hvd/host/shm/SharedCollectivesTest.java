@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.config.HvdConfig;
+import io.hvd.error.ShutdownException;
 import io.hvd.host.local.LocalProvider;
 import io.hvd.host.memory.Layout;
 import io.hvd.kernel.ReduceKernel;
@@ -98,6 +99,21 @@ class SharedCollectivesTest {
         SharedPlanes planes =
                 new SharedPlanes(threads.planes(), threads.topology(), threads::exchange, ReduceKernel.NONE, folder);
         return threads.with(planes.note() + threads.description(), planes);
+    }
+
+    /** That of the start has a limit and names who is silent, which a collective of ranks that still start has not. */
+    @Test
+    void theSegmentOfAllRanksIsSetUpByTheExchangeOfTheStart() {
+        Backend threads = LocalProvider.ofThreads(2, 4096).get(0).open(HvdConfig.from(Map.of()), List.of());
+        assertThatThrownBy(() -> new SharedPlanes(
+                        threads.planes(),
+                        threads.topology(),
+                        mine -> {
+                            throw new ShutdownException("rank 1 is silent");
+                        },
+                        ReduceKernel.NONE,
+                        folder))
+                .hasMessageContaining("rank 1 is silent");
     }
 
     /**

@@ -134,6 +134,18 @@ class LinksTest {
         }
     }
 
+    /** Then the launcher names that rank, and not the one that has noticed it. */
+    @Test
+    void aRankThatHasDiedBeforeItWasCalledIsGone() throws IOException {
+        try (LinkedRanks ranks = new LinkedRanks(2, 1)) {
+            ranks.of(0).close();
+            assertThatThrownBy(() -> ranks.of(1).send(GROUP, 5, ByteBuffer.allocateDirect(8), 0))
+                    .isInstanceOf(ShutdownException.class)
+                    .hasMessageContaining("rank 0 (host0) at /127.0.0.1:")
+                    .hasMessageContaining("cannot be reached for data: Connection refused: its process has ended");
+        }
+    }
+
     @Test
     void aMessageOfAnotherLengthThanAwaitedIsRefused() throws IOException {
         try (LinkedRanks ranks = new LinkedRanks(2, 1)) {

@@ -3,19 +3,11 @@ package io.hvd.launch.direct;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.launch.failure.ObservedFailure;
-import io.hvd.launch.hosts.MachineFacts;
-import io.hvd.launch.line.LaunchFacts;
-import io.hvd.launch.mpi.MpiVersion;
-import io.hvd.launch.options.LaunchOptions;
 import io.hvd.launch.process.LaunchEnvironment;
-import io.hvd.launch.words.Argument;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Map;
-import java.util.Optional;
-import java.util.OptionalLong;
-import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -32,19 +24,8 @@ final class DirectJobTest {
         Files.setPosixFilePermissions(ssh, PosixFilePermissions.fromString("rwx------"));
         Map<String, String> environment =
                 Map.of("PATH", folder + ":" + System.getenv("PATH"), "LONG", "x".repeat(100_000));
-        var machine = new MachineFacts(
-                "here",
-                4,
-                1000,
-                false,
-                Optional.empty(),
-                OptionalLong.of(1L << 30),
-                Set.of("here", "localhost"),
-                Set.of("lo", "eth0"),
-                environment);
-        var facts = new LaunchFacts(LaunchOptions.parse(environment, words), machine, MpiVersion.NONE);
         return new DirectJob(
-                DirectPlan.of(facts, Argument.note(""), Optional.empty()),
+                DirectPlanTest.plan(environment, words),
                 Map.of("HVD_FAILURE_DIR", folder.toString()),
                 Files.createDirectories(folder.resolve("records")),
                 LaunchEnvironment.of(environment));

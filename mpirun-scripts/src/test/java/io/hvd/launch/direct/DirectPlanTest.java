@@ -43,7 +43,7 @@ final class DirectPlanTest {
         return plan(SHELL, words);
     }
 
-    private static DirectPlan plan(Map<String, String> environment, String... words) {
+    static DirectPlan plan(Map<String, String> environment, String... words) {
         var machine = new MachineFacts(
                 "here",
                 4,

@@ -1,5 +1,8 @@
 package io.hvd.transport.mpi.bindings;
 
+import static io.hvd.transport.mpi.bindings.JarMpi.result;
+import static io.hvd.transport.mpi.bindings.JarMpi.run;
+
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.transport.mpi.calls.MpiCommunicator;
@@ -8,34 +11,9 @@ import mpi.Comm;
 import mpi.Group;
 import mpi.Intracomm;
 import mpi.MPI;
-import mpi.MPIException;
 
 /** A communicator of Open MPI's Java bindings. */
 record JarCommunicator(Intracomm comm) implements MpiCommunicator {
-    private interface Call<T> {
-        T run() throws MPIException;
-    }
-
-    private interface Order {
-        void run() throws MPIException;
-    }
-
-    private static <T> T result(String function, Call<T> call) {
-        try {
-            return call.run();
-        } catch (MPIException e) {
-            throw JarMpi.failed(function, e);
-        }
-    }
-
-    private static void run(String function, Order order) {
-        try {
-            order.run();
-        } catch (MPIException e) {
-            throw JarMpi.failed(function, e);
-        }
-    }
-
     @Override
     public int rank() {
         return result("MPI_Comm_rank", comm::getRank);
@@ -97,21 +75,13 @@ record JarCommunicator(Intracomm comm) implements MpiCommunicator {
     private record Started(String function, mpi.Request request) implements Request {
         @Override
         public boolean isDone() {
-            try {
-                return request.test();
-            } catch (MPIException e) {
-                throw JarMpi.failed(function, e);
-            }
+            return result(function, request::test);
         }
     }
 
     @Override
     public void allreduce(ByteBuffer data, int count, DType type, ReduceOp op) {
-        try {
-            comm.allReduce(data, count, JarMpi.datatype(type), JarMpi.op(op));
-        } catch (MPIException e) {
-            throw JarMpi.failed("MPI_Allreduce", e);
-        }
+        run("MPI_Allreduce", () -> comm.allReduce(data, count, JarMpi.datatype(type), JarMpi.op(op)));
     }
 
     @Override

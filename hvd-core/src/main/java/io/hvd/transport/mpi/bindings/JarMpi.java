@@ -17,40 +17,54 @@ import mpi.Op;
 
 /** MPI by Open MPI's Java bindings. */
 public final class JarMpi implements Mpi {
+    /** A function that returns something. */
+    interface Call<T> {
+        T run() throws MPIException;
+    }
+
+    /** A function that returns nothing. */
+    interface Order {
+        void run() throws MPIException;
+    }
+
+    static <T> T result(String function, Call<T> call) {
+        try {
+            return call.run();
+        } catch (MPIException e) {
+            throw failed(function, e);
+        }
+    }
+
+    static void run(String function, Order order) {
+        try {
+            order.run();
+        } catch (MPIException e) {
+            throw failed(function, e);
+        }
+    }
+
+    private static HvdException failed(String function, MPIException cause) {
+        return new HvdException(ErrorId.BACK_END, function + " failed: " + cause.getMessage(), cause);
+    }
+
     @Override
     public boolean isInitialized() {
-        try {
-            return MPI.isInitialized();
-        } catch (MPIException e) {
-            throw failed("MPI_Initialized", e);
-        }
+        return result("MPI_Initialized", MPI::isInitialized);
     }
 
     @Override
     public ThreadLevel initialize(ThreadLevel wanted) {
-        try {
-            return level(MPI.InitThread(new String[0], number(wanted)));
-        } catch (MPIException e) {
-            throw failed("MPI_Init_thread", e);
-        }
+        return level(result("MPI_Init_thread", () -> MPI.InitThread(new String[0], number(wanted))));
     }
 
     @Override
     public ThreadLevel provided() {
-        try {
-            return level(MPI.queryThread());
-        } catch (MPIException e) {
-            throw failed("MPI_Query_thread", e);
-        }
+        return level(result("MPI_Query_thread", MPI::queryThread));
     }
 
     @Override
     public boolean isThreadMain() {
-        try {
-            return MPI.isThreadMain();
-        } catch (MPIException e) {
-            throw failed("MPI_Is_thread_main", e);
-        }
+        return result("MPI_Is_thread_main", MPI::isThreadMain);
     }
 
     @Override
@@ -60,38 +74,22 @@ public final class JarMpi implements Mpi {
 
     @Override
     public String processorName() {
-        try {
-            return MPI.getProcessorName();
-        } catch (MPIException e) {
-            throw failed("MPI_Get_processor_name", e);
-        }
+        return result("MPI_Get_processor_name", MPI::getProcessorName);
     }
 
     @Override
-    public String libraryVersion() {
+    public String version() {
         return MPI.getLibVersion();
     }
 
     @Override
     public void reduceLocal(ByteBuffer operand, ByteBuffer result, int count, DType type, ReduceOp op) {
-        try {
-            Intracomm.reduceLocal(operand, result, count, datatype(type), op(op));
-        } catch (MPIException e) {
-            throw failed("MPI_Reduce_local", e);
-        }
+        run("MPI_Reduce_local", () -> Intracomm.reduceLocal(operand, result, count, datatype(type), op(op)));
     }
 
     @Override
     public void finish() {
-        try {
-            MPI.Finalize();
-        } catch (MPIException e) {
-            throw failed("MPI_Finalize", e);
-        }
-    }
-
-    static HvdException failed(String function, MPIException cause) {
-        return new HvdException(ErrorId.BACK_END, function + " failed: " + cause.getMessage(), cause);
+        run("MPI_Finalize", MPI::Finalize);
     }
 
     static Datatype datatype(DType type) {

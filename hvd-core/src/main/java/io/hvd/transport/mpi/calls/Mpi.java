@@ -29,7 +29,7 @@ public interface Mpi {
     String processorName();
 
     /** MPI_Get_library_version. */
-    String libraryVersion();
+    String version();
 
     /** MPI_Reduce_local: combines the first {@code count} elements of both buffers into the second. */
     void reduceLocal(ByteBuffer operand, ByteBuffer result, int count, DType type, ReduceOp op);

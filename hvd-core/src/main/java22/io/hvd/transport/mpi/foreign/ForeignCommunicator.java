@@ -2,10 +2,12 @@ package io.hvd.transport.mpi.foreign;
 
 import static io.hvd.transport.mpi.foreign.Functions.CONVENTION;
 import static io.hvd.transport.mpi.foreign.Functions.address;
+import static io.hvd.transport.mpi.foreign.Functions.run;
 
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.transport.mpi.calls.MpiCommunicator;
+import io.hvd.transport.mpi.foreign.Functions.Call;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -38,25 +40,13 @@ record ForeignCommunicator(long handle) implements MpiCommunicator {
         return OUT.get(ValueLayout.JAVA_INT, Long.BYTES) != 0;
     }
 
-    /** A call of MPI. */
-    private interface Call {
-        int run() throws Throwable;
-    }
-
-    private static void run(String function, Call call) {
-        try {
-            Functions.check(function, call.run());
-        } catch (Throwable e) {
-            throw Functions.unexpected(function, e);
-        }
-    }
-
-    private static void run(String function, ByteBuffer data, Call call) {
+    /** @param data whose address the call uses, so that it is kept until then */
+    private static void runWith(ByteBuffer data, String function, Call call) {
         run(function, call);
         Reference.reachabilityFence(data);
     }
 
-    private static void run(String function, ByteBuffer one, ByteBuffer other, Call call) {
+    private static void runWith(ByteBuffer one, ByteBuffer other, String function, Call call) {
         run(function, call);
         Reference.reachabilityFence(one);
         Reference.reachabilityFence(other);
@@ -130,23 +120,14 @@ record ForeignCommunicator(long handle) implements MpiCommunicator {
 
     @Override
     public Request send(ByteBuffer data, int bytes, int to, int tag) {
-        try {
-            int code = (int) Functions.ISEND.invokeExact(address(data), bytes, BYTE, to, tag, handle, HANDLE);
-            Functions.check("MPI_Isend", code);
-        } catch (Throwable e) {
-            throw Functions.unexpected("MPI_Isend", e);
-        }
+        run("MPI_Isend", () -> (int) Functions.ISEND.invokeExact(address(data), bytes, BYTE, to, tag, handle, HANDLE));
         return new Started("MPI_Isend", written(), data);
     }
 
     @Override
     public Request receive(ByteBuffer data, int bytes, int from, int tag) {
-        try {
-            int code = (int) Functions.IRECV.invokeExact(address(data), bytes, BYTE, from, tag, handle, HANDLE);
-            Functions.check("MPI_Irecv", code);
-        } catch (Throwable e) {
-            throw Functions.unexpected("MPI_Irecv", e);
-        }
+        run("MPI_Irecv", () ->
+                (int) Functions.IRECV.invokeExact(address(data), bytes, BYTE, from, tag, handle, HANDLE));
         return new Started("MPI_Irecv", written(), data);
     }
 
@@ -170,44 +151,36 @@ record ForeignCommunicator(long handle) implements MpiCommunicator {
                 return true; // MPI has freed the request
             }
             write(request);
-            try {
-                Functions.check(function, (int) Functions.TEST.invokeExact(HANDLE, FLAG, CONVENTION.statusIgnore()));
-            } catch (Throwable e) {
-                throw Functions.unexpected(function, e);
-            } finally {
-                Reference.reachabilityFence(data);
-            }
+            run(function, Started::test);
+            Reference.reachabilityFence(data);
             done = flag();
             return done;
+        }
+
+        private static int test() throws Throwable {
+            return (int) Functions.TEST.invokeExact(HANDLE, FLAG, CONVENTION.statusIgnore());
         }
     }
 
     @Override
     public void allreduce(ByteBuffer data, int count, DType type, ReduceOp op) {
-        try {
-            int code = (int) Functions.ALLREDUCE.invokeExact(
-                    CONVENTION.inPlace(),
-                    address(data),
-                    count,
-                    CONVENTION.types().of(type),
-                    CONVENTION.operations().of(op),
-                    handle);
-            Functions.check("MPI_Allreduce", code);
-        } catch (Throwable e) {
-            throw Functions.unexpected("MPI_Allreduce", e);
-        } finally {
-            Reference.reachabilityFence(data);
-        }
+        runWith(data, "MPI_Allreduce", () -> (int) Functions.ALLREDUCE.invokeExact(
+                CONVENTION.inPlace(),
+                address(data),
+                count,
+                CONVENTION.types().of(type),
+                CONVENTION.operations().of(op),
+                handle));
     }
 
     @Override
     public void broadcast(ByteBuffer data, int bytes, int root) {
-        run("MPI_Bcast", data, () -> (int) Functions.BCAST.invokeExact(address(data), bytes, BYTE, root, handle));
+        runWith(data, "MPI_Bcast", () -> (int) Functions.BCAST.invokeExact(address(data), bytes, BYTE, root, handle));
     }
 
     @Override
     public void allgather(ByteBuffer data, int bytesOfEach) {
-        run("MPI_Allgather", data, () -> (int) Functions.ALLGATHER.invokeExact(
+        runWith(data, "MPI_Allgather", () -> (int) Functions.ALLGATHER.invokeExact(
                 CONVENTION.inPlace(), bytesOfEach, BYTE, address(data), bytesOfEach, BYTE, handle));
     }
 
@@ -216,7 +189,7 @@ record ForeignCommunicator(long handle) implements MpiCommunicator {
         try (Arena arena = Arena.ofConfined()) {
             long counts = Functions.numbers(arena, lengths);
             long places = Functions.numbers(arena, starts);
-            run("MPI_Allgatherv", mine, all, () -> (int) Functions.ALLGATHERV.invokeExact(
+            runWith(mine, all, "MPI_Allgatherv", () -> (int) Functions.ALLGATHERV.invokeExact(
                     address(mine), bytes, BYTE, address(all), counts, places, BYTE, handle));
         }
     }
@@ -226,7 +199,7 @@ record ForeignCommunicator(long handle) implements MpiCommunicator {
         try (Arena arena = Arena.ofConfined()) {
             long counts = Functions.numbers(arena, lengths);
             long places = Functions.numbers(arena, starts);
-            run("MPI_Gatherv", mine, all, () -> (int) Functions.GATHERV.invokeExact(
+            runWith(mine, all, "MPI_Gatherv", () -> (int) Functions.GATHERV.invokeExact(
                     address(mine), bytes, BYTE, address(all), counts, places, BYTE, root, handle));
         }
     }
@@ -236,14 +209,14 @@ record ForeignCommunicator(long handle) implements MpiCommunicator {
         try (Arena arena = Arena.ofConfined()) {
             long counts = Functions.numbers(arena, lengths);
             long places = Functions.numbers(arena, starts);
-            run("MPI_Scatterv", all, mine, () -> (int) Functions.SCATTERV.invokeExact(
+            runWith(all, mine, "MPI_Scatterv", () -> (int) Functions.SCATTERV.invokeExact(
                     address(all), counts, places, BYTE, address(mine), bytes, BYTE, root, handle));
         }
     }
 
     @Override
     public void alltoall(ByteBuffer out, ByteBuffer in, int bytesOfEach) {
-        run("MPI_Alltoall", out, in, () -> (int) Functions.ALLTOALL.invokeExact(
+        runWith(out, in, "MPI_Alltoall", () -> (int) Functions.ALLTOALL.invokeExact(
                 address(out), bytesOfEach, BYTE, address(in), bytesOfEach, BYTE, handle));
     }
 
@@ -255,19 +228,19 @@ record ForeignCommunicator(long handle) implements MpiCommunicator {
             long outPlaces = Functions.numbers(arena, outStarts);
             long inCounts = Functions.numbers(arena, inLengths);
             long inPlaces = Functions.numbers(arena, inStarts);
-            run("MPI_Alltoallv", out, in, () -> (int) Functions.ALLTOALLV.invokeExact(
+            runWith(out, in, "MPI_Alltoallv", () -> (int) Functions.ALLTOALLV.invokeExact(
                     address(out), outCounts, outPlaces, BYTE, address(in), inCounts, inPlaces, BYTE, handle));
         }
     }
 
     @Override
     public void sendAndWait(ByteBuffer data, int bytes, int to, int tag) {
-        run("MPI_Send", data, () -> (int) Functions.SEND.invokeExact(address(data), bytes, BYTE, to, tag, handle));
+        runWith(data, "MPI_Send", () -> (int) Functions.SEND.invokeExact(address(data), bytes, BYTE, to, tag, handle));
     }
 
     @Override
     public void receiveAndWait(ByteBuffer data, int bytes, int from, int tag) {
-        run("MPI_Recv", data, () -> (int)
+        runWith(data, "MPI_Recv", () -> (int)
                 Functions.RECV.invokeExact(address(data), bytes, BYTE, from, tag, handle, CONVENTION.statusIgnore()));
     }
 }

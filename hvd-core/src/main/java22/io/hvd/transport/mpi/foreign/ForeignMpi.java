@@ -28,13 +28,8 @@ public final class ForeignMpi implements Mpi {
     public ThreadLevel initialize(ThreadLevel wanted) {
         int asked = CONVENTION.threadLevels().get(wanted.ordinal());
         int given = number("MPI_Init_thread", out -> (int) Functions.INIT_THREAD.invokeExact(0L, 0L, asked, out));
-        try {
-            int code =
-                    (int) Functions.COMM_SET_ERRHANDLER.invokeExact(CONVENTION.commWorld(), CONVENTION.errorsReturn());
-            Functions.check("MPI_Comm_set_errhandler", code);
-        } catch (Throwable e) {
-            throw Functions.unexpected("MPI_Comm_set_errhandler", e);
-        }
+        Functions.run("MPI_Comm_set_errhandler", () ->
+                (int) Functions.COMM_SET_ERRHANDLER.invokeExact(CONVENTION.commWorld(), CONVENTION.errorsReturn()));
         return level(given);
     }
 
@@ -71,36 +66,26 @@ public final class ForeignMpi implements Mpi {
     }
 
     @Override
-    public String libraryVersion() {
+    public String version() {
         return Functions.text("MPI_Get_library_version", (text, length) ->
                 (int) Functions.GET_LIBRARY_VERSION.invokeExact(text, length));
     }
 
     @Override
     public void reduceLocal(ByteBuffer operand, ByteBuffer result, int count, DType type, ReduceOp op) {
-        try {
-            int code = (int) Functions.REDUCE_LOCAL.invokeExact(
-                    Functions.address(operand),
-                    Functions.address(result),
-                    count,
-                    CONVENTION.types().of(type),
-                    CONVENTION.operations().of(op));
-            Functions.check("MPI_Reduce_local", code);
-        } catch (Throwable e) {
-            throw Functions.unexpected("MPI_Reduce_local", e);
-        } finally {
-            Reference.reachabilityFence(operand);
-            Reference.reachabilityFence(result);
-        }
+        Functions.run("MPI_Reduce_local", () -> (int) Functions.REDUCE_LOCAL.invokeExact(
+                Functions.address(operand),
+                Functions.address(result),
+                count,
+                CONVENTION.types().of(type),
+                CONVENTION.operations().of(op)));
+        Reference.reachabilityFence(operand);
+        Reference.reachabilityFence(result);
     }
 
     @Override
     public void finish() {
-        try {
-            Functions.check("MPI_Finalize", (int) Functions.FINALIZE.invokeExact());
-        } catch (Throwable e) {
-            throw Functions.unexpected("MPI_Finalize", e);
-        }
+        Functions.run("MPI_Finalize", () -> (int) Functions.FINALIZE.invokeExact());
     }
 
     /** A function whose result is a number that it writes. */
@@ -111,10 +96,8 @@ public final class ForeignMpi implements Mpi {
     static int number(String function, Writer writer) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment out = arena.allocate(ValueLayout.JAVA_INT);
-            Functions.check(function, writer.write(out.address()));
+            Functions.run(function, () -> writer.write(out.address()));
             return out.get(ValueLayout.JAVA_INT, 0);
-        } catch (Throwable e) {
-            throw Functions.unexpected(function, e);
         }
     }
 }

@@ -20,7 +20,7 @@ import java.nio.ByteBuffer;
  * one of the machine. Handles and addresses are long, and numbers int; each function returns MPI's error code.
  */
 final class Functions {
-    private static final String FILE = ((ForeignClassLoader) Functions.class.getClassLoader()).library();
+    private static final String FILE = ((ForeignClassLoader) Functions.class.getClassLoader()).mpiFile();
     private static final SymbolLookup LIBRARY = NativeLibrary.load(FILE);
     static final Convention CONVENTION = Convention.of(LIBRARY, FILE);
 
@@ -93,8 +93,19 @@ final class Functions {
         return arena.allocateFrom(ValueLayout.JAVA_INT, numbers).address();
     }
 
+    /** A call of MPI, which returns its error code. */
+    interface Call {
+        int run() throws Throwable;
+    }
+
     /** @throws HvdException in MPI's words if the code is an error's */
-    static void check(String function, int code) {
+    static void run(String function, Call call) {
+        int code;
+        try {
+            code = call.run();
+        } catch (Throwable e) {
+            throw unexpected(function, e);
+        }
         if (code != 0) {
             throw new HvdException(ErrorId.BACK_END, function + " failed: " + words(code));
         }
@@ -117,6 +128,7 @@ final class Functions {
             MemorySegment place = arena.allocate(MOST_TEXT + 1);
             MemorySegment length = arena.allocate(ValueLayout.JAVA_INT);
             int code = text.write(place.address(), length.address());
+            // Not by run, which asks for the words of an error by this method.
             return code == 0 ? place.getString(0).strip() : function + " failed with code " + code;
         } catch (Throwable e) {
             throw unexpected(function, e);

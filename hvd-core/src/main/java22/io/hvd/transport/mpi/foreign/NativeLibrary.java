@@ -1,5 +1,8 @@
 package io.hvd.transport.mpi.foreign;
 
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.lang.foreign.Arena;
@@ -7,55 +10,59 @@ import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
-import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import java.util.Optional;
 
 /**
  * Loads MPI's library so that all its symbols are visible to what it loads itself: the plug-ins of some builds are not linked
- * with it and look them up in the process.
+ * with it and look them up in the process. A look-up of Java's own would hide them.
  */
 final class NativeLibrary {
     private static final int RTLD_NOW = 2;
+    /** Linux's value. */
     private static final int RTLD_GLOBAL = 0x100;
 
     private NativeLibrary() {}
 
     /** @throws HvdException with the loader's own words if the file is missing or of another architecture */
     static SymbolLookup load(String file) {
-        Linker linker = Linker.nativeLinker();
         try (Arena arena = Arena.ofConfined()) {
-            keepSignals(linker, arena);
-            var dlopen = linker.downcallHandle(
-                    linker.defaultLookup().find("dlopen").orElseThrow(),
-                    FunctionDescriptor.of(ValueLayout.ADDRESS, ValueLayout.ADDRESS, ValueLayout.JAVA_INT));
-            // Looked up before, because a look-up of the loader's clears its last error.
-            var dlerror = linker.downcallHandle(
-                    linker.defaultLookup().find("dlerror").orElseThrow(), FunctionDescriptor.of(ValueLayout.ADDRESS));
-            var handle = (MemorySegment) dlopen.invokeExact(arena.allocateFrom(file), RTLD_NOW | RTLD_GLOBAL);
+            MethodHandle setenv = function("setenv", FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, JAVA_INT));
+            MethodHandle dlopen = function("dlopen", FunctionDescriptor.of(ADDRESS, ADDRESS, JAVA_INT));
+            MethodHandle dlsym = function("dlsym", FunctionDescriptor.of(ADDRESS, ADDRESS, ADDRESS));
+            // Looked up before dlopen, because a look-up clears the loader's last error.
+            MethodHandle dlerror = function("dlerror", FunctionDescriptor.of(ADDRESS));
+            // UCX, which some MPIs load, would take SIGSEGV from the JVM, which stops its threads by it.
+            int unused = (int) setenv.invokeExact(arena.allocateFrom("UCX_ERROR_SIGNALS"), arena.allocateFrom(""), 1);
+            MemorySegment handle = (MemorySegment) dlopen.invokeExact(arena.allocateFrom(file), RTLD_NOW | RTLD_GLOBAL);
             if (handle.address() == 0) {
                 throw new HvdException(
                         ErrorId.INIT_FAILED,
                         "MPI's library cannot be loaded: " + words((MemorySegment) dlerror.invokeExact()));
             }
+            return name -> symbol(dlsym, handle, name);
         } catch (IllegalCallerException e) {
             throw new HvdException(
                     ErrorId.INIT_FAILED,
                     "Java does not let hvd call MPI: add --enable-native-access=ALL-UNNAMED to java's flags",
                     e);
-        } catch (HvdException e) {
-            throw e;
         } catch (Throwable e) {
             throw Functions.unexpected("dlopen", e);
         }
-        return SymbolLookup.libraryLookup(file, Arena.global());
     }
 
-    /** UCX, which some MPIs load, would take SIGSEGV from the JVM, which stops its threads by it. */
-    private static void keepSignals(Linker linker, Arena arena) throws Throwable {
-        var setenv = linker.downcallHandle(
-                linker.defaultLookup().find("setenv").orElseThrow(),
-                FunctionDescriptor.of(
-                        ValueLayout.JAVA_INT, ValueLayout.ADDRESS, ValueLayout.ADDRESS, ValueLayout.JAVA_INT));
-        int unused = (int) setenv.invokeExact(arena.allocateFrom("UCX_ERROR_SIGNALS"), arena.allocateFrom(""), 1);
+    private static MethodHandle function(String name, FunctionDescriptor signature) {
+        Linker linker = Linker.nativeLinker();
+        return linker.downcallHandle(linker.defaultLookup().find(name).orElseThrow(), signature);
+    }
+
+    private static Optional<MemorySegment> symbol(MethodHandle dlsym, MemorySegment library, String name) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment found = (MemorySegment) dlsym.invokeExact(library, arena.allocateFrom(name));
+            return found.address() == 0 ? Optional.empty() : Optional.of(found);
+        } catch (Throwable e) {
+            throw Functions.unexpected("dlsym", e);
+        }
     }
 
     private static String words(MemorySegment text) {
