@@ -1,7 +1,7 @@
 # Installs the distribution's packages that this machine lacks, in one apt-get call. Sourced by setup.sh.
 
 missing_packages() {
-    jdk_home >/dev/null || jdk_package
+    jdk_home 17 >/dev/null || jdk_package
     has mvn || echo maven
     if [[ $wants_mpi != no ]]; then
         [[ -n ${HVD_OPENMPI_HOME:-} ]] || has mpirun || echo openmpi-bin

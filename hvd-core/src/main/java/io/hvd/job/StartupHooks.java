@@ -6,7 +6,9 @@ import io.hvd.spi.StartupHook;
 import java.util.ServiceLoader;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 /**
  * The startup hooks of this process on a thread of their own, so that the back end starts meanwhile: most of what either does
@@ -45,23 +47,34 @@ final class StartupHooks {
 
     /** Waits for their end; any thread may, and throws what a hook has thrown. */
     void await() {
-        joined(end);
-    }
-
-    /** The same, no longer than a limit. */
-    boolean haveEnded(long limitMillis) {
-        return joined(end.thenApply(nothing -> true).completeOnTimeout(false, limitMillis, TimeUnit.MILLISECONDS));
-    }
-
-    private static <T> T joined(CompletableFuture<T> end) {
         try {
-            return end.join();
+            end.join();
         } catch (CompletionException e) {
-            if (e.getCause() instanceof RuntimeException known) {
-                throw known;
-            }
-            throw new HvdException(ErrorId.INIT_FAILED, "a startup hook failed: " + e.getCause(), e.getCause());
+            throw thrown(e.getCause());
         }
+    }
+
+    /**
+     * The same, no longer than a limit. An interrupt ends the wait and stays set, so that the exchange that follows ends by it.
+     */
+    boolean haveEnded(long limitMillis) {
+        try {
+            end.get(limitMillis, TimeUnit.MILLISECONDS);
+            return true;
+        } catch (TimeoutException e) {
+            return false;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        } catch (ExecutionException e) {
+            throw thrown(e.getCause());
+        }
+    }
+
+    private static RuntimeException thrown(Throwable cause) {
+        return cause instanceof RuntimeException known
+                ? known
+                : new HvdException(ErrorId.INIT_FAILED, "a startup hook failed: " + cause, cause);
     }
 
     /** Waits for their end where init fails for another reason, so that they do not go on behind the program's back. */
