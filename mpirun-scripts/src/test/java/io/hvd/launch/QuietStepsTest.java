@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What setup.sh and quickstart.sh show while a step takes its time, and when it fails. */
+/** What setup.sh and quickstart.sh install, and what they show while a step takes its time and when it fails. */
 @Timeout(120)
 final class QuietStepsTest {
 
@@ -64,6 +64,15 @@ final class QuietStepsTest {
         Job job = bash("quiet_log=/proc/none/log; begin_quiet_log; quietly echo fine && echo went on");
 
         assertThat(job.output()).isEqualTo("went on\n");
+    }
+
+    @Test
+    void aMachineWithoutAnythingLacksAJdkMavenAndOpenMpi() {
+        Job job = bash(". " + TOOLS.resolveSibling("packages.sh")
+                + "; wants_mpi=yes; jdk_version() { :; }; has() { return 1; }; apt-cache() { :; }; missing_packages");
+
+        assertThat(job.output().lines().toList())
+                .startsWith("openjdk-17-jdk-headless", "maven", "openmpi-bin", "xz-utils");
     }
 
     private Job bash(String script) {
