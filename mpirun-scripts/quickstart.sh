@@ -16,11 +16,14 @@ if [[ ${1:-} == --no-mpi ]]; then
 fi
 # shellcheck source=mpirun-scripts/setup.sh
 . "$scripts/setup.sh"
+if [[ $wants_mpi == foreign ]]; then build_flags+=(-Dhvd.withoutMpi); fi
+# What calls MPI by foreign functions is built where any JDK here has them.
+if jdk22=$(jdk_home 22); then build_flags+=("-Dhvd.jdk22=$jdk22"); fi
 
 # Folders count as well: a file that was deleted or renamed leaves only its folder's time behind.
 is_built() {
     local modules=("$root"/hvd-* "$root/mpirun-scripts")
-    [[ $wants_mpi == no || -f $root/hvd-examples/target/lib/mpi-java-installed.jar ]] || return 1
+    [[ $wants_mpi != yes || -f $root/hvd-examples/target/lib/mpi-java-installed.jar ]] || return 1
     [[ -f $jar && -z $(find "$root/pom.xml" "${modules[@]/%//pom.xml}" "${modules[@]/%//src/main}" -newer "$jar" -print -quit) ]]
 }
 

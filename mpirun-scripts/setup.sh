@@ -4,6 +4,8 @@
 # quickstart.sh and test.sh source it: they then run with the JDK and the Open MPI found here.
 # With wants_mpi=no in the shell that sources it, it leaves out Open MPI and mpi.jar.
 #
+# Where mpirun is MPICH's or Intel MPI's, it takes a JDK of 22 or newer, makes no mpi.jar, and leaves wants_mpi=foreign.
+#
 #   JAVA_HOME         the JDK to use; otherwise the javac on PATH, otherwise one below /usr/lib/jvm
 #   HVD_OPENMPI_HOME  prefix of the Open MPI to use (bin/mpirun below it); otherwise the mpirun on PATH
 set -euo pipefail
@@ -28,7 +30,13 @@ setup_machine() {
             "$(jdk_version "$JAVA_HOME")" "$JAVA_HOME" "$(maven_version)" $((SECONDS - began))
         return
     fi
-    use_openmpi
+    use_mpi
+    if [[ $wants_mpi == foreign ]]; then
+        printf 'setup: JDK %s (%s), Maven %s, %s (%s), which needs no mpi.jar; packages %d s\n' \
+            "$(jdk_version "$JAVA_HOME")" "$JAVA_HOME" "$(maven_version)" "$(hydra_version)" \
+            "$(openmpi_prefix)" $((SECONDS - began))
+        return
+    fi
     packages_done=$SECONDS
     prefix=$(openmpi_prefix)
     version=$(openmpi_version)

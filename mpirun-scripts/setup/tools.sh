@@ -103,14 +103,20 @@ maven_version() {
     esac
 }
 
-use_openmpi() {
+# Leaves wants_mpi=foreign where mpirun belongs to an MPI without Java bindings, which a newer Java calls all the same.
+use_mpi() {
     if [[ -n ${HVD_OPENMPI_HOME:-} ]]; then
         [[ -x $HVD_OPENMPI_HOME/bin/mpirun ]] || fail "HVD_OPENMPI_HOME=$HVD_OPENMPI_HOME has no bin/mpirun"
         HVD_OPENMPI_HOME=$(readlink -f "$HVD_OPENMPI_HOME")
         export HVD_OPENMPI_HOME PATH="$HVD_OPENMPI_HOME/bin:$PATH"
     fi
-    [[ -n $(openmpi_version) ]] \
-        || fail "$(command -v mpirun) is not Open MPI's; set HVD_OPENMPI_HOME to the prefix of an Open MPI"
+    if [[ -n $(openmpi_version) ]]; then return; fi
+    [[ -n $(hydra_version) ]] \
+        || fail "$(command -v mpirun) is not of an MPI that hvd knows; set HVD_OPENMPI_HOME to the prefix of an Open MPI"
+    JAVA_HOME=$(jdk_home 22) || fail "$(command -v mpirun) is $(hydra_version), which hvd calls by foreign functions;" \
+        "found no JDK 22 or newer, so set JAVA_HOME to one, or HVD_OPENMPI_HOME to the prefix of an Open MPI"
+    export JAVA_HOME PATH="$JAVA_HOME/bin:$PATH"
+    wants_mpi=foreign
 }
 
 openmpi_prefix() {
@@ -118,6 +124,12 @@ openmpi_prefix() {
 }
 
 openmpi_version() { mpirun --version 2>/dev/null | sed -n 's/.*(Open MPI) \([^ ]*\).*/\1/p'; }
+
+# MPICH's, and Intel's that is made of it; empty for another mpirun.
+hydra_version() {
+    mpirun --version 2>/dev/null | sed -n -e '/HYDRA build details/{n;s/.*Version: *\([^ ]*\).*/MPICH \1/p;}' \
+        -e 's/.*Intel(R) MPI Library.*Version \([^ ]*\).*/Intel MPI \1/p'
+}
 
 # Both print nothing where there is no such file. Debian keeps libraries in lib/TRIPLET and lib/TRIPLET/openmpi/lib.
 openmpi_mpi_jar() { first_file "$1"/{lib,lib64,lib/*/openmpi/lib,lib/*}/mpi.jar; }

@@ -16,9 +16,12 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Properties;
 import java.util.Set;
 import java.util.TreeSet;
@@ -62,7 +65,12 @@ public record FailureRecord(
 
     private static final int LONGEST_STACK = 16_000;
 
-    private static final String SUFFIX = ".failure";
+    /** The kind of record that tells of a failure. */
+    public static final String FAILURE = "failure";
+
+    /** The kind of record by which a rank that has not failed tells the launcher whose its process is. */
+    public static final String STARTED = "started";
+
     private static final Pattern NAME = Pattern.compile("rank-(-?\\d{1,9})-pid-.*\\.failure");
 
     private static final Comparator<FailureRecord> CAUSES_FIRST =
@@ -84,27 +92,23 @@ public record FailureRecord(
     }
 
     /**
-     * Writes this record atomically: a reader sees all of it or nothing. A rank may write several;
+     * Writes this record of a failure atomically: a reader sees all of it or nothing. A rank may write several;
      * none replaces another.
      *
      * @param directory the folder for it, which must exist
      * @return the file written; its name holds rank and pid
      */
     public Path write(Path directory) throws IOException {
-        return write(directory, SUFFIX);
+        return write(directory, FAILURE);
     }
 
-    /** Does all that {@link #write} does, and leaves nothing. */
-    public void rehearse(Path directory) throws IOException {
-        Files.deleteIfExists(write(directory, ".rehearsal"));
-    }
-
-    private Path write(Path directory, String suffix) throws IOException {
+    /** The same. @param kind {@link #FAILURE} or {@link #STARTED} */
+    public Path write(Path directory, String kind) throws IOException {
         Path unfinished = Files.createTempFile(directory, "rank-" + rank + "-pid-" + pid + "-", ".tmp");
         try {
             Files.writeString(unfinished, encode());
             String name = unfinished.getFileName().toString();
-            Path finished = directory.resolve(name.substring(0, name.length() - ".tmp".length()) + suffix);
+            Path finished = directory.resolve(name.substring(0, name.length() - "tmp".length()) + kind);
             return Files.move(unfinished, finished, StandardCopyOption.ATOMIC_MOVE);
         } catch (IOException e) {
             Files.deleteIfExists(unfinished);
@@ -113,12 +117,35 @@ public record FailureRecord(
     }
 
     /**
+     * The rank of a process that has told whose it is; empty if it has not, or if several hosts have a process of that number.
+     *
+     * @param host its host, by a name that need not be the one that the rank itself uses
+     */
+    public static OptionalInt rankOf(Path directory, String host, long pid) throws IOException {
+        Map<String, Integer> ranks = new HashMap<>();
+        for (String kind : List.of(STARTED, FAILURE)) {
+            for (FailureRecord record : read(directory, kind)) {
+                if (record.pid == pid && record.rank >= 0) {
+                    ranks.put(record.host, record.rank);
+                }
+            }
+        }
+        return ranks.containsKey(host)
+                ? OptionalInt.of(ranks.get(host))
+                : ranks.size() == 1 ? OptionalInt.of(ranks.values().iterator().next()) : OptionalInt.empty();
+    }
+
+    /**
      * Reads every complete record: causes before consequences, each by time. Half-written and
      * foreign files are passed over, and a directory that is not there holds no records.
      */
     public static List<FailureRecord> readAll(Path directory) throws IOException {
+        return read(directory, FAILURE);
+    }
+
+    private static List<FailureRecord> read(Path directory, String kind) throws IOException {
         List<FailureRecord> records = new ArrayList<>();
-        try (DirectoryStream<Path> files = Files.newDirectoryStream(directory, "*" + SUFFIX)) {
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(directory, "*." + kind)) {
             for (Path file : files) {
                 read(file).ifPresent(records::add);
             }

@@ -28,9 +28,6 @@ public record LauncherAddress(String token, List<InetSocketAddress> sockets) {
      */
     public static final String VARIABLE = "HVD_LAUNCHER_ADDRESS";
 
-    /** The name under which a {@link FailureRecord} is uploaded. */
-    public static final String FAILURE = "failure";
-
     /** The limit for a rank that fails, which has about a second; a rank that uploads a result has more time. */
     private static final int FAILING_MILLIS = 400;
 
@@ -81,7 +78,7 @@ public record LauncherAddress(String token, List<InetSocketAddress> sockets) {
      * @throws IOException if none of the addresses answers in time
      */
     public void send(String name, byte[] content, Encryption encryption) throws IOException {
-        int limitMillis = name.equals(FAILURE) ? FAILING_MILLIS : RESULT_MILLIS;
+        int limitMillis = name.equals(FailureRecord.FAILURE) ? FAILING_MILLIS : RESULT_MILLIS;
         try (var calls = Calls.to(sockets)) {
             IOException last = null;
             long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(limitMillis);

@@ -78,9 +78,13 @@ final class ReportText {
     }
 
     private static String mpi(Mpi mpi) {
-        return mpi.mpirun().isEmpty()
-                ? "none"
-                : mpi.version() + ", " + mpi.mpirun() + (mpi.jar().isEmpty() ? "" : ", " + mpi.jar());
+        if (mpi.mpirun().isEmpty()) {
+            return "none";
+        }
+        String way = !mpi.jar().isEmpty()
+                ? "called by " + mpi.jar()
+                : mpi.foreign().isEmpty() ? "" : "called without mpi.jar, by foreign functions: " + mpi.foreign();
+        return mpi.version() + ", " + mpi.mpirun() + (way.isEmpty() ? "" : ", " + way);
     }
 
     private static String limits(Facts.Limits limits) {

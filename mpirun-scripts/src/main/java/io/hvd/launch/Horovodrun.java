@@ -19,6 +19,7 @@ import java.io.PrintStream;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 
 /**
  * Starts a job: parses the flags, looks at the machine, runs mpirun or the ranks themselves, and exits with the job's exit
@@ -88,11 +89,13 @@ public final class Horovodrun {
     private void dryRun(LaunchSettings settings) {
         PreparedJob prepared = PreparedJob.forShow(settings, environment, err);
         out.print(prepared.start().explained());
-        prepared.install().map(MpiInstall::version).ifPresent(this::tellWhatSpeaksAgainst);
+        prepared.install()
+                .map(MpiInstall::version)
+                .ifPresent(version -> tellWhatSpeaksAgainst(version, prepared.javaRelease()));
     }
 
-    private void tellWhatSpeaksAgainst(MpiVersion version) {
-        version.obstacle()
+    private void tellWhatSpeaksAgainst(MpiVersion version, OptionalInt java) {
+        version.obstacle(java)
                 .ifPresent(why -> err.println("horovodrun: nothing is started under " + version.text() + ": " + why
                         + "; the line is made after its manual"));
         version.doubt().ifPresent(doubt -> err.println("horovodrun: " + doubt));

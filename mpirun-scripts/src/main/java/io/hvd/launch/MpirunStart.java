@@ -20,7 +20,8 @@ record MpirunStart(MpiInstall install, MpirunLine line) implements Start {
     @Override
     public StartedJob job(Map<String, String> variables, Path folder, LaunchEnvironment around) {
         Map<String, String> environment = new HashMap<>(install.environment());
+        environment.putAll(line.environment());
         environment.putAll(variables);
-        return new MpiJob(line.words(), environment, folder, around);
+        return new MpiJob(line.words(), install.version().startsWithHydra(), environment, folder, around);
     }
 }

@@ -22,13 +22,19 @@ import java.io.PrintStream;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 
 /**
  * A job that is not started yet, and all that its start is made of: the installed MPI, if one is used, the machine and the
  * hosts, and the archive of the program's classes.
  */
-record PreparedJob(Optional<MpiInstall> install, LaunchFacts facts, ClassArchive archive, Start start) {
+record PreparedJob(
+        Optional<MpiInstall> install,
+        LaunchFacts facts,
+        ClassArchive archive,
+        Optional<InstalledJava> java,
+        Start start) {
 
     /**
      * Looks at everything, and asks other hosts.
@@ -37,8 +43,8 @@ record PreparedJob(Optional<MpiInstall> install, LaunchFacts facts, ClassArchive
      */
     static PreparedJob forRun(LaunchSettings settings, LaunchEnvironment around, PrintStream err)
             throws InterruptedException {
-        Optional<MpiInstall> install = install(settings, around.environment(), err);
-        install.ifPresent(MpiInstall::requireRunsHvd);
+        Optional<MpiInstall> install = install(settings, around.environment(), around.folder(), err);
+        install.ifPresent(found -> found.requireRunsHvd(release(java(settings, found.environment(), around.folder()))));
         install.flatMap(found -> found.version().doubt()).ifPresent(doubt -> err.println("hvd: " + doubt));
         LaunchFacts asked = facts(settings, around.environment(), install);
         CommandCheck.of(settings, asked.machine().environment(), around.folder())
@@ -59,26 +65,50 @@ record PreparedJob(Optional<MpiInstall> install, LaunchFacts facts, ClassArchive
 
     /** The same from what is known already: a dry run asks nobody. */
     static PreparedJob forShow(LaunchSettings settings, Map<String, String> environment, PrintStream err) {
-        Optional<MpiInstall> install = install(settings, environment, err);
+        Path directory = Path.of("").toAbsolutePath();
+        Optional<MpiInstall> install = install(settings, environment, directory, err);
         LaunchFacts asked = facts(settings, environment, install);
-        return of(install, asked, otherHosts(asked).known(), Path.of("").toAbsolutePath(), false);
+        return of(install, asked, otherHosts(asked).known(), directory, false);
     }
 
     /**
-     * Empty if the launcher is to start the ranks itself.
+     * Empty if the launcher is to start the ranks itself, as it also does where it may, and MPI is missing or cannot.
      *
      * @throws UsageException if nothing can be started here
      */
     private static Optional<MpiInstall> install(
-            LaunchSettings settings, Map<String, String> environment, PrintStream err) {
+            LaunchSettings settings, Map<String, String> environment, Path directory, PrintStream err) {
         SupportedSystem.require(System.getProperty("os.name"));
-        if (settings.starter().in(environment) == Starter.MPIRUN) {
-            return Optional.of(MpiInstall.find(environment));
+        if (settings.starter() == Starter.HOROVODRUN) {
+            return Optional.empty();
         }
-        if (settings.starter() == Starter.EITHER) {
+        if (settings.starter() == Starter.EITHER && MpiInstall.isMissing(environment)) {
             err.println("horovodrun: there is no mpirun on PATH, so the ranks are started without MPI, as by --gloo");
+            return Optional.empty();
         }
-        return Optional.empty();
+        MpiInstall found = MpiInstall.find(environment);
+        Optional<String> obstacle = found.version().obstacle(release(java(settings, environment, directory)));
+        if (settings.starter() == Starter.EITHER && obstacle.isPresent()) {
+            err.println("horovodrun: mpirun is " + found.version().text() + ": " + obstacle.get()
+                    + "; the ranks are started without MPI, as by --gloo");
+            return Optional.empty();
+        }
+        return Optional.of(found);
+    }
+
+    private static Optional<InstalledJava> java(
+            LaunchSettings settings, Map<String, String> environment, Path directory) {
+        return JavaLine.of(settings.command(), environment)
+                .flatMap(line -> InstalledJava.of(line.program(), environment, directory));
+    }
+
+    private static OptionalInt release(Optional<InstalledJava> java) {
+        return java.map(InstalledJava::release).map(OptionalInt::of).orElse(OptionalInt.empty());
+    }
+
+    /** The feature release of the ranks' Java; empty if it is not known. */
+    OptionalInt javaRelease() {
+        return release(java);
     }
 
     private static LaunchFacts facts(
@@ -114,12 +144,11 @@ record PreparedJob(Optional<MpiInstall> install, LaunchFacts facts, ClassArchive
         ClassArchive archive = java.map(
                         line -> ClassArchive.look(asked, line, ArchiveFolder.of(environment), directory, starts))
                 .orElse(ClassArchive.none(""));
-        Optional<InstalledJava> installed =
-                java.flatMap(line -> InstalledJava.of(line.program(), environment, directory));
+        Optional<InstalledJava> installed = java(asked.settings(), environment, directory);
         LaunchFacts job = asked.with(others);
         Start start = install.<Start>map(found ->
                         new MpirunStart(found, MpirunLine.of(found.command(), job, archive.forJava(), installed)))
                 .orElseGet(() -> new DirectStart(DirectPlan.of(job, archive.forJava(), installed)));
-        return new PreparedJob(install, job, archive, start);
+        return new PreparedJob(install, job, archive, installed, start);
     }
 }

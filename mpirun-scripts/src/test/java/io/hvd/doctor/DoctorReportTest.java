@@ -48,7 +48,7 @@ final class DoctorReportTest {
                 .contains(
                         "a, 2 ranks, this host\n",
                         "b, 1 rank\n",
-                        "MPI       Open MPI 4.1.4, /usr/bin/mpirun, /lib/mpi.jar\n",
+                        "MPI       Open MPI 4.1.4, /usr/bin/mpirun, called by /lib/mpi.jar\n",
                         "memory    2 x (4.0 GiB heap + 128 MiB direct + 1.0 GiB native) = 10.3 GiB of 64.0 GiB\n",
                         "network   used eth0 10.0.0.1; not used eth9; end inside the host docker0\n",
                         "a -> b eth0    0.031 ms    1250.0 MB/s    -0.004 ms\n",

@@ -20,9 +20,9 @@ public final class Made {
     private static final Gson GSON = new Gson();
 
     private static final String HEALTHY = """
-            {"mpi": {"mpirun": "/usr/bin/mpirun", "version": "Open MPI 4.1.4", "obstacle": "", "runsHvd": true,
+            {"mpi": {"mpirun": "/usr/bin/mpirun", "version": "Open MPI 4.1.4", "obstacle": "", "unusable": "",
                      "daemon": "orted", "daemonPath": "/usr/bin/orted", "jar": "/lib/mpi.jar", "jarObstacle": "",
-                     "bindings": true},
+                     "bindings": true, "foreign": ""},
              "absent": [],
              "values": {"Java major version": "17", "Java version": "17.0.15 of Debian", "hvd version": "0.1.0",
                         "LibTorch version": "2.10.0"},

@@ -182,22 +182,33 @@ public final class HorovodrunIT {
     }
 
     @Test
-    void underAnotherMpiNothingIsStartedAndTheLineIsPrinted() throws Exception {
-        Path mpirun = Files.writeString(
-                folder.resolve("mpirun"), "#!/bin/sh\necho 'HYDRA build details:\n    Version: 4.0.2'\n");
-        assertThat(mpirun.toFile().setExecutable(true)).isTrue();
-        Map<String, String> path = Map.of("PATH", folder + ":" + System.getenv("PATH"));
+    void underMpichAnOldJavaIsRefusedOrStartedWithoutMpi() throws Exception {
+        Path mpirun = program(folder.resolve("mpirun"), "echo 'HYDRA build details:\n    Version: 4.0.2'");
+        Path java = program(Files.createDirectories(folder.resolve("jdk/bin")).resolve("java"), "echo trained");
+        Files.writeString(folder.resolve("jdk/release"), "JAVA_VERSION=\"17.0.1\"\n");
+        Map<String, String> path = Map.of("PATH", mpirun.getParent() + ":" + System.getenv("PATH"));
 
-        start(command("-np", "2", "./a.out"), path);
+        start(command("--mpi", "-np", "2", java.toString(), "T"), path);
         Outcome run = finish();
-        start(command("-np", "2", "--dry-run", "./a.out"), path);
+        start(command("--mpi", "-np", "2", "--dry-run", java.toString(), "T"), path);
         Outcome dryRun = finish();
+        start(command("-np", "2", java.toString(), "T"), path);
+        Outcome without = finish();
 
         assertThat(run.exitCode()).isEqualTo(2);
-        assertThat(run.err()).contains("needs-open-mpi", "MPICH 4.0.2");
+        assertThat(run.err()).contains("mpi-cannot-run-hvd", "MPICH 4.0.2", "Java 22 or newer", "have Java 17");
         assertThat(dryRun.exitCode()).as(dryRun.err()).isZero();
-        assertThat(dryRun.out()).contains("mpirun -np 2 -bind-to none ./a.out");
+        assertThat(dryRun.out()).contains("-np 2 -bind-to none " + java);
         assertThat(dryRun.err()).contains("nothing is started under MPICH 4.0.2: ");
+        assertThat(without.exitCode()).as(without.err()).isZero();
+        assertThat(without.out()).isEqualTo("trained\ntrained\n");
+        assertThat(without.err()).contains("MPICH 4.0.2", "the ranks are started without MPI, as by --gloo");
+    }
+
+    private static Path program(Path file, String line) throws IOException {
+        Files.writeString(file, "#!/bin/sh\n" + line + "\n");
+        assertThat(file.toFile().setExecutable(true)).isTrue();
+        return file;
     }
 
     @Test

@@ -15,7 +15,7 @@ public final class TimelineProgram {
     static final int STEPS = 40;
     static final int LATE_RANK = 2;
     private static final long COMPUTE_MILLIS = 5;
-    private static final long LATE_MILLIS = 25;
+    private static final long LATE_MILLIS = 60;
     private static final int TENSORS = 4;
     private static final int ELEMENTS = 50_000;
 

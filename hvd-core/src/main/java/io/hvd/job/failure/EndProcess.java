@@ -67,7 +67,7 @@ public final class EndProcess implements FailureHandler {
 
     /** Does once, while nothing is wrong, the work that takes longest the first time. */
     private void rehearse() {
-        report.rehearse();
+        report.announce();
         ExitCause.find();
         new MemberView(membership).living();
     }

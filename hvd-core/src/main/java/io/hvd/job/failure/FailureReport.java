@@ -5,7 +5,6 @@ import io.hvd.error.FailureRecord;
 import io.hvd.error.SuccessMarker;
 import io.hvd.net.HostAddress;
 import io.hvd.net.LauncherAddress;
-import io.hvd.net.Upload;
 import io.hvd.spi.Topology;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -97,26 +96,12 @@ public final class FailureReport {
     }
 
     /**
-     * Does once, without a trace, what a failure takes, so that its classes are loaded: that takes seventy times as
-     * long as a record itself, which is more than a busy machine gives a survivor before mpirun ends it.
+     * Tells the launcher whose this process is. It does once what a failure takes, so that its classes are loaded: that takes
+     * seventy times as long as a record itself, which is more than a busy machine gives a survivor before mpirun ends it.
      */
-    void rehearse() {
+    void announce() {
         try {
-            FailureRecord record = record("nothing has failed", "", "", true, FailureRecord.UNKNOWN);
-            Optional<Path> folder = folder();
-            if (folder.isPresent()) {
-                record.rehearse(folder.get());
-            } else if (config.launcher().address().isPresent()) {
-                String token = LauncherAddress.decode(
-                                config.launcher().address().get())
-                        .token();
-                new Upload(0, LauncherAddress.FAILURE, 0).encode();
-                new LauncherAddress(token, List.of())
-                        .send(
-                                LauncherAddress.FAILURE,
-                                record.encode().getBytes(StandardCharsets.UTF_8),
-                                config.control().encryption());
-            }
+            hand(record("nothing has failed", "", "", true, FailureRecord.UNKNOWN), FailureRecord.STARTED);
         } catch (IOException | IllegalArgumentException e) {
             // the launcher has not answered, or the folder was deleted with its job; a failure is reported later
         }
@@ -177,25 +162,25 @@ public final class FailureReport {
         System.err.flush();
     }
 
-    /** The launcher's folder does not exist on another host; from there the record is sent. */
     private void leaveRecord(String why, String thread, String stack, boolean consequence, int exitCode) {
-        Optional<Path> folder = folder();
-        Optional<String> address = config.launcher().address();
-        if (folder.isEmpty() && address.isEmpty()) {
-            return;
-        }
         try {
-            FailureRecord record = record(why, thread, stack, consequence, exitCode);
-            if (folder.isPresent()) {
-                record.write(folder.get());
-            } else {
-                byte[] content = record.encode().getBytes(StandardCharsets.UTF_8);
-                LauncherAddress.decode(address.get())
-                        .send(LauncherAddress.FAILURE, content, config.control().encryption());
-            }
+            hand(record(why, thread, stack, consequence, exitCode), FailureRecord.FAILURE);
         } catch (IOException | IllegalArgumentException | LinkageError e) {
             // Without a free file descriptor not even the record's class may be readable.
             System.err.println("hvd: the failure record could not be left for the launcher: " + e);
+        }
+    }
+
+    /** The launcher's folder does not exist on another host; from there the record is sent. */
+    private void hand(FailureRecord record, String as) throws IOException {
+        Optional<Path> folder = folder();
+        Optional<String> address = config.launcher().address();
+        if (folder.isPresent()) {
+            record.write(folder.get(), as);
+        } else if (address.isPresent()) {
+            byte[] content = record.encode().getBytes(StandardCharsets.UTF_8);
+            LauncherAddress.decode(address.get())
+                    .send(as, content, config.control().encryption());
         }
     }
 

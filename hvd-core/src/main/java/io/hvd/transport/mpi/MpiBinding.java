@@ -23,11 +23,9 @@ final class MpiBinding {
             requireForeignFunctions("HVD_MPI_LIBRARY=" + library.get());
             return toLibrary(library.get());
         }
-        if (canCallLibraries() && noJar(config).isPresent()) {
-            Optional<Path> found = MpiLibrary.find(config);
-            if (found.isPresent()) {
-                return toLibrary(found.get().toString());
-            }
+        Optional<String> found = noJar(config).isPresent() ? byForeignFunctions(config) : Optional.empty();
+        if (found.isPresent()) {
+            return toLibrary(found.get());
         }
         if (isStartedByMpich()) {
             requireForeignFunctions("MPICH, by whose launcher this process was started,");
@@ -40,8 +38,14 @@ final class MpiBinding {
         if (config.mpi().mpiFile().isPresent()) {
             return Optional.empty();
         }
-        return noJar(config)
-                .filter(why -> !canCallLibraries() || MpiLibrary.find(config).isEmpty());
+        return noJar(config).filter(why -> byForeignFunctions(config).isEmpty());
+    }
+
+    /** The library that foreign functions can call; empty if this Java or this build has none, or no MPI is found. */
+    static Optional<String> byForeignFunctions(HvdConfig config) {
+        return canCallLibraries()
+                ? config.mpi().mpiFile().or(() -> MpiLibrary.find(config).map(Path::toString))
+                : Optional.empty();
     }
 
     /** Why it does not go by mpi.jar. */

@@ -36,6 +36,13 @@ public final class MpiProvider implements TransportProvider {
         return MpiJar.matching(OpenMpi.locate(config), config);
     }
 
+    /**
+     * The library of MPI that this Java can call by foreign functions, as it does where there is no mpi.jar; empty if it cannot.
+     */
+    public static Optional<String> byForeignFunctions(HvdConfig config) {
+        return MpiBinding.byForeignFunctions(config);
+    }
+
     /** The local Maven repository in which mpi.jar is looked for. */
     public static Path localRepository() {
         return MpiJar.localRepository();

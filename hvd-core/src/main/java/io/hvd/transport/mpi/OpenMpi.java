@@ -111,13 +111,21 @@ public record OpenMpi(String version, Path jniLibrary, Path prefix) {
                 .map(folder::resolve);
     }
 
-    /** The program that has started this process, if it is a launcher of some MPI. */
+    /** The launcher of some MPI that has started this process, or the script around it; the nearest one. */
     static Optional<Path> launcherThatStartedUs() {
-        return ProcessHandle.current()
-                .parent()
-                .flatMap(parent -> parent.info().command())
-                .map(Path::of)
-                .filter(program -> LAUNCHERS.contains(program.getFileName().toString()));
+        for (Optional<ProcessHandle> parent = ProcessHandle.current().parent();
+                parent.isPresent();
+                parent = parent.get().parent()) {
+            Optional<Path> launcher = parent.get()
+                    .info()
+                    .command()
+                    .map(Path::of)
+                    .filter(program -> LAUNCHERS.contains(program.getFileName().toString()));
+            if (launcher.isPresent()) {
+                return launcher;
+            }
+        }
+        return Optional.empty();
     }
 
     static Optional<Path> mpirunOnPath() {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.config.HvdConfig;
 import io.hvd.error.FailureRecord;
+import io.hvd.net.HostAddress;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -179,11 +180,16 @@ class FailureExitTest {
     }
 
     @Test
-    void aRehearsalLeavesNothingAndSaysNothing() throws InterruptedException {
+    void whoseAProcessIsIsNoFailure() throws IOException, InterruptedException {
         FailureReport notice = notice(1);
-        notice.rehearse();
+        notice.announce();
 
-        assertThat(folder).isEmptyDirectory();
+        long pid = ProcessHandle.current().pid();
+        assertThat(FailureRecord.rankOf(folder, HostAddress.localName(), pid)).hasValue(1);
+        assertThat(FailureRecord.rankOf(folder, "known-otherwise", pid)).hasValue(1);
+        assertThat(FailureRecord.rankOf(folder, HostAddress.localName(), pid + 1))
+                .isEmpty();
+        assertThat(FailureRecord.readAll(folder)).isEmpty();
         assertThat(notice.awaitSaid(0)).isFalse();
         assertThat(notice.awaitRecords(List::of, 0)).isTrue();
         assertThat(notice.awaitRecords(() -> List.of(1), 0)).isFalse();

@@ -30,17 +30,15 @@ final class MpiCheck implements Check {
 
     private static String otherMpi(Host host) {
         Mpi mpi = mpi(host);
-        return mpi.obstacle().isEmpty() && !mpi.runsHvd()
-                ? mpi.mpirun() + " is " + mpi.version() + ", hvd needs Open MPI 4.1 or 5.0"
-                : "";
+        return mpi.unusable().isEmpty() ? "" : mpi.mpirun() + " is " + mpi.version() + ": " + mpi.unusable();
     }
 
     private static String noBindings(Host host) {
-        return mpi(host).runsHvd() && !mpi(host).bindings() ? mpi(host).jarObstacle() : "";
+        return mpi(host).needsJar() && !mpi(host).bindings() ? mpi(host).jarObstacle() : "";
     }
 
     private static String wrongJar(Host host) {
-        return mpi(host).runsHvd()
+        return mpi(host).needsJar()
                         && mpi(host).bindings()
                         && host.facts().badSetting().isEmpty()
                         && mpi(host).jar().isEmpty()
@@ -50,7 +48,7 @@ final class MpiCheck implements Check {
 
     /** This host needs none: mpirun is its daemon. */
     private static String noDaemon(Host host) {
-        boolean needed = !host.here() && mpi(host).runsHvd();
+        boolean needed = !host.here() && mpi(host).isUsable();
         return needed && mpi(host).daemonPath().isEmpty()
                 ? mpi(host).daemon() + " is not on the PATH of a command that ssh runs there"
                 : "";

@@ -43,23 +43,36 @@ public record Facts(
      * @param mpirun empty if there is none
      * @param version such as "Open MPI 4.1.4"
      * @param obstacle why no mpirun can be used
-     * @param runsHvd whether it is an Open MPI on which ranks are started
-     * @param daemon what mpirun starts on other hosts: orted or prted
-     * @param daemonPath where it is on the PATH that ssh gives, or empty
+     * @param unusable why no rank of hvd's starts under it with this Java; empty if ranks do
+     * @param daemon what mpirun starts on other hosts: orted, prted or hydra_pmi_proxy
+     * @param daemonPath where it is found when ssh starts it, or empty
      * @param jar the one of Open MPI's version, or empty
      * @param jarObstacle why there is none
      * @param bindings whether libmpi_java.so was found
+     * @param foreign the library that this Java can call by foreign functions, so that no jar is needed; empty if it cannot
      */
     public record Mpi(
             String mpirun,
             String version,
             String obstacle,
-            boolean runsHvd,
+            String unusable,
             String daemon,
             String daemonPath,
             String jar,
             String jarObstacle,
-            boolean bindings) {}
+            boolean bindings,
+            String foreign) {
+
+        /** Whether ranks of hvd's start under it. */
+        public boolean isUsable() {
+            return obstacle.isEmpty() && unusable.isEmpty();
+        }
+
+        /** Whether hvd reaches it by mpi.jar alone. */
+        public boolean needsJar() {
+            return isUsable() && foreign.isEmpty();
+        }
+    }
 
     /**
      * In bytes.

@@ -4,6 +4,7 @@ import io.hvd.doctor.facts.Facts.Mpi;
 import io.hvd.launch.hosts.MachineFacts;
 import io.hvd.launch.hosts.MachineSurvey;
 import io.hvd.launch.mpi.MpiInstall;
+import io.hvd.launch.mpi.MpiVersion;
 import io.hvd.launch.words.UsageException;
 import io.hvd.transport.nccl.report.GpuReport;
 import java.nio.file.Files;
@@ -11,6 +12,7 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 
 /** Gathers the facts of this host; looks, and judges nothing. */
 public final class Probe {
@@ -66,29 +68,40 @@ public final class Probe {
     private Mpi mpi(Map<String, String> all, SettingFacts settings) {
         try {
             MpiInstall install = MpiInstall.find(all);
-            String daemon = install.version().startsWithPrrte() ? "prted" : "orted";
+            MpiVersion version = install.version();
+            String daemon =
+                    version.startsWithHydra() ? "hydra_pmi_proxy" : version.startsWithPrrte() ? "prted" : "orted";
+            OptionalInt java = OptionalInt.of(Runtime.version().feature());
             return new Mpi(
                     install.mpirun().toString(),
-                    install.version().text(),
+                    version.text(),
                     "",
-                    install.version().runsHvd(),
+                    version.obstacle(java).orElse(""),
                     daemon,
-                    daemonPath(daemon, all),
+                    version.startsWithHydra() ? beside(install.mpirun(), daemon) : daemonPath(daemon, all),
                     settings.jar(),
                     settings.jarObstacle(),
-                    settings.bindings());
+                    settings.bindings(),
+                    settings.foreign());
         } catch (UsageException e) {
             return new Mpi(
                     "",
                     "",
                     e.getMessage(),
-                    false,
+                    "",
                     "orted",
                     "",
                     settings.jar(),
                     settings.jarObstacle(),
-                    settings.bindings());
+                    settings.bindings(),
+                    settings.foreign());
         }
+    }
+
+    /** Hydra looks for its daemon in the folder in which it was itself called. */
+    private static String beside(Path mpirun, String daemon) {
+        Path program = mpirun.resolveSibling(daemon);
+        return Files.isExecutable(program) ? program.toString() : "";
     }
 
     /** An Open MPI that is named by its prefix starts the daemon from there; otherwise the PATH counts. */

@@ -4,7 +4,7 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Reads along what mpirun says on standard error, to know which process it saw failing first. One thread feeds it. */
+/** Reads along what mpirun says on standard error, to know which process it saw failing first. */
 public final class MpirunWords {
 
     private static final Pattern NAME = Pattern.compile("^\\s*Process name: +\\[.*,(\\d{1,9})\\]$");
@@ -16,9 +16,6 @@ public final class MpirunWords {
             Pattern.compile("^MPI_ABORT was invoked on rank (\\d{1,9}) in communicator MPI_COMM_WORLD.*");
     private static final Pattern ABORT_CODE = Pattern.compile("with errorcode (-?\\d{1,9})\\b");
     private static final Pattern LOST = Pattern.compile("^ *Remote daemon: .* on node (\\S+)$");
-    private static final int LONGEST_LINE = 1000;
-
-    private final StringBuilder line = new StringBuilder();
     private final LastLines lastLines = new LastLines();
     private String rank = "";
     private String killed = "";
@@ -27,19 +24,6 @@ public final class MpirunWords {
     private String aborted = "";
     private Optional<ObservedFailure> firstAbort = Optional.empty();
     private Optional<ObservedFailure> first = Optional.empty();
-
-    /** Takes bytes as they come; a line may come in pieces. */
-    public synchronized void accept(byte[] bytes, int length) {
-        for (int i = 0; i < length; i++) {
-            char c = (char) (bytes[i] & 0xff);
-            if (c == '\n') {
-                acceptLine(line.toString());
-                line.setLength(0);
-            } else if (line.length() < LONGEST_LINE) {
-                line.append(c);
-            }
-        }
-    }
 
     /** The process that mpirun saw failing first and how, in words. */
     public synchronized Optional<ObservedFailure> firstFailure() {
@@ -51,7 +35,8 @@ public final class MpirunWords {
         return lastLines.of(ofRank);
     }
 
-    private void acceptLine(String text) {
+    /** Takes one line. */
+    public synchronized void accept(String text) {
         lastLines.add(text);
         Matcher name = NAME.matcher(text);
         if (name.find()) {

@@ -22,6 +22,8 @@ public record HostSource(String name, List<HostSlots> hosts) {
 
     private static final List<String> HOST_FLAGS = List.of("H", "host");
     private static final List<String> FILE_FLAGS = List.of("hostfile", "machinefile", "default-hostfile");
+    private static final List<String> HYDRA_HOST_FLAGS = List.of("hosts", "host");
+    private static final List<String> HYDRA_FILE_FLAGS = List.of("f", "hostfile", "machinefile");
     private static final String OF_ORTE = "openmpi-default-hostfile";
     private static final String OF_PRRTE = "prte-default-hostfile";
 
@@ -44,11 +46,12 @@ public record HostSource(String name, List<HostSlots> hosts) {
         for (int i = 0; i + 1 < words.size(); i++) {
             String flag = words.get(i).startsWith("-") ? words.get(i).replaceFirst("^--?", "") : "";
             String next = words.get(i + 1);
-            if (HOST_FLAGS.contains(flag)) {
+            if ((version.startsWithHydra() ? HYDRA_HOST_FLAGS : HOST_FLAGS).contains(flag)) {
                 return Optional.of(new HostSource("--mpi-args " + words.get(i) + " " + next, HostWords.ofList(next)));
             }
             boolean parameter = flag.endsWith("mca") && next.equals(LauncherParameter.DEFAULT_HOSTFILE.name(version));
-            if (FILE_FLAGS.contains(flag) || parameter && i + 2 < words.size()) {
+            if ((version.startsWithHydra() ? HYDRA_FILE_FLAGS : FILE_FLAGS).contains(flag)
+                    || parameter && i + 2 < words.size()) {
                 String file = parameter ? words.get(i + 2) : next;
                 return Optional.of(
                         new HostSource("--mpi-args " + words.get(i) + " " + file, HostWords.ofHostfile(file)));
@@ -84,8 +87,16 @@ public record HostSource(String name, List<HostSlots> hosts) {
         return switch (version.flavour()) {
             case OPEN_MPI -> ofOpenMpi(version, environment);
             case NONE -> ofAnyOpenMpi(environment);
-            case SPECTRUM, INTEL, HYDRA -> Optional.empty();
+            case HYDRA -> ofHydra("HYDRA_HOST_FILE", environment);
+            case INTEL -> ofHydra("I_MPI_HYDRA_HOST_FILE", environment);
+            case SPECTRUM -> Optional.empty();
         };
+    }
+
+    private static Optional<HostSource> ofHydra(String variable, Map<String, String> environment) {
+        return isSet(environment, variable)
+                ? Optional.of(named(variable, environment, HostWords::line))
+                : Optional.empty();
     }
 
     private static Optional<HostSource> ofOpenMpi(MpiVersion version, Map<String, String> environment) {

@@ -23,9 +23,11 @@ final class Exports {
      */
     private static final Pattern KEPT_BACK = Pattern.compile("SLURMD_NODENAME"
             + "|SLURM_(CONF|NODEID|LOCALID|PROCID|GTIDS|TASK_PID|CPUS_ON_NODE|GPUS_ON_NODE|TOPOLOGY_ADDR)|BASH_FUNC_.*|OLDPWD|PWD|SHLVL|_|HOSTNAME|SSH_.*"
-            + "|.*CUDA_VISIBLE_DEVICES|_?HOROVOD_SECRET_KEY|(OMPI|OPAL|PMIX|PRTE)_.*|"
-            + FailureRecord.DIRECTORY_VARIABLE + "|" + LauncherAddress.VARIABLE + "|"
-            + Setting.DECLARED_JOB.variable());
+            + "|.*CUDA_VISIBLE_DEVICES|_?HOROVOD_SECRET_KEY|(OMPI|OPAL|PMIX|PRTE|PMI|HYDRA|HYDI)_.*");
+
+    /** What the launcher itself sets for the ranks of one run. */
+    static final List<String> OF_LAUNCHER =
+            List.of(FailureRecord.DIRECTORY_VARIABLE, LauncherAddress.VARIABLE, Setting.DECLARED_JOB.variable());
 
     private static final Pattern NAME = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
 
@@ -68,6 +70,7 @@ final class Exports {
         job.settings().network().interfaces().ifPresent(list -> set.addAll(InterfaceChoice.variables(list)));
         return names().filter(name -> NAME.matcher(name).matches())
                 .filter(name -> !KEPT_BACK.matcher(name).matches())
+                .filter(name -> !OF_LAUNCHER.contains(name))
                 .filter(name -> choices.source("-x " + name).isEmpty())
                 .filter(name -> !set.contains(name))
                 .toList();
@@ -77,9 +80,7 @@ final class Exports {
     Optional<Argument> keptBack() {
         List<String> names = names().filter(name ->
                         !NAME.matcher(name).matches() || KEPT_BACK.matcher(name).matches())
-                .filter(name -> !name.equals(FailureRecord.DIRECTORY_VARIABLE))
-                .filter(name -> !name.equals(LauncherAddress.VARIABLE))
-                .filter(name -> !name.equals(Setting.DECLARED_JOB.variable()))
+                .filter(name -> !OF_LAUNCHER.contains(name))
                 .toList();
         return names.isEmpty()
                 ? Optional.empty()

@@ -5,15 +5,18 @@ import io.hvd.launch.mpi.MpiVersion;
 import io.hvd.launch.options.Assignment;
 import io.hvd.launch.words.Argument;
 import io.hvd.launch.words.UsageException;
+import io.hvd.net.Interfaces;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
- * The mpirun line for Hydra, the launcher of MPICH and Intel MPI. It is for reading and for programs without hvd:
- * hvd itself needs the Java bindings of Open MPI.
+ * The mpirun line for Hydra, the launcher of MPICH and Intel MPI. Hydra binds no rank unless it is told to, lets ranks share
+ * cores, and hands its whole environment on to all hosts unless it is told what.
  */
 final class HydraArguments {
 
@@ -28,11 +31,10 @@ final class HydraArguments {
     List<Argument> arguments() {
         List<Argument> arguments = new ArrayList<>();
         arguments.addAll(environment());
-        arguments.addAll(ssh());
-        job.settings()
-                .network()
-                .interfaces()
-                .ifPresent(list -> arguments.add(Argument.of("network interface asked for", "-iface", first(list))));
+        arguments.addAll(network());
+        environment(job)
+                .forEach((name, value) -> arguments.add(Argument.note(
+                        "ssh as asked for: Hydra takes it from the environment, " + name + "=\"" + value + "\"")));
         if (job.settings().output().prefixed()) {
             arguments.add(Argument.of("rank before each line; Hydra knows no time", "-prepend-rank"));
         }
@@ -49,31 +51,61 @@ final class HydraArguments {
         return arguments;
     }
 
+    /** What Hydra itself takes from its environment. */
+    static Map<String, String> environment(LaunchFacts job) {
+        List<String> words = job.settings().ssh().words();
+        if (words.isEmpty() || !job.version().startsWithHydra()) {
+            return Map.of();
+        }
+        boolean intel = job.version().flavour() == MpiVersion.Flavour.INTEL;
+        return Map.of(
+                intel ? "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS" : "HYDRA_LAUNCHER_EXTRA_ARGS", String.join(" ", words));
+    }
+
     private List<Argument> environment() {
         List<Argument> arguments = new ArrayList<>();
         for (Assignment assignment : job.settings().assignments()) {
             arguments.add(Argument.of(assignment.origin(), "-genv", assignment.variable(), assignment.value()));
         }
-        if (job.settings().network().tcpOnly()) {
-            arguments.add(Argument.of("--tcp: libfabric takes TCP", "-genv", "FI_PROVIDER", "tcp"));
-        }
         if (!job.allRanksHere()) {
             var exports = new Exports(job);
-            arguments.add(
-                    Argument.of("the environment of this shell", "-genvlist", String.join(",", exports.forwarded())));
+            List<String> names = Stream.concat(Exports.OF_LAUNCHER.stream(), exports.forwarded().stream())
+                    .toList();
+            arguments.add(Argument.of("the environment of this shell", "-genvlist", String.join(",", names)));
             exports.keptBack().ifPresent(arguments::add);
         }
         return arguments;
     }
 
-    private List<Argument> ssh() {
-        List<String> words = job.settings().ssh().words();
-        if (words.isEmpty()) {
-            return List.of();
+    /** UCX and libfabric carry MPICH's data, one or the other as it was built, and libfabric Intel's. */
+    private List<Argument> network() {
+        List<Argument> arguments = new ArrayList<>();
+        boolean tcpOnly = job.settings().network().tcpOnly();
+        if (tcpOnly) {
+            set(arguments, "FI_PROVIDER", "tcp", "--tcp: libfabric takes TCP");
+            set(arguments, "UCX_TLS", "tcp,sm,self", "--tcp: UCX takes TCP between hosts");
         }
-        String variable = intel ? "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS" : "HYDRA_LAUNCHER_EXTRA_ARGS";
-        return List.of(Argument.note("ssh as asked for: Hydra takes it from the environment, " + variable + "=\""
-                + String.join(" ", words) + "\""));
+        set(arguments, "UCX_ERROR_SIGNALS", "", "UCX keeps off the signals that the JVM handles");
+        job.settings().network().interfaces().ifPresent(list -> {
+            List<String> names = Interfaces.names(list);
+            if (!names.isEmpty()) {
+                String asked = "network interfaces asked for";
+                arguments.add(Argument.of(asked + ", for start-up", "-iface", names.get(0)));
+                set(arguments, "FI_TCP_IFACE", names.get(0), asked + ", for libfabric");
+                set(arguments, "UCX_NET_DEVICES", String.join(",", names), asked + ", for UCX");
+            }
+        });
+        new InterfaceChoice(job).variables().forEach(one -> {
+            String[] parts = one.words().get(1).split("=", 2);
+            arguments.add(Argument.of(one.reason(), "-genv", parts[0], parts[1]));
+        });
+        return arguments;
+    }
+
+    private void set(List<Argument> arguments, String variable, String value, String reason) {
+        if (!job.isSet(variable)) {
+            arguments.add(Argument.of(reason, "-genv", variable, value));
+        }
     }
 
     private List<Argument> hosts() {
@@ -100,9 +132,5 @@ final class HydraArguments {
     private Argument binding() {
         String reason = "a rank bound to one core would give the JVM one processor";
         return intel ? Argument.of(reason, "-genv", "I_MPI_PIN", "off") : Argument.of(reason, "-bind-to", "none");
-    }
-
-    private static String first(String list) {
-        return list.replaceFirst(",.*", "");
     }
 }

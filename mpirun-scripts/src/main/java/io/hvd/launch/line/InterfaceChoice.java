@@ -25,6 +25,14 @@ final class InterfaceChoice {
         this.choices = job.choices();
     }
 
+    /** Those of the arguments that set a variable of the ranks, which mean the same whatever starts them. */
+    List<Argument> variables() {
+        return arguments().stream()
+                .filter(argument ->
+                        argument.words().size() == 2 && argument.words().get(0).equals("-x"))
+                .toList();
+    }
+
     List<Argument> arguments() {
         return job.settings().network().interfaces().map(this::asked).orElseGet(this::leftOut);
     }

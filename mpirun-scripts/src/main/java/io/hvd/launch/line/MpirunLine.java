@@ -10,11 +10,17 @@ import io.hvd.launch.words.ShellWords;
 import io.hvd.launch.words.UsageException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/** The mpirun line of a job: a pure function of settings and facts, every argument with its reason. */
-public record MpirunLine(String mpirun, List<Argument> arguments, List<String> command) {
+/**
+ * The mpirun line of a job: a pure function of settings and facts, every argument with its reason.
+ *
+ * @param environment what mpirun takes from its environment only
+ */
+public record MpirunLine(
+        String mpirun, List<Argument> arguments, Map<String, String> environment, List<String> command) {
 
     /** Column of the reasons in {@link #explained}. */
     private static final int WIDTH = 46;
@@ -42,13 +48,14 @@ public record MpirunLine(String mpirun, List<Argument> arguments, List<String> c
         if (!job.settings().words().more().isEmpty()) {
             arguments.add(new Argument(job.settings().words().more(), "--mpi-args"));
         }
+        Map<String, String> environment = HydraArguments.environment(job);
         RankCommand command = RankCommand.of(job, archive, installed);
         arguments.addAll(command.notes());
         if (!JavaCommand.isRewritten(job.version(), command.words())) {
-            return new MpirunLine(mpirun, List.copyOf(arguments), command.words());
+            return new MpirunLine(mpirun, List.copyOf(arguments), environment, command.words());
         }
         arguments.add(Argument.note(JavaCommand.reason(command.words())));
-        return new MpirunLine(mpirun, List.copyOf(arguments), JavaCommand.untouched(command.words()));
+        return new MpirunLine(mpirun, List.copyOf(arguments), environment, JavaCommand.untouched(command.words()));
     }
 
     private static List<Argument> openMpi(LaunchFacts job) {

@@ -40,11 +40,9 @@ public final class RankEnvironment {
         for (Assignment one : job.settings().assignments()) {
             settled.put(one.variable(), one.value());
         }
-        for (Argument argument : new InterfaceChoice(job).arguments()) {
-            if (argument.words().size() == 2 && argument.words().get(0).equals("-x")) {
-                String[] parts = argument.words().get(1).split("=", 2);
-                settled.put(parts[0], parts[1]);
-            }
+        for (Argument argument : new InterfaceChoice(job).variables()) {
+            String[] parts = argument.words().get(1).split("=", 2);
+            settled.put(parts[0], parts[1]);
         }
         return settled;
     }

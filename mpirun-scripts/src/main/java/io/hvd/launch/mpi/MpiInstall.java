@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -60,15 +61,21 @@ public record MpiInstall(String command, Path mpirun, MpiVersion version, Map<St
         return Optional.empty();
     }
 
-    /** @throws UsageException if ranks of hvd cannot join under it */
-    public void requireRunsHvd() {
-        version.obstacle().ifPresent(why -> {
+    /**
+     * Refuses it if ranks of hvd cannot join under it.
+     *
+     * @param java the feature release of their Java; empty if it is not known
+     * @throws UsageException that says what can be done
+     */
+    public void requireRunsHvd(OptionalInt java) {
+        version.obstacle(java).ifPresent(why -> {
             throw new UsageException(
-                    "needs-open-mpi",
+                    "mpi-cannot-run-hvd",
                     mpirun + " is " + version.text() + ": " + why
                             + ", so nothing is started; --dry-run prints the line."
-                            + " Install Open MPI 4.1 or 5.0, or set " + HOME_VARIABLE
-                            + " to its prefix, or start the ranks without MPI, by --gloo");
+                            + (version.startsWithHydra() ? " Take a newer Java" : " Install Open MPI 4.1 or 5.0")
+                            + ", or set " + HOME_VARIABLE
+                            + " to the prefix of an Open MPI, or start the ranks without MPI, by --gloo");
         });
     }
 
@@ -86,7 +93,7 @@ public record MpiInstall(String command, Path mpirun, MpiVersion version, Map<St
                         "unknown-mpi",
                         mpirun + " belongs to no MPI that is known; it says \""
                                 + output.lines().findFirst().orElse("")
-                                + "\". hvd needs Open MPI 4.1 or 5.0, or --gloo"));
+                                + "\". hvd knows Open MPI, MPICH and Intel MPI, and --gloo needs none"));
     }
 
     private static String versionOutput(Path mpirun, Map<String, String> environment) {

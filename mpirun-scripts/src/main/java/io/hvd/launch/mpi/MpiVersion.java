@@ -1,6 +1,7 @@
 package io.hvd.launch.mpi;
 
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -15,6 +16,9 @@ public record MpiVersion(Flavour flavour, int major, int minor, String text) {
 
     private static final int OLDEST_MAJOR = 4;
     private static final int NEWEST_MAJOR = 5;
+    private static final int MPICH_MAJOR = 4;
+    /** The first Java with them. */
+    private static final int FOREIGN_FUNCTIONS = 22;
 
     /** The MPIs whose mpirun is known; they differ in the words it takes, and in what hvd can run on them. */
     public enum Flavour {
@@ -50,29 +54,40 @@ public record MpiVersion(Flavour flavour, int major, int minor, String text) {
         return Optional.empty();
     }
 
-    /** Whether ranks are started under it. */
-    public boolean runsHvd() {
-        return obstacle().isEmpty();
-    }
-
-    /** Why no rank is started under it; empty if ranks are. */
-    public Optional<String> obstacle() {
-        if (flavour != Flavour.OPEN_MPI) {
-            return Optional.of("hvd's MPI back end needs the Java bindings of Open MPI");
-        }
-        return major < OLDEST_MAJOR
-                ? Optional.of(
-                        "hvd was never run on an Open MPI before 4, and Horovod's users have seen jobs hang on 3.1.3")
-                : Optional.empty();
+    /**
+     * Why no rank is started under it; empty if ranks are.
+     *
+     * @param java the feature release of the ranks' Java; empty if it is not known
+     */
+    public Optional<String> obstacle(OptionalInt java) {
+        return switch (flavour) {
+            case SPECTRUM -> Optional.of("hvd was never run on it");
+            case INTEL, HYDRA ->
+                java.isPresent() && java.getAsInt() < FOREIGN_FUNCTIONS
+                        ? Optional.of("it has no Java bindings, so hvd calls it by foreign functions, which need Java "
+                                + FOREIGN_FUNCTIONS + " or newer, and the ranks have Java " + java.getAsInt())
+                        : Optional.empty();
+            case OPEN_MPI ->
+                major < OLDEST_MAJOR
+                        ? Optional.of("hvd was never run on an Open MPI before 4, and Horovod's users have seen jobs"
+                                + " hang on 3.1.3")
+                        : Optional.empty();
+            case NONE -> Optional.empty();
+        };
     }
 
     /** A remark for the case that something goes wrong: hvd runs here, but nobody has tried. */
     public Optional<String> doubt() {
-        boolean tried = major == OLDEST_MAJOR && minor >= 1 || major == NEWEST_MAJOR;
-        return runsHvd() && !tried
-                ? Optional.of("hvd is tested with Open MPI 4.1 and 5.0, not with " + text
-                        + "; if ranks hang or do not start, try one of those (HVD_OPENMPI_HOME)")
-                : Optional.empty();
+        boolean tried =
+                switch (flavour) {
+                    case OPEN_MPI -> major == OLDEST_MAJOR && minor >= 1 || major == NEWEST_MAJOR;
+                    case HYDRA -> major == MPICH_MAJOR;
+                    default -> false;
+                };
+        return tried
+                ? Optional.empty()
+                : Optional.of("hvd is tested with Open MPI 4.1 and 5.0 and with MPICH 4, not with " + text
+                        + "; if ranks hang or do not start, try one of those");
     }
 
     /** MPICH's launcher, which Intel has made its own. */

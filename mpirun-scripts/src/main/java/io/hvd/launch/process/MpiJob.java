@@ -1,9 +1,12 @@
 package io.hvd.launch.process;
 
+import io.hvd.error.FailureRecord;
 import io.hvd.error.SuccessMarker;
+import io.hvd.launch.failure.HydraWords;
 import io.hvd.launch.failure.LastLines;
 import io.hvd.launch.failure.MpirunWords;
 import io.hvd.launch.failure.ObservedFailure;
+import io.hvd.launch.failure.OutputLines;
 import io.hvd.launch.mpi.MpiInstall;
 import java.io.File;
 import java.io.FileDescriptor;
@@ -17,6 +20,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 
 /**
  * A job under mpirun. The main thread starts it and waits; a shutdown hook may end it from another thread.
@@ -37,19 +41,31 @@ public final class MpiJob implements StartedJob {
     private final ProcessBuilder builder;
     private final Path folder;
     private final MpirunWords said = new MpirunWords();
+    private final Optional<HydraWords> hydra;
+    private final List<Thread> copiers = new ArrayList<>();
     private Optional<MpirunFamily> family = Optional.empty();
     private Optional<JobWatch> watch = Optional.empty();
     private boolean ending;
     private volatile Optional<ObservedFailure> died = Optional.empty();
 
-    /** @param folder the folder of the job's failure records, by which its processes are told from others */
-    public MpiJob(List<String> line, Map<String, String> environment, Path folder, LaunchEnvironment around) {
+    /**
+     * A job that is not started yet.
+     *
+     * @param hydra whether it is Hydra that starts it, which speaks on standard output too
+     * @param folder the folder of the job's failure records, by which its processes are told from others
+     */
+    public MpiJob(
+            List<String> line, boolean hydra, Map<String, String> environment, Path folder, LaunchEnvironment around) {
         this.folder = folder;
+        this.hydra = hydra ? Optional.of(new HydraWords()) : Optional.empty();
         List<String> words = new ArrayList<>(line);
         if (!Terminal.isForeground()) {
             MpiInstall.onPath("setsid", environment).ifPresent(setsid -> words.add(0, setsid.toString()));
         }
         builder = new ProcessBuilder(words).inheritIO().redirectError(ProcessBuilder.Redirect.PIPE);
+        if (hydra) {
+            builder.redirectOutput(ProcessBuilder.Redirect.PIPE);
+        }
         around.directory().ifPresent(directory -> builder.directory(directory.toFile()));
         if (!around.reads()) {
             builder.redirectInput(NOTHING);
@@ -62,14 +78,14 @@ public final class MpiJob implements StartedJob {
     @Override
     public int run() throws IOException, InterruptedException {
         Process started = start();
-        var copier = new Thread(() -> copyErrors(started), "hvd-launch-stderr");
-        copier.setDaemon(true);
-        copier.start();
+        copiers.add(copier("stderr", started.getErrorStream(), FileDescriptor.err, this::acceptError));
+        hydra.ifPresent(
+                words -> copiers.add(copier("stdout", started.getInputStream(), FileDescriptor.out, words::accept)));
         int exitCode = endOf(started);
         if (ObservedFailure.isSignal(exitCode)) {
-            endOrphans(started, exitCode, copier);
+            endOrphans(started, exitCode);
         }
-        copier.join(LAST_WORDS_MILLIS);
+        awaitLastWords();
         return exitCode;
     }
 
@@ -120,23 +136,37 @@ public final class MpiJob implements StartedJob {
     }
 
     /** Ends ranks that have outlived mpirun, which shows that mpirun was killed: otherwise it ends after them. */
-    private void endOrphans(Process mpirun, int exitCode, Thread copier) throws InterruptedException {
+    private void endOrphans(Process mpirun, int exitCode) throws InterruptedException {
         MpirunFamily.Orphans orphans = family(mpirun).orphans();
-        if (orphans.endByThemselves() || ending() || hasNamedAFailure(copier)) {
+        if (orphans.endByThemselves() || ending() || hasNamedAFailure()) {
             return;
         }
         died = Optional.of(ObservedFailure.mpirunEnded(exitCode));
         orphans.end();
     }
 
-    private boolean hasNamedAFailure(Thread copier) throws InterruptedException {
-        copier.join(LAST_WORDS_MILLIS);
-        return said.firstFailure().isPresent();
+    private boolean hasNamedAFailure() throws InterruptedException {
+        awaitLastWords();
+        return firstFailure().isPresent();
+    }
+
+    private void awaitLastWords() throws InterruptedException {
+        for (Thread copier : copiers) {
+            copier.join(LAST_WORDS_MILLIS);
+        }
     }
 
     @Override
     public Optional<ObservedFailure> firstFailure() {
-        return died.or(said::firstFailure);
+        return died.or(said::firstFailure).or(() -> hydra.flatMap(words -> words.firstFailure(this::rank)));
+    }
+
+    private int rank(String host, long pid) {
+        try {
+            return FailureRecord.rankOf(folder, host, pid).orElse(ObservedFailure.UNKNOWN_RANK);
+        } catch (IOException e) {
+            return ObservedFailure.UNKNOWN_RANK;
+        }
     }
 
     @Override
@@ -144,17 +174,29 @@ public final class MpiJob implements StartedJob {
         return said.lastLines(ofRank);
     }
 
+    private void acceptError(String line) {
+        said.accept(line);
+        hydra.ifPresent(words -> words.accept(line));
+    }
+
+    private static Thread copier(String stream, InputStream from, FileDescriptor to, Consumer<String> reader) {
+        var copier = new Thread(() -> copy(from, to, new OutputLines(reader)), "hvd-launch-" + stream);
+        copier.setDaemon(true);
+        copier.start();
+        return copier;
+    }
+
     /** Byte for byte and at once, so that a progress bar of a rank looks as if nobody read along. */
-    private void copyErrors(Process mpirun) {
+    private static void copy(InputStream stream, FileDescriptor target, OutputLines lines) {
         byte[] buffer = new byte[8192];
-        var to = new FileOutputStream(FileDescriptor.err); // never closed: the launcher has something to say afterwards
-        try (InputStream from = mpirun.getErrorStream()) {
+        var to = new FileOutputStream(target); // never closed: the launcher has something to say afterwards
+        try (InputStream from = stream) {
             for (int length = from.read(buffer); length >= 0; length = from.read(buffer)) {
                 to.write(buffer, 0, length);
-                said.accept(buffer, length);
+                lines.accept(buffer, length);
             }
         } catch (IOException e) {
-            return; // nobody reads our standard error any more
+            return; // nobody reads our output any more
         }
     }
 

@@ -2,7 +2,6 @@ package io.hvd.launch.process;
 
 import io.hvd.error.FailureRecord;
 import io.hvd.net.FramedConnection;
-import io.hvd.net.LauncherAddress;
 import io.hvd.net.Upload;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -14,6 +13,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
@@ -23,6 +23,7 @@ import java.util.regex.Pattern;
 record UploadStore(Path folder, boolean takesResults) {
 
     private static final Pattern RESULT = Pattern.compile("result-\\d{1,9}");
+    private static final Set<String> RECORDS = Set.of(FailureRecord.FAILURE, FailureRecord.STARTED);
     private static final int MOST_RECORD_BYTES = 1 << 18;
     private static final int MOST_RESULT_BYTES = 1 << 30;
 
@@ -32,8 +33,8 @@ record UploadStore(Path folder, boolean takesResults) {
     /** Reads the content from the rank and stores it; false if it is nothing that is taken. */
     boolean take(Upload upload, FramedConnection rank) throws IOException {
         Duration ahead = ahead(upload.sentMillis());
-        if (upload.name().equals(LauncherAddress.FAILURE)) {
-            return storeFailure(upload, ahead, rank);
+        if (RECORDS.contains(upload.name())) {
+            return storeRecord(upload, ahead, rank);
         }
         return takesResults && RESULT.matcher(upload.name()).matches() && storeResult(upload, rank);
     }
@@ -49,12 +50,12 @@ record UploadStore(Path folder, boolean takesResults) {
         return millis < 0 || millis > SLOW_WAY_MILLIS ? Duration.ofMillis(millis) : Duration.ZERO;
     }
 
-    private boolean storeFailure(Upload upload, Duration ahead, FramedConnection rank) throws IOException {
+    private boolean storeRecord(Upload upload, Duration ahead, FramedConnection rank) throws IOException {
         var text = new ByteArrayOutputStream();
         copy(upload, MOST_RECORD_BYTES, rank, text);
         Optional<FailureRecord> record = FailureRecord.decode(text.toString(StandardCharsets.UTF_8));
         if (record.isPresent()) {
-            record.get().by(ahead).write(folder);
+            record.get().by(ahead).write(folder, upload.name());
         }
         return record.isPresent();
     }

@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 
 /**
  * Makes a machine ready for ranks of hvd, as far as a user of the jars needs it: finds Open MPI, and puts the mpi.jar of
@@ -61,7 +62,13 @@ public final class Setup {
         HvdConfig config = HvdConfig.from(environment);
         Jdk jdk = Jdk.ofThisMachine(tools);
         var packages = new Packages(tools, mayInstall(options));
-        requireMpirun(packages, jdk);
+        MpiInstall install = requireMpirun(packages, jdk);
+        Optional<String> foreign = MpiProvider.byForeignFunctions(config);
+        if (foreign.isPresent() && lacksBindings(install, config)) {
+            return "setup: " + install.version().text() + " (" + install.mpirun()
+                    + ") needs no mpi.jar: this Java calls " + foreign.get()
+                    + " by foreign functions, as any from 22 on does" + System.lineSeparator();
+        }
         OpenMpi mpi = OpenMpi.locate(config);
         Path repository = options.repository().orElseGet(MpiProvider::localRepository);
         Path jar = mpi.jarIn(repository);
@@ -82,8 +89,20 @@ public final class Setup {
         return options.install() && root;
     }
 
-    /** A machine without Open MPI is told everything that it lacks at once. */
-    private void requireMpirun(Packages packages, Jdk jdk) throws IOException, InterruptedException {
+    private static boolean lacksBindings(MpiInstall install, HvdConfig config) {
+        if (install.version().startsWithHydra()) {
+            return true;
+        }
+        try {
+            OpenMpi.locate(config);
+            return false;
+        } catch (HvdException none) {
+            return true;
+        }
+    }
+
+    /** A machine without any MPI is told everything that it lacks at once. */
+    private MpiInstall requireMpirun(Packages packages, Jdk jdk) throws IOException, InterruptedException {
         boolean named = !environment.getOrDefault("HVD_OPENMPI_HOME", "").isEmpty();
         if (!named && !tools.has("mpirun")) {
             List<String> missing = new ArrayList<>(List.of("openmpi-bin"));
@@ -91,11 +110,14 @@ public final class Setup {
             packages.require(missing);
         }
         MpiInstall install = MpiInstall.find(environment);
-        if (!install.version().runsHvd()) {
+        Optional<String> obstacle =
+                install.version().obstacle(OptionalInt.of(Runtime.version().feature()));
+        if (obstacle.isPresent()) {
             throw new SetupException(
-                    install.mpirun() + " is " + install.version().text()
-                            + ", and hvd needs Open MPI 4.1 or 5.0: set HVD_OPENMPI_HOME to the prefix of one");
+                    install.mpirun() + " is " + install.version().text() + ": " + obstacle.get()
+                            + ". Or set HVD_OPENMPI_HOME to the prefix of an Open MPI 4.1 or 5.0");
         }
+        return install;
     }
 
     private static Optional<Path> there(Path jar) {
@@ -103,7 +125,11 @@ public final class Setup {
     }
 
     private static Optional<Path> suitable(HvdConfig config) {
-        return MpiProvider.isInstalled(config) ? Optional.of(MpiProvider.jar(config)) : Optional.empty();
+        try {
+            return Optional.of(MpiProvider.jar(config));
+        } catch (HvdException none) {
+            return Optional.empty();
+        }
     }
 
     private static String said(OpenMpi mpi, Path jar) {

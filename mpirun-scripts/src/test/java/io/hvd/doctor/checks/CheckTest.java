@@ -31,23 +31,32 @@ final class CheckTest {
     @Test
     void noMpirun() {
         Finding finding = only(
-                Diagnosis.NO_MPI,
-                host(
-                        "a",
-                        "mpi.obstacle='mpirun is not on PATH'",
-                        "mpi.mpirun=''",
-                        "mpi.runsHvd=false",
-                        "mpi.version=''"));
+                Diagnosis.NO_MPI, host("a", "mpi.obstacle='mpirun is not on PATH'", "mpi.mpirun=''", "mpi.version=''"));
 
         assertThat(finding.found()).isEqualTo("mpirun is not on PATH");
         assertThat(finding.diagnosis().cause()).contains("horovodrun --gloo", "HVD_RENDEZVOUS");
     }
 
     @Test
-    void anMpiWithoutJavaBindings() {
-        Finding finding = only(Diagnosis.OTHER_MPI, host("a", "mpi.runsHvd=false", "mpi.version='MPICH 4.0.2'"));
+    void anMpiThatThisJavaCannotCall() {
+        Finding finding = only(
+                Diagnosis.OTHER_MPI,
+                host("a", "mpi.unusable='it needs Java 22'", "mpi.version='MPICH 4.0.2'", "mpi.jar=''"));
 
-        assertThat(finding.found()).contains("/usr/bin/mpirun is MPICH 4.0.2", "Open MPI 4.1");
+        assertThat(finding.found()).isEqualTo("/usr/bin/mpirun is MPICH 4.0.2: it needs Java 22");
+    }
+
+    @Test
+    void anMpiThatForeignFunctionsReachNeedsNoJar() {
+        Host host = host(
+                "a",
+                "mpi.version='MPICH 4.0.2'",
+                "mpi.jar=''",
+                "mpi.jarObstacle='no libmpi_java'",
+                "mpi.bindings=false",
+                "mpi.foreign='/usr/lib/libmpich.so.12'");
+
+        assertThat(findings(inventory(host))).isEmpty();
     }
 
     @Test

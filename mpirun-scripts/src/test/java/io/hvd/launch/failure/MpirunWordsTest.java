@@ -29,9 +29,10 @@ final class MpirunWordsTest {
     })
     void theProcessThatMpirunSawFailingIsNamed(String said, String what) {
         var words = new MpirunWords();
+        var lines = new OutputLines(words::accept);
 
         for (byte one : said.getBytes(StandardCharsets.UTF_8)) {
-            words.accept(new byte[] {one, '!'}, 1);
+            lines.accept(new byte[] {one, '!'}, 1);
         }
 
         assertThat(words.firstFailure()).map(ObservedFailure::words).contains(what);
@@ -54,7 +55,7 @@ final class MpirunWordsTest {
         var words = new MpirunWords();
 
         byte[] bytes = said.getBytes(StandardCharsets.UTF_8);
-        words.accept(bytes, bytes.length);
+        new OutputLines(words::accept).accept(bytes, bytes.length);
 
         assertThat(words.firstFailure()).isEmpty();
     }

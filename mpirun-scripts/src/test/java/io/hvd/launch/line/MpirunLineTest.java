@@ -689,7 +689,11 @@ final class MpirunLineTest {
                         "--network-interfaces=eth0,eth1",
                         "--mpi-args=-l",
                         "./a.out"))
-                .isEqualTo("mpirun -genv HOROVOD_CYCLE_TIME 2 -genvlist PATH -iface eth0 -np 6"
+                .isEqualTo("mpirun -genv HOROVOD_CYCLE_TIME 2"
+                        + " -genvlist HVD_FAILURE_DIR,HVD_LAUNCHER_ADDRESS,HVD_DECLARED_JOB,PATH"
+                        + " -genv UCX_ERROR_SIGNALS '' -iface eth0 -genv FI_TCP_IFACE eth0"
+                        + " -genv UCX_NET_DEVICES eth0,eth1 -genv HVD_CONTROL_INTERFACE eth0,eth1"
+                        + " -genv NCCL_SOCKET_IFNAME eth0,eth1 -np 6"
                         + " -hosts here:2,there:4 -bind-to none -l ./a.out");
     }
 

@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Map;
+import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -60,15 +61,16 @@ final class MpiInstallTest {
     }
 
     @Test
-    void underAnotherMpiNothingIsStarted() throws IOException {
+    void underMpichNothingIsStartedByAJavaThatCannotCallIt() throws IOException {
         Path mpirun = mpirun("HYDRA build details: Version: 4.0.2");
 
         MpiInstall install = MpiInstall.find(Map.of("PATH", mpirun.getParent().toString()));
 
-        assertThatThrownBy(install::requireRunsHvd)
+        assertThatThrownBy(() -> install.requireRunsHvd(OptionalInt.of(17)))
                 .isInstanceOf(UsageException.class)
                 .hasMessageContainingAll(
-                        "needs-open-mpi", "MPICH 4.0.2", "Java bindings", "--dry-run", mpirun.toString());
+                        "mpi-cannot-run-hvd", "MPICH 4.0.2", "Java 22", "Java 17", "--dry-run", mpirun.toString());
+        install.requireRunsHvd(OptionalInt.of(22));
     }
 
     @Test

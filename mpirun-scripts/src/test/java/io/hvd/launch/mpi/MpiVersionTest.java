@@ -3,7 +3,10 @@ package io.hvd.launch.mpi;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.launch.mpi.MpiVersion.Flavour;
+import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 final class MpiVersionTest {
 
@@ -32,25 +35,29 @@ final class MpiVersionTest {
                 .contains(new MpiVersion(Flavour.SPECTRUM, 10, 4, "IBM Spectrum MPI 10.4.0.3rtm4"));
     }
 
-    @Test
-    void onlyOpenMpiRunsHvd() {
-        assertThat(MpiVersion.parse("mpirun (Open MPI) 4.1.4\n"))
-                .hasValueSatisfying(v -> assertThat(v.runsHvd()).isTrue());
-        assertThat(MpiVersion.parse("HYDRA build details:\n    Version:  4.0.2\n"))
-                .hasValueSatisfying(v -> assertThat(v.runsHvd()).isFalse());
+    @ParameterizedTest
+    @CsvSource({"17, true", "21, true", "22, false", "25, false"})
+    void mpichNeedsAJavaWithForeignFunctions(int java, boolean refused) {
+        MpiVersion mpich =
+                MpiVersion.parse("HYDRA build details:\n    Version:  4.0.2\n").orElseThrow();
+
+        assertThat(mpich.obstacle(OptionalInt.of(java)).isPresent()).isEqualTo(refused);
+        assertThat(mpich.obstacle(OptionalInt.empty())).isEmpty();
+        assertThat(openMpi("4.1.4").obstacle(OptionalInt.of(java))).isEmpty();
     }
 
     @Test
     void anOpenMpiBeforeFourIsRefusedAndOneThatNobodyHasTriedIsDoubted() {
-        assertThat(openMpi("3.1.3").runsHvd()).isFalse();
-        assertThat(openMpi("3.1.3").obstacle()).get().asString().contains("before 4", "hang");
-        assertThat(openMpi("3.1.3").doubt()).isEmpty();
+        assertThat(openMpi("3.1.3").obstacle(OptionalInt.empty()))
+                .get()
+                .asString()
+                .contains("before 4", "hang");
         for (String untried : new String[] {"4.0.7", "6.0.0"}) {
-            assertThat(openMpi(untried).runsHvd()).isTrue();
+            assertThat(openMpi(untried).obstacle(OptionalInt.empty())).isEmpty();
             assertThat(openMpi(untried).doubt()).get().asString().contains("Open MPI " + untried, "4.1 and 5.0");
         }
         for (String tried : new String[] {"4.1.4", "5.0.7"}) {
-            assertThat(openMpi(tried).obstacle()).isEmpty();
+            assertThat(openMpi(tried).obstacle(OptionalInt.empty())).isEmpty();
             assertThat(openMpi(tried).doubt()).isEmpty();
         }
     }

@@ -53,7 +53,7 @@ final class LauncherServerTest {
     void aRecordThatIsSentLiesInTheFolderAsIfWrittenThere() throws IOException {
         var record = new FailureRecord(Instant.now(), 5, "b", 77, "main", "no space: ü", "at A.b", false, 1);
         try (LauncherServer server = open(false)) {
-            server.address().send(LauncherAddress.FAILURE, bytes(record.encode()), Encryption.NONE);
+            server.address().send(FailureRecord.FAILURE, bytes(record.encode()), Encryption.NONE);
         }
 
         assertThat(FailureRecord.readAll(folder))
@@ -67,9 +67,9 @@ final class LauncherServerTest {
             LauncherAddress known = server.address();
             var stranger = new LauncherAddress("0".repeat(32), known.sockets());
 
-            assertThatThrownBy(() -> stranger.send(LauncherAddress.FAILURE, bytes("x"), Encryption.NONE))
+            assertThatThrownBy(() -> stranger.send(FailureRecord.FAILURE, bytes("x"), Encryption.NONE))
                     .isInstanceOf(IOException.class);
-            assertThatThrownBy(() -> known.send(LauncherAddress.FAILURE, bytes("rank=1"), Encryption.NONE))
+            assertThatThrownBy(() -> known.send(FailureRecord.FAILURE, bytes("rank=1"), Encryption.NONE))
                     .isInstanceOf(IOException.class);
             assertThatThrownBy(() -> known.send("result-0", bytes("x"), Encryption.NONE))
                     .isInstanceOf(IOException.class);
@@ -91,7 +91,7 @@ final class LauncherServerTest {
         for (Upload upload : List.of(
                 new Upload(0, "result-1", (1 << 30) + 1),
                 new Upload(0, "result-1", -1),
-                new Upload(0, LauncherAddress.FAILURE, (1 << 18) + 1))) {
+                new Upload(0, FailureRecord.FAILURE, (1 << 18) + 1))) {
             try (LauncherServer server = open(true);
                     Socket caller = call(server)) {
                 send(greet(server, caller), upload.encode());
@@ -112,7 +112,7 @@ final class LauncherServerTest {
                 strangers.get(i).getOutputStream().write(new byte[i % 16]);
             }
 
-            server.address().send(LauncherAddress.FAILURE, bytes(record.encode()), Encryption.NONE);
+            server.address().send(FailureRecord.FAILURE, bytes(record.encode()), Encryption.NONE);
 
             for (Socket stranger : strangers) {
                 stranger.close();
@@ -168,7 +168,7 @@ final class LauncherServerTest {
             long start = System.nanoTime();
 
             new LauncherAddress(server.address().token(), sockets)
-                    .send(LauncherAddress.FAILURE, bytes(record.encode()), Encryption.NONE);
+                    .send(FailureRecord.FAILURE, bytes(record.encode()), Encryption.NONE);
 
             assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(2));
         } finally {
@@ -343,7 +343,7 @@ final class LauncherServerTest {
         try (Socket caller = call(server)) {
             var out = greet(server, caller);
             byte[] content = bytes(record.encode());
-            send(out, new Upload(clock.toEpochMilli(), LauncherAddress.FAILURE, content.length).encode());
+            send(out, new Upload(clock.toEpochMilli(), FailureRecord.FAILURE, content.length).encode());
             send(out, content);
             assertThat(caller.getInputStream().readNBytes(5)).containsExactly(0, 0, 0, 1, 1);
         }

@@ -79,6 +79,6 @@ final class MpiJobTest {
                 FailureRecord.DIRECTORY_VARIABLE,
                 folder.toString());
         var around = new LaunchEnvironment(environment, Optional.empty(), false, false);
-        return new MpiJob(List.of("sh", "-c", script), environment, folder, around);
+        return new MpiJob(List.of("sh", "-c", script), false, environment, folder, around);
     }
 }
