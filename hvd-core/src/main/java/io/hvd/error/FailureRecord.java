@@ -16,12 +16,9 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.Properties;
 import java.util.Set;
 import java.util.TreeSet;
@@ -117,30 +114,16 @@ public record FailureRecord(
     }
 
     /**
-     * The rank of a process that has told whose it is; empty if it has not, or if several hosts have a process of that number.
-     *
-     * @param host its host, by a name that need not be the one that the rank itself uses
-     */
-    public static OptionalInt rankOf(Path directory, String host, long pid) throws IOException {
-        Map<String, Integer> ranks = new HashMap<>();
-        for (String kind : List.of(STARTED, FAILURE)) {
-            for (FailureRecord record : read(directory, kind)) {
-                if (record.pid == pid && record.rank >= 0) {
-                    ranks.put(record.host, record.rank);
-                }
-            }
-        }
-        return ranks.containsKey(host)
-                ? OptionalInt.of(ranks.get(host))
-                : ranks.size() == 1 ? OptionalInt.of(ranks.values().iterator().next()) : OptionalInt.empty();
-    }
-
-    /**
      * Reads every complete record: causes before consequences, each by time. Half-written and
      * foreign files are passed over, and a directory that is not there holds no records.
      */
     public static List<FailureRecord> readAll(Path directory) throws IOException {
         return read(directory, FAILURE);
+    }
+
+    /** Reads every complete record of a rank that has told whose its process is. */
+    public static List<FailureRecord> readStarted(Path directory) throws IOException {
+        return read(directory, STARTED);
     }
 
     private static List<FailureRecord> read(Path directory, String kind) throws IOException {

@@ -1,6 +1,7 @@
 package io.hvd.job.failure;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
 
 import io.hvd.config.HvdConfig;
 import io.hvd.error.FailureRecord;
@@ -184,11 +185,10 @@ class FailureExitTest {
         FailureReport notice = notice(1);
         notice.announce();
 
-        long pid = ProcessHandle.current().pid();
-        assertThat(FailureRecord.rankOf(folder, HostAddress.localName(), pid)).hasValue(1);
-        assertThat(FailureRecord.rankOf(folder, "known-otherwise", pid)).hasValue(1);
-        assertThat(FailureRecord.rankOf(folder, HostAddress.localName(), pid + 1))
-                .isEmpty();
+        assertThat(FailureRecord.readStarted(folder))
+                .extracting(FailureRecord::rank, FailureRecord::host, FailureRecord::pid)
+                .containsExactly(tuple(
+                        1, HostAddress.localName(), ProcessHandle.current().pid()));
         assertThat(FailureRecord.readAll(folder)).isEmpty();
         assertThat(notice.awaitSaid(0)).isFalse();
         assertThat(notice.awaitRecords(List::of, 0)).isTrue();

@@ -3,7 +3,7 @@ package io.hvd.launch.failure;
 /**
  * A failure as mpirun, or the launcher itself, has seen it.
  *
- * @param rank whose process it was, {@link #NO_RANK} or {@link #UNKNOWN_RANK}
+ * @param rank whose process it was, or {@link #NO_RANK}
  * @param host the host on which it ran; empty if mpirun does not say so
  * @param exitCode the exit code that the job has from it, or {@link #NO_CODE}
  * @param words what happened, with rank and host as far as they are known
@@ -12,9 +12,6 @@ public record ObservedFailure(int rank, String host, int exitCode, String words)
 
     /** It was a host, or mpirun itself. */
     public static final int NO_RANK = -1;
-
-    /** It was a process of the job's that has not said which rank it is. */
-    public static final int UNKNOWN_RANK = -2;
 
     public static final int NO_CODE = -1;
 

@@ -29,6 +29,10 @@ public record RankCommand(List<String> words, List<Argument> notes) {
                     + "/rank.N/stdout and stderr"));
             words = RankOutput.around(words, output.get(), job.settings().ranks());
         }
+        if (job.version().startsWithHydra()) {
+            notes.add(Argument.note("the command is started by a shell that tells how it ends, which Hydra does not"));
+            words = HydraRank.around(words);
+        }
         return new RankCommand(words, notes);
     }
 

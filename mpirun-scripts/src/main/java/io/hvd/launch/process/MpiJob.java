@@ -20,7 +20,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 
 /**
  * A job under mpirun. The main thread starts it and waits; a shutdown hook may end it from another thread.
@@ -36,13 +35,15 @@ public final class MpiJob implements StartedJob {
 
     private static final long LOOK_MILLIS = 500;
 
+    /** Hydra ends a job within milliseconds of a rank's death if that rank has called MPI. */
+    private static final long UNMOVED_NANOS = 2_000_000_000L;
+
     private static final File NOTHING = new File("/dev/null");
 
     private final ProcessBuilder builder;
     private final Path folder;
     private final MpirunWords said = new MpirunWords();
     private final Optional<HydraWords> hydra;
-    private final List<Thread> copiers = new ArrayList<>();
     private Optional<MpirunFamily> family = Optional.empty();
     private Optional<JobWatch> watch = Optional.empty();
     private boolean ending;
@@ -51,7 +52,7 @@ public final class MpiJob implements StartedJob {
     /**
      * A job that is not started yet.
      *
-     * @param hydra whether it is Hydra that starts it, which speaks on standard output too
+     * @param hydra whether it is Hydra that starts it
      * @param folder the folder of the job's failure records, by which its processes are told from others
      */
     public MpiJob(
@@ -63,9 +64,6 @@ public final class MpiJob implements StartedJob {
             MpiInstall.onPath("setsid", environment).ifPresent(setsid -> words.add(0, setsid.toString()));
         }
         builder = new ProcessBuilder(words).inheritIO().redirectError(ProcessBuilder.Redirect.PIPE);
-        if (hydra) {
-            builder.redirectOutput(ProcessBuilder.Redirect.PIPE);
-        }
         around.directory().ifPresent(directory -> builder.directory(directory.toFile()));
         if (!around.reads()) {
             builder.redirectInput(NOTHING);
@@ -78,14 +76,14 @@ public final class MpiJob implements StartedJob {
     @Override
     public int run() throws IOException, InterruptedException {
         Process started = start();
-        copiers.add(copier("stderr", started.getErrorStream(), FileDescriptor.err, this::acceptError));
-        hydra.ifPresent(
-                words -> copiers.add(copier("stdout", started.getInputStream(), FileDescriptor.out, words::accept)));
+        var copier = new Thread(() -> copyErrors(started), "hvd-launch-stderr");
+        copier.setDaemon(true);
+        copier.start();
         int exitCode = endOf(started);
         if (ObservedFailure.isSignal(exitCode)) {
-            endOrphans(started, exitCode);
+            endOrphans(started, exitCode, copier);
         }
-        awaitLastWords();
+        copier.join(LAST_WORDS_MILLIS);
         return exitCode;
     }
 
@@ -99,6 +97,10 @@ public final class MpiJob implements StartedJob {
                                 + " connection to one of its ports keeps it busy; horovodrun ends it");
                 killMpirun(started);
                 return ofRanks.getAsInt();
+            }
+            if (hydra.isPresent() && hydra.get().hasFailedFor(UNMOVED_NANOS) && !ending()) {
+                System.err.println("horovodrun: a rank has failed and mpirun goes on without it; horovodrun ends it");
+                killMpirun(started);
             }
         }
         return started.exitValue();
@@ -136,36 +138,30 @@ public final class MpiJob implements StartedJob {
     }
 
     /** Ends ranks that have outlived mpirun, which shows that mpirun was killed: otherwise it ends after them. */
-    private void endOrphans(Process mpirun, int exitCode) throws InterruptedException {
+    private void endOrphans(Process mpirun, int exitCode, Thread copier) throws InterruptedException {
         MpirunFamily.Orphans orphans = family(mpirun).orphans();
-        if (orphans.endByThemselves() || ending() || hasNamedAFailure()) {
+        if (orphans.endByThemselves() || ending() || hasNamedAFailure(copier)) {
             return;
         }
         died = Optional.of(ObservedFailure.mpirunEnded(exitCode));
         orphans.end();
     }
 
-    private boolean hasNamedAFailure() throws InterruptedException {
-        awaitLastWords();
+    private boolean hasNamedAFailure(Thread copier) throws InterruptedException {
+        copier.join(LAST_WORDS_MILLIS);
         return firstFailure().isPresent();
-    }
-
-    private void awaitLastWords() throws InterruptedException {
-        for (Thread copier : copiers) {
-            copier.join(LAST_WORDS_MILLIS);
-        }
     }
 
     @Override
     public Optional<ObservedFailure> firstFailure() {
-        return died.or(said::firstFailure).or(() -> hydra.flatMap(words -> words.firstFailure(this::rank)));
+        return died.or(said::firstFailure).or(() -> hydra.flatMap(this::firstFailure));
     }
 
-    private int rank(String host, long pid) {
+    private Optional<ObservedFailure> firstFailure(HydraWords words) {
         try {
-            return FailureRecord.rankOf(folder, host, pid).orElse(ObservedFailure.UNKNOWN_RANK);
+            return words.firstFailure(FailureRecord.readStarted(folder));
         } catch (IOException e) {
-            return ObservedFailure.UNKNOWN_RANK;
+            return words.firstFailure(List.of());
         }
     }
 
@@ -179,24 +175,18 @@ public final class MpiJob implements StartedJob {
         hydra.ifPresent(words -> words.accept(line));
     }
 
-    private static Thread copier(String stream, InputStream from, FileDescriptor to, Consumer<String> reader) {
-        var copier = new Thread(() -> copy(from, to, new OutputLines(reader)), "hvd-launch-" + stream);
-        copier.setDaemon(true);
-        copier.start();
-        return copier;
-    }
-
     /** Byte for byte and at once, so that a progress bar of a rank looks as if nobody read along. */
-    private static void copy(InputStream stream, FileDescriptor target, OutputLines lines) {
+    private void copyErrors(Process mpirun) {
         byte[] buffer = new byte[8192];
-        var to = new FileOutputStream(target); // never closed: the launcher has something to say afterwards
-        try (InputStream from = stream) {
+        var lines = new OutputLines(this::acceptError);
+        var to = new FileOutputStream(FileDescriptor.err); // never closed: the launcher has something to say afterwards
+        try (InputStream from = mpirun.getErrorStream()) {
             for (int length = from.read(buffer); length >= 0; length = from.read(buffer)) {
                 to.write(buffer, 0, length);
                 lines.accept(buffer, length);
             }
         } catch (IOException e) {
-            return; // nobody reads our output any more
+            return; // nobody reads our standard error any more
         }
     }
 
