@@ -166,7 +166,7 @@ class SerializableBombTest {
     /** A class that writes all of itself, with lists between. */
     public static final class Written implements Externalizable {
         private static final long serialVersionUID = 1L;
-        private List<String> words = List.of();
+        private transient List<String> words = List.of();
 
         public Written() {}
 

@@ -38,10 +38,10 @@ public class CollectiveContractTest extends Contract {
     /** Longer than a busy machine takes to bring a rank's request to rank 0. */
     private static final Duration LATE = Duration.ofMillis(500);
 
-    /** Nothing, one, odd, more than a conversion block, more than a stage of any back end. */
     /** The system property that says on how many hosts the ranks are. */
     public static final String HOSTS = "hvd.test.hosts";
 
+    /** Nothing, one, odd, more than a conversion block, more than a stage of any back end. */
     private static final int[] SIZES = {0, 1, 7, 5_001, 1_300_003};
 
     @Test

@@ -209,7 +209,6 @@ class GradientExchangeTest {
         return bytes.toString(StandardCharsets.UTF_8);
     }
 
-    /** Gradients of one element each, announced when the test says so. */
     /** Rank 0 sends its gradients during backward, while the others, which keep theirs until the step, take over a state instead. */
     @Test
     void aStateIsTakenOverAlsoIfGradientsTravelLateOnSomeRanksOnly() {
@@ -240,6 +239,7 @@ class GradientExchangeTest {
         });
     }
 
+    /** Gradients of one element each, announced when the test says so. */
     private static final class Source extends RecordingOptimizer implements GradientSource {
         final float[][] gradients;
         private Listener listener;

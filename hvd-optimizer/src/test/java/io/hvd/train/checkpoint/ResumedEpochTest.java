@@ -37,8 +37,7 @@ class ResumedEpochTest {
     @TempDir
     Path folder;
 
-    /** How a rank's samples become batches. */
-    /** @param balanced whether the samples are dealt by their complexity */
+    /** How a rank's samples become batches. @param balanced whether the samples are dealt by their complexity */
     private record Data(int samples, int batch, boolean dropLast, boolean padded, UnevenSteps even, boolean balanced) {
         Data(int samples, int batch, boolean dropLast, boolean padded, UnevenSteps even) {
             this(samples, batch, dropLast, padded, even, false);
