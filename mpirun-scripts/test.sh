@@ -51,6 +51,7 @@ HalfRunsTest         all 2^32 floats rounded to 16 bits
 HangIT               other culprits in settled steps, and rank 0 stopped in them
 HorovodMnistIT       the example with callbacks under mpirun
 HorovodrunIT         SIGTERM and SIGHUP beside SIGINT; ranks that answer no signal
+HydraIT             the contract under MPICH with 1 and 4 ranks, and the exit code of a rank
 HvdDoctorIT          the self-test of the script, beside that of the jar
 HvdMonitorIT         hvd-monitor on a job of two processes
 Ipv6HostsIT          hosts whose only addresses are of IPv6 (root)
@@ -140,6 +141,9 @@ fi
 
 # With it the kernels of the GPU part run on the CPU; without it those tests are skipped.
 has c++ || ! can_install || install_packages g++ || say "going on without a C++ compiler"
+
+# A second MPI, which hvd calls by foreign functions; where Open MPI is installed already, mpirun stays Open MPI's.
+has mpiexec.hydra || ! can_install || install_packages mpich || say "going on without MPICH"
 
 maven=(mvn -B)
 # Javadoc takes most of a minute. javac checks the comments in the same way, and the long tier makes the pages.

@@ -38,7 +38,8 @@ import java.util.regex.Pattern;
  * @param reason one sentence
  * @param stack stack trace, or empty
  * @param consequence true if this rank only failed because another one had
- * @param exitCode the exit code of this rank's process, or {@link #UNKNOWN} where it could not be known in time
+ * @param exitCode the exit code of this rank's process, {@link #UNKNOWN} where it could not be known in time, or
+ *     {@link #EARLY}
  */
 public record FailureRecord(
         Instant time,
@@ -53,6 +54,9 @@ public record FailureRecord(
 
     /** The exit code is not known: the program called System.exit, or another process ends this one. */
     public static final int UNKNOWN = -1;
+
+    /** The program has ended before it has left its job, which is a failure even if its exit code is 0. */
+    public static final int EARLY = 0;
 
     /** Environment variable by which the launcher tells its ranks where to write; unset without a launcher. */
     public static final String DIRECTORY_VARIABLE = "HVD_FAILURE_DIR";

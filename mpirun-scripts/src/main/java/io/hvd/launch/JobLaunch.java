@@ -108,7 +108,7 @@ final class JobLaunch implements AutoCloseable {
     End run() throws IOException, InterruptedException {
         int exitCode = job.run();
         afterwards.accept(exitCode);
-        if (exitCode == 0 || job.ending()) {
+        if (job.ending() || exitCode == 0 && !folder.hasEarlyEnd()) {
             return new End(exitCode, Optional.empty());
         }
         if (folder.hasGoodEnd() && folder.records().isEmpty()) {

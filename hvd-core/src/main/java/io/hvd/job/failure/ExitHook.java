@@ -46,7 +46,7 @@ final class ExitHook {
     /** The exit status stays the program's own; the launcher and the other ranks end the job. */
     private void endedTooEarly(JobMember member, ExitCause cause) {
         String why = cause.sentence() + " before HvdContext.close(), so the other ranks would wait for ever";
-        report.failure(why, cause.thread(), cause.excerpt(), cause.stack(), FailureRecord.UNKNOWN);
+        report.failure(why, cause.thread(), cause.excerpt(), cause.stack(), FailureRecord.EARLY);
         abort.tell(member, why);
     }
 

@@ -32,6 +32,11 @@ public final class FailureDirectory implements AutoCloseable {
         return SuccessMarker.isIn(path);
     }
 
+    /** Whether a program has ended before it has left the job, whatever its exit code. */
+    public boolean hasEarlyEnd() throws IOException {
+        return records().stream().anyMatch(record -> !record.consequence() && record.exitCode() == FailureRecord.EARLY);
+    }
+
     /** Idempotent; the end of the job and a signal may both call it, at the same time too. */
     @Override
     public synchronized void close() throws IOException {

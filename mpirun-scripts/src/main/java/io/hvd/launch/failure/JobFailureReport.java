@@ -34,12 +34,13 @@ public record JobFailureReport(
     }
 
     private int codeOf(FailureRecord first) {
-        if (first.exitCode() != FailureRecord.UNKNOWN) {
+        if (first.exitCode() > 0) {
             return first.exitCode();
         }
         return seen.filter(process -> process.rank() == first.rank())
                 .map(ObservedFailure::exitCode)
-                .orElse(mpirunCode);
+                .filter(code -> code > 0)
+                .orElse(first.exitCode() == FailureRecord.EARLY ? 1 : mpirunCode);
     }
 
     /** The rank of the first failure, or {@link ObservedFailure#NO_RANK}. */
