@@ -55,8 +55,8 @@ record DeclaredJob(int processes, int hosts, String source) {
             return Optional.of(source + ": " + processes + " processes were to be started, but MPI knows of " + here
                     + " only, on " + String.join(", ", hostNames)
                     + ": this job would train with fewer ranks than it was meant to have, or each rank by itself. The"
-                    + " mpirun that has started it must be of the same Open MPI as the library that hvd loads, which"
-                    + " HVD_OPENMPI_HOME or PATH names");
+                    + " launcher that has started it must be of the same MPI as the library that hvd calls, which"
+                    + " HVD_MPI_LIBRARY, HVD_OPENMPI_HOME or PATH names");
         }
         if (hostCount < hosts) {
             return Optional.of(source + ": the ranks were to be on " + hosts + " hosts at least, but all " + here
