@@ -51,9 +51,9 @@ HalfRunsTest         all 2^32 floats rounded to 16 bits
 HangIT               other culprits in settled steps, and rank 0 stopped in them
 HorovodMnistIT       the example with callbacks under mpirun
 HorovodrunIT         SIGTERM and SIGHUP beside SIGINT; ranks that answer no signal
-HydraIT             the contract under MPICH with 1 and 4 ranks, and the exit code of a rank
 HvdDoctorIT          the self-test of the script, beside that of the jar
 HvdMonitorIT         hvd-monitor on a job of two processes
+HydraIT             the contract under MPICH with 1 and 4 ranks, and the exit code of a rank
 Ipv6HostsIT          hosts whose only addresses are of IPv6 (root)
 JavaLineIT           other lines of java that horovodrun starts as typed
 LargeCheckpointTest  checkpoints beyond 2^31 bytes

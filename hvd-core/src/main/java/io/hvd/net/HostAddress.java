@@ -6,10 +6,13 @@ import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;
 import java.net.UnknownHostException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.Callable;
 
 /** Finds the address under which the other ranks of a job reach this host. */
 public final class HostAddress {
@@ -42,9 +45,33 @@ public final class HostAddress {
         return candidates;
     }
 
+    /**
+     * The identity of what the ranks of a node share: a kernel, its loopback, and a folder in memory. Containers of one machine
+     * may share any of these, or none. Other systems than Linux have none, and the ranks of a host have its name and addresses.
+     */
+    public static String node() {
+        Path memory = Path.of("/dev/shm");
+        return told(() -> Files.readString(Path.of("/proc/sys/kernel/random/boot_id"))
+                        .strip())
+                + told(() -> Files.readSymbolicLink(Path.of("/proc/self/ns/net")))
+                + told(() -> Files.getAttribute(memory, "unix:dev") + ":" + Files.getAttribute(memory, "unix:ino"));
+    }
+
+    private static String told(Callable<Object> part) {
+        try {
+            return part.call() + " ";
+        } catch (Exception e) {
+            return host() + " ";
+        }
+    }
+
     /** What distinguishes this host from others where its name does not, which may be "localhost" on all of them. */
-    public static String identity() throws SocketException {
-        return localName() + " " + addresses(candidates());
+    private static String host() {
+        try {
+            return localName() + " " + addresses(candidates());
+        } catch (SocketException e) {
+            return localName();
+        }
     }
 
     /** Those that lead out, in an order that does not depend on that of the interfaces. */

@@ -41,7 +41,7 @@ class DeclaredJobTest {
     void eachOfSeveralProcessesThatIsAloneWithItsMpiIsRefused(String name) {
         assertThat(why(Map.of(name, "4"), 1, List.of(0), List.of("n1")))
                 .hasValueSatisfying(
-                        words -> assertThat(words).contains(name + "=4", "4 processes", "knows of 1", "mpirun"));
+                        words -> assertThat(words).contains(name + "=4", "4 processes", "knows of 1", "same MPI"));
         assertThat(why(Map.of(name, "2"), 2, ONE_NODE, ONE_HOST)).isEmpty();
     }
 

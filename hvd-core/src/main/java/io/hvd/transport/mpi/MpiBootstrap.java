@@ -2,6 +2,7 @@ package io.hvd.transport.mpi;
 
 import io.hvd.buffer.BufferLedger;
 import io.hvd.buffer.BufferLedger.Owner;
+import io.hvd.net.HostAddress;
 import io.hvd.spi.Bootstrap;
 import io.hvd.spi.Topology;
 import io.hvd.transport.mpi.calls.Mpi;
@@ -22,24 +23,14 @@ final class MpiBootstrap implements Bootstrap {
     MpiBootstrap(Mpi mpi, MpiCommunicator comm, MpiProgress progress, int next) {
         this.comm = comm;
         this.progress = progress;
-        int rank = comm.rank();
-        List<Place> places = exchange(new Place(leader(comm, rank), mpi.processorName(), next).encode()).stream()
+        List<Place> places = exchange(new Place(HostAddress.node(), mpi.processorName(), next).encode()).stream()
                 .map(Place::decode)
                 .toList();
         this.topology = Topology.of(
-                rank,
-                places.stream().map(place -> Integer.toString(place.leader())).toList(),
+                comm.rank(),
+                places.stream().map(Place::node).toList(),
                 places.stream().map(Place::host).toList());
         this.generation = places.stream().mapToInt(Place::next).max().orElse(next);
-    }
-
-    /** The lowest rank of this one's node. */
-    private static int leader(MpiCommunicator comm, int rank) {
-        MpiCommunicator node = comm.ofNode(rank);
-        ByteBuffer leader = direct(Integer.BYTES).putInt(0, rank);
-        node.broadcast(leader, Integer.BYTES, 0);
-        node.free();
-        return leader.getInt(0);
     }
 
     private static ByteBuffer direct(int bytes) {

@@ -65,7 +65,8 @@ public final class MpiProcess implements MpiFinalization.Mpi {
         }
         if (session == null) {
             session = start(config);
-            if (config.started().rank().orElse(0) == 0) {
+            // Foreign functions set the variable for UCX before it is loaded, and mpi.jar cannot.
+            if (config.started().rank().orElse(0) == 0 && loader() instanceof MpiClassLoader) {
                 UcxSignals.warning().ifPresent(LOG::warn);
             }
         }

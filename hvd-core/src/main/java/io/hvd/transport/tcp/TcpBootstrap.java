@@ -6,11 +6,7 @@ import io.hvd.net.MessageWriter;
 import io.hvd.rendezvous.Rendezvous;
 import io.hvd.spi.Bootstrap;
 import io.hvd.spi.Topology;
-import java.net.SocketException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
-import java.util.concurrent.Callable;
 
 /** Ranks that have met at a rendezvous, which stays open for their exchanges. */
 final class TcpBootstrap implements Bootstrap, AutoCloseable {
@@ -28,9 +24,10 @@ final class TcpBootstrap implements Bootstrap, AutoCloseable {
      */
     TcpBootstrap(Rendezvous rendezvous, int place, int next, String why) {
         this.rendezvous = rendezvous;
-        List<Presence> all = exchange(new Presence(node(), HostAddress.localName(), next, why).encode()).stream()
-                .map(Presence::decode)
-                .toList();
+        List<Presence> all =
+                exchange(new Presence(HostAddress.node(), HostAddress.localName(), next, why).encode()).stream()
+                        .map(Presence::decode)
+                        .toList();
         this.topology = Topology.of(
                 place,
                 all.stream().map(Presence::node).toList(),
@@ -62,34 +59,6 @@ final class TcpBootstrap implements Bootstrap, AutoCloseable {
     @Override
     public void close() {
         rendezvous.close();
-    }
-
-    /**
-     * The identity of what the ranks of a node share: a kernel, its loopback, and a folder in memory. Containers of one machine
-     * may share any of these, or none. Other systems than Linux have none, and the ranks of a host have its name and addresses.
-     */
-    private static String node() {
-        Path memory = Path.of("/dev/shm");
-        return told(() -> Files.readString(Path.of("/proc/sys/kernel/random/boot_id"))
-                        .strip())
-                + told(() -> Files.readSymbolicLink(Path.of("/proc/self/ns/net")))
-                + told(() -> Files.getAttribute(memory, "unix:dev") + ":" + Files.getAttribute(memory, "unix:ino"));
-    }
-
-    private static String told(Callable<Object> part) {
-        try {
-            return part.call() + " ";
-        } catch (Exception e) {
-            return host() + " ";
-        }
-    }
-
-    private static String host() {
-        try {
-            return HostAddress.identity();
-        } catch (SocketException e) {
-            return HostAddress.localName();
-        }
     }
 
     /** @param next the least number of the job, as the rank's process sees it */

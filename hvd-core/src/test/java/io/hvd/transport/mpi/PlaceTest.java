@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 class PlaceTest {
     @Test
     void aPlaceArrivesAsItWasAndADamagedOneIsRefused() {
-        var place = new Place(5, "a host with spaces", 3);
+        var place = new Place("boot 5", "a host with spaces", 3);
 
         assertThat(Place.decode(place.encode())).isEqualTo(place);
         DamagedMessages.of(place.encode(), Place::decode);

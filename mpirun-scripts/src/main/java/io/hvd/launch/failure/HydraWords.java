@@ -1,7 +1,7 @@
 package io.hvd.launch.failure;
 
 import io.hvd.error.FailureRecord;
-import io.hvd.launch.line.HydraRank;
+import io.hvd.launch.words.HydraRank;
 import java.util.List;
 import java.util.Optional;
 import java.util.regex.Matcher;

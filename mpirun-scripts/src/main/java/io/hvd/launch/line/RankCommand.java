@@ -3,6 +3,7 @@ package io.hvd.launch.line;
 import io.hvd.launch.jvm.InstalledJava;
 import io.hvd.launch.jvm.JavaLine;
 import io.hvd.launch.words.Argument;
+import io.hvd.launch.words.HydraRank;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;

@@ -9,13 +9,18 @@ import io.hvd.contract.GroupContractTest;
 import io.hvd.contract.MovementContractTest;
 import io.hvd.contract.ProcessSetContractTest;
 import io.hvd.contract.UnevenSetContractTest;
+import io.hvd.launch.Horovodrun;
 import io.hvd.testing.InsideMpirun;
 import io.hvd.testing.Job;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -62,6 +67,36 @@ class ForeignMpiIT {
         assertThat(job.exitCode()).isEqualTo(1);
         assertThat(job.output())
                 .contains("MPI's library cannot be loaded: /no/such/libmpi.so: cannot open shared object file");
+    }
+
+    /** An ELF file names its machine in bytes 18 and 19; 183 is AArch64. */
+    @Test
+    void aLibraryOfAnotherProcessorIsRefusedInTheLoadersWords(@TempDir Path folder) throws IOException {
+        byte[] elf = Files.readAllBytes(Path.of(java, "lib", "libnet.so"));
+        elf[18] = (byte) 183;
+        Path other = Files.write(folder.resolve("libmpi.so.40"), elf);
+
+        Job job = job(1, other.toString(), Map.of("HVD_BACKEND", "mpi"), List.of(AllocationContractTest.class));
+
+        assertThat(job.exitCode()).isEqualTo(1);
+        assertThat(job.output())
+                .containsPattern("MPI's library cannot be loaded: " + other
+                        + ": .*cannot open|MPI's library cannot be loaded: .*(ELF|machine)");
+    }
+
+    @Test
+    void whereNativeAccessIsDeniedTheFlagThatAllowsItIsNamed() {
+        List<String> command = Job.program(Horovodrun.class, "--no-jvm-flags", "-np", "1");
+        command.addAll(Job.program(java, InsideMpirun.class, AllocationContractTest.class.getName()));
+        Job job = Job.run(
+                command,
+                Map.of(
+                        "HVD_BACKEND", "mpi",
+                        "HVD_MPI_LIBRARY", LIBRARY,
+                        "JDK_JAVA_OPTIONS", "-XX:+IgnoreUnrecognizedVMOptions --illegal-native-access=deny"));
+
+        assertThat(job.exitCode()).isEqualTo(1);
+        assertThat(job.output()).contains("--enable-native-access=ALL-UNNAMED");
     }
 
     @Test

@@ -7,7 +7,6 @@ import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.transport.mpi.calls.MpiCommunicator;
 import java.nio.ByteBuffer;
-import mpi.Comm;
 import mpi.Group;
 import mpi.Intracomm;
 import mpi.MPI;
@@ -27,12 +26,6 @@ record JarCommunicator(Intracomm comm) implements MpiCommunicator {
     @Override
     public MpiCommunicator duplicate() {
         return new JarCommunicator(result("MPI_Comm_dup", comm::dup));
-    }
-
-    @Override
-    public MpiCommunicator ofNode(int key) {
-        return new JarCommunicator(
-                result("MPI_Comm_split_type", () -> comm.splitType(Comm.TYPE_SHARED, key, MPI.INFO_NULL)));
     }
 
     @Override

@@ -13,9 +13,6 @@ public interface MpiCommunicator {
     /** MPI_Comm_dup. */
     MpiCommunicator duplicate();
 
-    /** MPI_Comm_split_type with MPI_COMM_TYPE_SHARED: the ranks that share this one's memory, ordered by their keys. */
-    MpiCommunicator ofNode(int key);
-
     /**
      * MPI_Comm_create_group: only its members make this call.
      *

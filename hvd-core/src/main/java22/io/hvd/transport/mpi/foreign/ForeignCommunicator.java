@@ -73,13 +73,6 @@ record ForeignCommunicator(long handle) implements MpiCommunicator {
     }
 
     @Override
-    public MpiCommunicator ofNode(int key) {
-        run("MPI_Comm_split_type", () -> (int) Functions.COMM_SPLIT_TYPE.invokeExact(
-                handle, CONVENTION.typeShared(), key, CONVENTION.infoNull(), HANDLE));
-        return made();
-    }
-
-    @Override
     public MpiCommunicator of(int[] ranks, int tag) {
         try (Arena arena = Arena.ofConfined()) {
             run("MPI_Comm_group", () -> (int) Functions.COMM_GROUP.invokeExact(handle, HANDLE));

@@ -43,7 +43,6 @@ final class Functions {
     static final MethodHandle COMM_RANK = function("MPI_Comm_rank", "ha");
     static final MethodHandle COMM_SIZE = function("MPI_Comm_size", "ha");
     static final MethodHandle COMM_DUP = function("MPI_Comm_dup", "ha");
-    static final MethodHandle COMM_SPLIT_TYPE = function("MPI_Comm_split_type", "hiiha");
     static final MethodHandle COMM_GROUP = function("MPI_Comm_group", "ha");
     static final MethodHandle GROUP_INCL = function("MPI_Group_incl", "hiaa");
     static final MethodHandle GROUP_FREE = function("MPI_Group_free", "a");

@@ -1,4 +1,4 @@
-package io.hvd.launch.line;
+package io.hvd.launch.words;
 
 import java.util.List;
 import java.util.stream.Stream;
@@ -18,7 +18,8 @@ public final class HydraRank {
 
     private HydraRank() {}
 
-    static List<String> around(List<String> command) {
+    /** The command with the shell before it. */
+    public static List<String> around(List<String> command) {
         return Stream.concat(Stream.of("sh", "-c", SCRIPT, "horovodrun-rank"), command.stream())
                 .toList();
     }
