@@ -275,7 +275,7 @@ class FloorsTest {
                     LAUNCH + ".line",
                     CONFIG,
                     FILE),
-            floor(LAUNCH + ".failure", ERROR),
+            floor(LAUNCH + ".failure", LAUNCH + ".words", ERROR),
             floor(LAUNCH + ".process", LAUNCH + ".failure", LAUNCH + ".mpi", NET, ERROR),
             floor(
                     LAUNCH + ".direct",

@@ -198,7 +198,7 @@ public final class HorovodrunIT {
         assertThat(run.exitCode()).isEqualTo(2);
         assertThat(run.err()).contains("mpi-cannot-run-hvd", "MPICH 4.0.2", "Java 22 or newer", "have Java 17");
         assertThat(dryRun.exitCode()).as(dryRun.err()).isZero();
-        assertThat(dryRun.out()).contains("-np 2 -bind-to none " + java);
+        assertThat(dryRun.out()).contains("-np 2 -bind-to none sh -c ", "horovodrun-rank " + java);
         assertThat(dryRun.err()).contains("nothing is started under MPICH 4.0.2: ");
         assertThat(without.exitCode()).as(without.err()).isZero();
         assertThat(without.out()).isEqualTo("trained\ntrained\n");

@@ -29,16 +29,16 @@ final class HorovodrunTest {
 
     @Test
     void underAnOldOpenMpiNothingIsStartedAndTheReasonIsSaid() throws Exception {
-        assertThat(under("3.1.3", "-np", "1", "true")).isEqualTo(2);
+        assertThat(under("3.1.3", "--mpi", "-np", "1", "true")).isEqualTo(2);
 
         assertThat(err.toString(StandardCharsets.UTF_8))
-                .contains("needs-open-mpi", "Open MPI 3.1.3", "hang on 3.1.3", "4.1 or 5.0");
+                .contains("mpi-cannot-run-hvd", "Open MPI 3.1.3", "hang on 3.1.3", "4.1 or 5.0");
         assertThat(folder.resolve("started")).doesNotExist();
     }
 
     @Test
     void itsDryRunSaysThatNothingIsStarted() throws Exception {
-        assertThat(under("3.1.3", "-np", "1", "--dry-run", "true")).isZero();
+        assertThat(under("3.1.3", "--mpi", "-np", "1", "--dry-run", "true")).isZero();
 
         assertThat(out.toString(StandardCharsets.UTF_8)).contains("mpirun ", " -np 1 ");
         assertThat(err.toString(StandardCharsets.UTF_8))

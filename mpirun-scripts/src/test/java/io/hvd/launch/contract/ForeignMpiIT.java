@@ -88,6 +88,7 @@ class ForeignMpiIT {
     void whereNativeAccessIsDeniedTheFlagThatAllowsItIsNamed() {
         List<String> command = Job.program(Horovodrun.class, "--no-jvm-flags", "-np", "1");
         command.addAll(Job.program(java, InsideMpirun.class, AllocationContractTest.class.getName()));
+        command.remove("--enable-native-access=ALL-UNNAMED");
         Job job = Job.run(
                 command,
                 Map.of(
