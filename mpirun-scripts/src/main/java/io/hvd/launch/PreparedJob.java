@@ -87,13 +87,23 @@ record PreparedJob(
             return Optional.empty();
         }
         MpiInstall found = MpiInstall.find(environment);
-        Optional<String> obstacle = found.version().obstacle(release(java(settings, environment, directory)));
+        Optional<String> obstacle = found.version()
+                .obstacle(release(java(settings, environment, directory)))
+                .or(() -> withoutMeeting(found.version(), environment));
         if (settings.starter() == Starter.EITHER && obstacle.isPresent()) {
             err.println("horovodrun: mpirun is " + found.version().text() + ": " + obstacle.get()
                     + "; the ranks are started without MPI, as by --gloo");
             return Optional.empty();
         }
         return Optional.of(found);
+    }
+
+    /** Open MPI's mpirun tells its ranks where it is itself, so that they can meet there for TCP. */
+    private static Optional<String> withoutMeeting(MpiVersion version, Map<String, String> environment) {
+        return version.startsWithHydra()
+                        && environment.getOrDefault("HVD_BACKEND", "").equalsIgnoreCase("tcp")
+                ? Optional.of("HVD_BACKEND=tcp needs no MPI, and this one does not tell ranks where to meet")
+                : Optional.empty();
     }
 
     private static Optional<InstalledJava> java(

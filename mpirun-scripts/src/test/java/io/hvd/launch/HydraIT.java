@@ -125,6 +125,17 @@ final class HydraIT {
     }
 
     @Test
+    void forTcpTheRanksAreStartedWithoutIt() {
+        environment.put("HVD_BACKEND", "tcp");
+
+        Job job = horovodrun(2, FaultyProgram.class, "unclosed", "-1");
+
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
+        assertThat(job.output())
+                .contains("HVD_BACKEND=tcp needs no MPI", "the program ended before HvdContext.close()");
+    }
+
+    @Test
     void theLibraryOfAnotherMpiThanTheLaunchersIsRefused() {
         environment.put("HVD_MPI_LIBRARY", "libmpi.so.40");
 

@@ -273,6 +273,9 @@ public final class DirectJob implements StartedJob {
     private boolean haveNoticed() throws InterruptedException {
         long begun = System.nanoTime();
         Set<Integer> noticed = FailureRecord.ranksIn(folder);
+        if (noticed.isEmpty() && !someHaveJoined()) {
+            return false; // ranks that are still starting would say no more than that the start has failed
+        }
         while (!noticed.containsAll(living())) {
             long millis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun);
             if (millis >= (noticed.isEmpty() ? NOTICE_MILLIS : RECORDS_MILLIS)) {
@@ -282,6 +285,14 @@ public final class DirectJob implements StartedJob {
             noticed = FailureRecord.ranksIn(folder);
         }
         return true;
+    }
+
+    private boolean someHaveJoined() {
+        try {
+            return !FailureRecord.readStarted(folder).isEmpty();
+        } catch (IOException e) {
+            return true;
+        }
     }
 
     private List<Integer> living() {
