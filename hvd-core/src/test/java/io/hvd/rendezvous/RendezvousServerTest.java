@@ -243,7 +243,8 @@ class RendezvousServerTest {
                     // It has not tried again yet.
                 }
             }
-            assertThat(message(one)).contains("what answers there is no process of this job");
+            // The last try may have no time left for an answer.
+            assertThat(message(one)).contains("does not reach", "another job or program may have that port");
         }
     }
 

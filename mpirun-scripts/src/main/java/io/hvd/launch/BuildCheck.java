@@ -8,18 +8,19 @@ import io.hvd.transport.mpi.MpiProvider;
 import io.hvd.transport.nccl.report.GpuReport;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * The output of {@code --check-build}: the parts of hvd that work here, one check box per item. MPI and NCCL are
  * looked for as {@code Hvd.init()} and {@code Hvd.capabilities()} do it.
  *
- * @param openMpi version and mpirun, or empty
- * @param mpiJar the one that fits Open MPI, or empty
+ * @param mpi version and mpirun, or empty
+ * @param mpiJar the one that fits, or why there need not be one, or empty
  * @param mpiObstacle the reason why there is none; empty if there is one
  * @param gpu GPUs and the libraries that tensors on them pass through
  * @param libTorch whether its classes are on the class path
  */
-record BuildCheck(String openMpi, String mpiJar, String mpiObstacle, GpuReport gpu, boolean libTorch) {
+record BuildCheck(String mpi, String mpiJar, String mpiObstacle, GpuReport gpu, boolean libTorch) {
     /** Under Horovod's name, which scripts look for. */
     private static final String GLOO = "hvd's own TCP and shared memory, without MPI";
 
@@ -33,9 +34,14 @@ record BuildCheck(String openMpi, String mpiJar, String mpiObstacle, GpuReport g
         try {
             jar = MpiProvider.jar(config).toString();
         } catch (HvdException missing) {
-            obstacle = missing.getMessage();
+            Optional<String> called = config.mpi().jar().isPresent()
+                    ? Optional.empty() // that one counts
+                    : MpiProvider.byForeignFunctions(config);
+            jar = called.map(file -> "not needed, Java calls " + file + " itself")
+                    .orElse("");
+            obstacle = called.isPresent() ? "" : missing.getMessage();
         }
-        return new BuildCheck(openMpi(environment), jar, obstacle, GpuReport.ofThisProcess(), onClassPath(LIBTORCH));
+        return new BuildCheck(mpi(environment), jar, obstacle, GpuReport.ofThisProcess(), onClassPath(LIBTORCH));
     }
 
     String text(String version) {
@@ -44,7 +50,7 @@ record BuildCheck(String openMpi, String mpiJar, String mpiObstacle, GpuReport g
                         "hvd " + version,
                         "",
                         "Controllers",
-                        box(!openMpi.isEmpty(), "MPI", openMpi),
+                        box(!mpi.isEmpty(), "MPI", mpi),
                         box(true, "Gloo", GLOO),
                         "",
                         "Tensor operations",
@@ -59,7 +65,7 @@ record BuildCheck(String openMpi, String mpiJar, String mpiObstacle, GpuReport g
                         "",
                         "Versions",
                         line("JDK", System.getProperty("java.version") + ", " + System.getProperty("java.home")),
-                        line("Open MPI", openMpi.isEmpty() ? "none found" : openMpi),
+                        line("MPI", mpi.isEmpty() ? "none found" : mpi),
                         line("mpi.jar", mpiJar.isEmpty() ? "none that fits" : mpiJar),
                         "",
                         "GPU",
@@ -67,7 +73,7 @@ record BuildCheck(String openMpi, String mpiJar, String mpiObstacle, GpuReport g
                 + "\n";
     }
 
-    private static String openMpi(Map<String, String> environment) {
+    private static String mpi(Map<String, String> environment) {
         try {
             MpiInstall install = MpiInstall.find(environment);
             return install.version().text() + ", " + install.mpirun();
