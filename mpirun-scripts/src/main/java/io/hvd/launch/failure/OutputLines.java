@@ -15,6 +15,7 @@ public final class OutputLines {
         this.reader = reader;
     }
 
+    /** Takes the next bytes of the stream, the first {@code length} of an array. */
     public void accept(byte[] bytes, int length) {
         for (int i = 0; i < length; i++) {
             char c = (char) (bytes[i] & 0xff);

@@ -84,7 +84,7 @@ public record MpiVersion(Flavour flavour, int major, int minor, String text) {
                     case HYDRA -> major == MPICH_MAJOR;
                     default -> false;
                 };
-        return tried
+        return tried || obstacle(OptionalInt.empty()).isPresent()
                 ? Optional.empty()
                 : Optional.of("hvd is tested with Open MPI 4.1 and 5.0 and with MPICH 4, not with " + text
                         + "; if ranks hang or do not start, try one of those");

@@ -52,6 +52,7 @@ final class MpiVersionTest {
                 .get()
                 .asString()
                 .contains("before 4", "hang");
+        assertThat(openMpi("3.1.3").doubt()).isEmpty();
         for (String untried : new String[] {"4.0.7", "6.0.0"}) {
             assertThat(openMpi(untried).obstacle(OptionalInt.empty())).isEmpty();
             assertThat(openMpi(untried).doubt()).get().asString().contains("Open MPI " + untried, "4.1 and 5.0");
