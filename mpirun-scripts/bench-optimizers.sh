@@ -39,7 +39,7 @@ done
     || bench_fail "found --ranks $ranks --threads $threads --epochs $epochs, expected numbers"
 [[ -f $jar ]] || bench_fail "nothing is built yet: run mvn -DskipTests package first"
 use_jdk
-use_openmpi
+use_mpi
 
 declare -A flags=(
     [float32]=''

@@ -44,7 +44,8 @@ done
 [[ ! -e $folder ]] || fail "$folder is there already"
 [[ -f $root/hvd-examples/target/train.jar ]] || fail "nothing is built yet: run mvn -DskipTests package in $root first"
 use_jdk
-use_openmpi
+use_mpi
+[[ -n $(openmpi_version) ]] || fail "a bundle holds an Open MPI; set HVD_OPENMPI_HOME to the prefix of one"
 mkdir -p "$folder"
 folder=$(readlink -f "$folder")
 

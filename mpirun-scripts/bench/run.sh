@@ -16,6 +16,6 @@ bench() {
     [[ -f $jar ]] || bench_fail "nothing is built yet: run mvn -DskipTests package in $(dirname "$bench_scripts") first"
     use_jdk
     has mpirun || [[ -n ${HVD_OPENMPI_HOME:-} ]] || bench_fail "there is no mpirun; mpirun-scripts/setup.sh installs it"
-    use_openmpi
+    use_mpi
     exec java -Djava.awt.headless=true -jar "$jar" "$@"
 }

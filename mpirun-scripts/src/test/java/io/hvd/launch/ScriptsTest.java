@@ -11,6 +11,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -25,6 +29,14 @@ final class ScriptsTest {
             Pattern.compile("/(var/)?tmp/|/dev/shm/[\\w$]|chmod\\s+\\S*(777|o\\+|a\\+)");
     private static final Pattern KEYS_UNCHECKED =
             Pattern.compile("--allow-unauthenticated|trusted=yes|--insecure|--no-check-certificate|AllowInsecure");
+
+    private static final Pattern FUNCTION = Pattern.compile("(?m)^\\s*(?:function )?(\\w+)\\([^)]*\\) [{(]");
+    /** A word with an underscore where a command begins. */
+    private static final Pattern CALL = Pattern.compile(
+            "(?m)(?:^\\s*|\\$\\(|[;&|] *|\\b(?:if|then|else|do|while|until) +!? *)([a-z]+(?:_[a-z]+)+)(?=[;)\\n]| (?![!=<>]))");
+
+    /** Open MPI's program, and what Linux calls a wait for a socket. */
+    private static final List<String> OTHERS = List.of("ompi_info", "sk_wait_data");
 
     @Test
     void nothingIsEvaluatedFetchedOrPutWhereOthersCanGuessItsName() throws IOException {
@@ -51,6 +63,23 @@ final class ScriptsTest {
                     .as(script + ": mktemp without trap ... EXIT")
                     .isLessThanOrEqualTo(code.split("trap [^\\n]* EXIT", -1).length);
         }
+    }
+
+    /** A function that was renamed in one file only is found here, not by who runs the script next. */
+    @Test
+    void everyFunctionThatIsCalledIsThere() throws IOException {
+        Set<String> defined = new TreeSet<>();
+        Map<String, Path> called = new TreeMap<>();
+        for (Path script : scripts()) {
+            String code = Files.readString(script);
+            FUNCTION.matcher(code).results().forEach(match -> defined.add(match.group(1)));
+            CALL.matcher(code).results().forEach(match -> called.put(match.group(1), script));
+        }
+        defined.addAll(OTHERS);
+
+        assertThat(called).hasSizeGreaterThan(50);
+        called.keySet().removeAll(defined);
+        assertThat(called).as("functions that no script defines").isEmpty();
     }
 
     /** Parts of scripts are read where a script takes them in; some share variables, which shellcheck does not see. */
