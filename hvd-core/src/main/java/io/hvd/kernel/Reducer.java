@@ -13,7 +13,11 @@ import java.util.List;
  * thread needs its own.
  */
 public final class Reducer {
+    /** The elements of a block, and of arrays that must stay in the first cache, as all that round half types do. */
     private static final int BLOCK = 2048;
+    /** The elements of a block of another type; the processor reads ahead in another core's memory in long runs only. */
+    private static final int LONG_BLOCK = 16384;
+
     private final KernelSum kernelSum;
     private final float[] left = new float[BLOCK];
     private final float[] right = new float[BLOCK];
@@ -66,7 +70,7 @@ public final class Reducer {
         while (done < count) {
             int run = byKernel ? kernelSum.reduce(type, sources, first + done, count - done, target, own) : 0;
             if (run == 0) {
-                run = Math.min(BLOCK, count - done);
+                run = Math.min(type.isHalf() || own.grid() != null ? BLOCK : LONG_BLOCK, count - done);
                 reduceBlock(op, type, sources, first + done, run, target, own);
             }
             done += run;
@@ -141,8 +145,8 @@ public final class Reducer {
             reduceOnGrid(op, sources, first, run, target, own);
             return;
         }
-        Object accumulator = block(accumulators, type);
-        Object operand = block(operands, type);
+        Object accumulator = block(accumulators, type, run);
+        Object operand = block(operands, type, run);
         load(type, sources, 0, first, run, own, accumulator);
         int last = sources.size() - 1;
         boolean scaledWhenAdded = op == ReduceOp.SUM && type == DType.FLOAT32 && last > 0;
@@ -193,8 +197,8 @@ public final class Reducer {
     /** Adds numbers of a half type, of whose float32 it moves the bits. */
     private void addOnGrid(List<ByteBuffer> sources, int first, int run, ByteBuffer target, Own own) {
         DType type = DType.INT32;
-        int[] sum = (int[]) block(accumulators, type);
-        int[] operand = (int[]) block(operands, type);
+        int[] sum = (int[]) block(accumulators, type, run);
+        int[] operand = (int[]) block(operands, type, run);
         load(type, sources, 0, first, run, own, sum);
         for (int i = 1; i < sources.size(); i++) {
             load(type, sources, i, first, run, own, operand);
@@ -207,7 +211,7 @@ public final class Reducer {
 
     private void reduceHalves(
             ReduceOp op, DType type, List<ByteBuffer> sources, int first, int run, ByteBuffer target, Own own) {
-        short[] halves = (short[]) block(operands, type);
+        short[] halves = (short[]) block(operands, type, run);
         load(type, sources, 0, first, run, own, halves);
         HalfRuns.fromHalf(type, halves, left, run);
         for (int i = 1; i < sources.size(); i++) {
@@ -388,10 +392,11 @@ public final class Reducer {
         return new IllegalArgumentException("reduction " + op + " has no kernel");
     }
 
-    private static Object block(Object[] blocks, DType type) {
+    private static Object block(Object[] blocks, DType type, int run) {
         Object block = blocks[type.ordinal()];
-        if (block == null) {
-            block = Array.newInstance(type.arrayType().getComponentType(), BLOCK);
+        if (block == null || Array.getLength(block) < run) {
+            int length = run <= BLOCK ? BLOCK : LONG_BLOCK;
+            block = Array.newInstance(type.arrayType().getComponentType(), length);
             blocks[type.ordinal()] = block;
         }
         return block;

@@ -91,12 +91,12 @@ class ReducerTest {
     @ParameterizedTest
     @EnumSource(DType.class)
     void touchesOnlyTheRangeThatItWasGiven(DType type) {
-        int size = 5000;
+        int size = 40_000;
         ByteBuffer target = stage(type, array(type, size, i -> 99), 0);
-        reducer.reduce(ReduceOp.SUM, type, stages(type, 3, size), 17, 4900, target);
+        reducer.reduce(ReduceOp.SUM, type, stages(type, 3, size), 17, 39_900, target);
         Object result = read(target, type, 0, size);
         for (int i = 0; i < size; i++) {
-            double wanted = i < 17 || i >= 4917 ? as(type, 99) : expected(ReduceOp.SUM, type, 3, i);
+            double wanted = i < 17 || i >= 39_917 ? as(type, 99) : expected(ReduceOp.SUM, type, 3, i);
             assertThat(get(type, result, i)).as("element %d", i).isEqualTo(wanted);
         }
     }
@@ -105,7 +105,7 @@ class ReducerTest {
     @ParameterizedTest
     @EnumSource(DType.class)
     void oneOfTheSourcesMayLieElsewhereAndGetsWhatComesOut(DType type) {
-        int size = 5000;
+        int size = 40_000;
         for (int place = 0; place < 3; place++) {
             List<ByteBuffer> stages = new ArrayList<>(stages(type, 3, size));
             Elsewhere own = new Elsewhere(
@@ -113,11 +113,11 @@ class ReducerTest {
             stages.set(place, stage(type, array(type, size, i -> 99), 0));
             ByteBuffer target = stage(type, array(type, size, i -> 99), 0);
 
-            reducer.reduce(ReduceOp.SUM, type, stages, 17, 4900, target, own);
+            reducer.reduce(ReduceOp.SUM, type, stages, 17, 39_900, target, own);
 
             Object result = read(target, type, 0, size);
             for (int i = 0; i < size; i++) {
-                double wanted = i < 17 || i >= 4917 ? as(type, 99) : expected(ReduceOp.SUM, type, 3, i);
+                double wanted = i < 17 || i >= 39_917 ? as(type, 99) : expected(ReduceOp.SUM, type, 3, i);
                 assertThat(get(type, result, i)).isEqualTo(wanted);
             }
             assertThat(read(own.to(), type, 0, size)).isEqualTo(result);
@@ -129,19 +129,19 @@ class ReducerTest {
             value = DType.class,
             names = {"FLOAT32", "FLOAT64", "INT32", "INT64", "INT16"})
     void whatComesOutIsScaledOnceForAll(DType type) {
-        List<ByteBuffer> stages = stages(type, 3, 5000);
+        List<ByteBuffer> stages = stages(type, 3, 40_000);
         Elsewhere own =
-                new Elsewhere(1, Scale.by(0.5), type, stages.get(1), stage(type, array(type, 5000, i -> 99), 0));
-        ByteBuffer target = stage(type, array(type, 5000, i -> 99), 0);
+                new Elsewhere(1, Scale.by(0.5), type, stages.get(1), stage(type, array(type, 40_000, i -> 99), 0));
+        ByteBuffer target = stage(type, array(type, 40_000, i -> 99), 0);
 
-        reducer.reduce(ReduceOp.SUM, type, stages, 17, 4900, target, own);
+        reducer.reduce(ReduceOp.SUM, type, stages, 17, 39_900, target, own);
 
-        Object result = read(target, type, 0, 5000);
+        Object result = read(target, type, 0, 40_000);
         for (int i = 17; i < 4917; i++) {
             double half = expected(ReduceOp.SUM, type, 3, i) / 2;
             assertThat(get(type, result, i)).isEqualTo(type.isFloating() ? half : (long) half);
         }
-        assertThat(read(own.to(), type, 0, 5000)).isEqualTo(result);
+        assertThat(read(own.to(), type, 0, 40_000)).isEqualTo(result);
     }
 
     @Test
