@@ -52,16 +52,17 @@ record DeclaredJob(int processes, int hosts, String source) {
      */
     Optional<String> whySmaller(int here, int hostCount, List<String> hostNames) {
         if (here < processes) {
-            return Optional.of(source + ": " + processes + " processes were to be started, but MPI knows of " + here
-                    + " only, on " + String.join(", ", hostNames)
-                    + ": this job would train with fewer ranks than it was meant to have, or each rank by itself. The"
-                    + " launcher that has started it must be of the same MPI as the library that hvd calls, which"
-                    + " HVD_MPI_LIBRARY, HVD_OPENMPI_HOME or PATH names");
+            return Optional.of(
+                    source + ": " + processes + " processes were to be started, but this job has only " + here
+                            + ", on " + String.join(", ", hostNames)
+                            + ": this job would train with fewer ranks than it was meant to have, or each rank by itself. The"
+                            + " launcher that has started it must be of the same MPI as the library that hvd calls, which"
+                            + " HVD_MPI_LIBRARY, HVD_OPENMPI_HOME or PATH names");
         }
         if (hostCount < hosts) {
             return Optional.of(source + ": the ranks were to be on " + hosts + " hosts at least, but all " + here
                     + " of them are on " + String.join(", ", hostNames)
-                    + ". This mpirun takes no notice of where these hosts are named, or some of the names mean one"
+                    + ". The launcher takes no notice of where these hosts are named, or some of the names mean one"
                     + " host; name the hosts by -H or --hostfile of " + HvdProgram.HOROVODRUN.eitherWay());
         }
         return Optional.empty();

@@ -111,8 +111,10 @@ public record LauncherFacts(
     Optional<String> whyOtherJob(int process, int processes, List<Integer> nodes, List<String> hosts) {
         int count = (int) nodes.stream().distinct().count();
         List<String> names = hosts.stream().distinct().toList();
-        Optional<String> otherThanSlurms =
-                byLauncher() ? slurm.flatMap(step -> step.whyOtherJob(process, processes)) : Optional.empty();
+        Optional<String> otherThanSlurms = byLauncher()
+                ? slurm.filter(step -> place.filter(step::startedBeneath).isEmpty())
+                        .flatMap(step -> step.whyOtherJob(process, processes))
+                : Optional.empty();
         return otherThanSlurms.or(() -> declared.stream()
                 .flatMap(one -> one.whySmaller(processes, count, names).stream())
                 .findFirst());

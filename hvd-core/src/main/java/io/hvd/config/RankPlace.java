@@ -72,10 +72,21 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
         public Secret secret(Optional<Secret> given) {
             return given.orElseGet(() -> Secret.of(key)).within(job);
         }
+
+        /** Without what the secret may be made of. */
+        @Override
+        public String toString() {
+            return "at rank 0, by " + source;
+        }
     }
 
     /** All ranks are on one host, where rank 0 leaves a file for the others. @param key names the job on its host */
-    public record OnOneHost(String key) implements Meeting {}
+    public record OnOneHost(String key) implements Meeting {
+        @Override
+        public String toString() {
+            return "by a file of this host";
+        }
+    }
 
     /**
      * horovodrun has started the ranks, and lets them meet.

@@ -29,7 +29,7 @@ public enum Setting {
             PortRange.VARIABLE,
             "",
             RANK,
-            "ports at which hvd listens, such as 20000-20099; not set: whatever ports the system chooses"),
+            "ports at which hvd listens, such as 20000-20099; the same on all hosts that agree on a port beforehand; not set: the system's choice"),
     TLS(
             "HVD_TLS",
             "0",
@@ -54,7 +54,7 @@ public enum Setting {
             "HOROVOD_GLOO_IFACE",
             "",
             RANK,
-            "network interfaces of the control plane between hosts: names, networks such as 10.0.0.0/8"),
+            "network interfaces of hvd's connections between hosts: names, networks such as 10.0.0.0/8"),
     FUSION_THRESHOLD(
             "HOROVOD_FUSION_THRESHOLD",
             "134217728",

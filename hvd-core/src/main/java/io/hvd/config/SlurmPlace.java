@@ -92,10 +92,16 @@ public record SlurmPlace(
         return task.stream().mapToInt(Task::count).findFirst();
     }
 
+    /** Whether a launcher within a task of the step, such as torchrun, has started this process with another number. */
+    boolean startedBeneath(RankPlace place) {
+        return task.filter(mine -> mine.number != place.rank() || mine.count != place.size())
+                .isPresent();
+    }
+
     /** Why this job differs from the step that it is; empty if it is the same. */
     public Optional<String> whyOtherJob(int rank, int size) {
         return task.filter(mine -> mine.number != rank || mine.count != size)
-                .map(mine -> "MPI says rank " + rank + " of " + size + ", but Slurm step " + mine.step + " says task "
+                .map(mine -> "this is rank " + rank + " of " + size + ", but Slurm step " + mine.step + " says task "
                         + mine.number + " of " + mine.count
                         + " (SLURM_PROCID, SLURM_STEP_NUM_TASKS). Start it by srun --mpi=pmix, with the Open MPI that"
                         + " HVD_OPENMPI_HOME or PATH names built for the PMIx of this Slurm");

@@ -4,12 +4,18 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.security.NoSuchAlgorithmException;
+import java.util.Optional;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLEngine;
 
 /** Whether the connections of a job are encrypted; all of its processes have the same. */
 public enum Encryption {
     NONE {
+        @Override
+        public Optional<String> obstacle() {
+            return Optional.empty();
+        }
+
         @Override
         Wire called(SocketChannel socket) {
             return new PlainWire(socket);
@@ -28,6 +34,16 @@ public enum Encryption {
      */
     TLS {
         @Override
+        public Optional<String> obstacle() {
+            try {
+                greet(engine());
+                return Optional.empty();
+            } catch (IOException e) {
+                return Optional.of(e.getMessage());
+            }
+        }
+
+        @Override
         Wire called(SocketChannel socket) throws IOException {
             SSLEngine engine = engine();
             engine.setUseClientMode(true);
@@ -43,6 +59,9 @@ public enum Encryption {
         }
     };
 
+    /** Why this process cannot encrypt, such as that it has no key; empty if it can. */
+    public abstract Optional<String> obstacle();
+
     /** The end of a connection that this process has made. */
     abstract Wire called(SocketChannel socket) throws IOException;
 
@@ -52,6 +71,21 @@ public enum Encryption {
      * @param come its first bytes, which have been read
      */
     abstract Wire answered(SocketChannel socket, ByteBuffer come) throws IOException;
+
+    /** Answers the first words of a caller within this process, which takes a key. */
+    private static void greet(SSLEngine server) throws IOException {
+        SSLEngine client = engine();
+        client.setUseClientMode(true);
+        server.setUseClientMode(false);
+        ByteBuffer words = ByteBuffer.allocate(client.getSession().getPacketBufferSize());
+        ByteBuffer nothing = ByteBuffer.allocate(0);
+        client.wrap(nothing, words);
+        server.unwrap(words.flip(), ByteBuffer.allocate(server.getSession().getApplicationBufferSize()));
+        for (Runnable task = server.getDelegatedTask(); task != null; task = server.getDelegatedTask()) {
+            task.run();
+        }
+        server.wrap(nothing, words.clear());
+    }
 
     private static SSLEngine engine() throws IOException {
         try {

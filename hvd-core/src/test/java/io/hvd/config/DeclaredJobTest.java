@@ -23,7 +23,7 @@ class DeclaredJobTest {
     void fewerProcessesThanHorovodrunWasToStartAreRefused() {
         assertThat(why(Map.of("HVD_DECLARED_JOB", "4 1 -np 4"), 2, ONE_NODE, ONE_HOST))
                 .hasValueSatisfying(words ->
-                        assertThat(words).contains("-np 4", "4 processes", "knows of 2", "on n1", "HVD_OPENMPI_HOME"));
+                        assertThat(words).contains("-np 4", "4 processes", "has only 2", "on n1", "HVD_OPENMPI_HOME"));
     }
 
     @Test
@@ -41,7 +41,7 @@ class DeclaredJobTest {
     void eachOfSeveralProcessesThatIsAloneWithItsMpiIsRefused(String name) {
         assertThat(why(Map.of(name, "4"), 1, List.of(0), List.of("n1")))
                 .hasValueSatisfying(
-                        words -> assertThat(words).contains(name + "=4", "4 processes", "knows of 1", "same MPI"));
+                        words -> assertThat(words).contains(name + "=4", "4 processes", "has only 1", "same MPI"));
         assertThat(why(Map.of(name, "2"), 2, ONE_NODE, ONE_HOST)).isEmpty();
     }
 

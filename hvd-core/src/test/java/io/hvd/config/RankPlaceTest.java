@@ -25,6 +25,14 @@ class RankPlaceTest {
         return (AtRankZero) place(environment).meeting().orElseThrow();
     }
 
+    /** An error that prints the place would print what the job's secret is made of. */
+    @Test
+    void aPlaceInWordsSaysNothingThatRecognisesTheRanks() {
+        assertThat(new AtRankZero(List.of("node1"), List.of(29_400), "key-of-job", "name-of-job", "SLURM_JOB_ID"))
+                .hasToString("at rank 0, by SLURM_JOB_ID");
+        assertThat(new OnOneHost("key-of-job")).hasToString("by a file of this host");
+    }
+
     @Test
     void theUserSaysWhereAndTheLauncherWho() {
         RankPlace place =

@@ -3,6 +3,7 @@ package io.hvd.config;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -66,6 +67,15 @@ class SlurmPlaceTest {
                 .contains("rank 0 of 1", "Slurm step 7.0 says task 2 of 4");
         assertThat(place(TASK).whyOtherJob(1, 4).orElseThrow()).contains("rank 1 of 4");
         assertThat(place(SCRIPT).whyOtherJob(0, 1)).isEmpty();
+    }
+
+    @Test
+    void whatTorchrunStartsWithinATaskIsOfTorchrunsJob() {
+        HvdConfig config = HvdConfig.from(
+                with(with(TASK, "RANK", "5", "WORLD_SIZE", "8"), "MASTER_ADDR", "node1", "MASTER_PORT", "29500"));
+
+        assertThat(config.whyOtherJob(5, 8, List.of(0, 0, 0, 0, 1, 1, 1, 1), List.of("node1", "node2")))
+                .isEmpty();
     }
 
     @Test

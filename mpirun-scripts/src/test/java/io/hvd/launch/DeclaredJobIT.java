@@ -23,7 +23,7 @@ class DeclaredJobIT {
         Job job = Job.run(Job.program(OutputLinesProgram.class), Map.of("PMI_RANK", "0", "PMI_SIZE", "2"));
 
         assertThat(job.exitCode()).isNotZero();
-        assertThat(job.output()).contains("HVD-102", "PMI_SIZE=2", "2 processes", "knows of 1");
+        assertThat(job.output()).contains("HVD-102", "PMI_SIZE=2", "2 processes", "has only 1");
     }
 
     /** An mpirun that takes no notice of where the hosts are named starts all ranks here. */
