@@ -29,7 +29,7 @@ public enum Setting {
             PortRange.VARIABLE,
             "",
             RANK,
-            "ports at which hvd listens, such as 20000-20099; the same on all hosts that agree on a port beforehand; not set: the system's choice"),
+            "ports at which hvd listens, such as 20000-20099, equal on all hosts; not set: the system's choice"),
     TLS(
             "HVD_TLS",
             "0",
