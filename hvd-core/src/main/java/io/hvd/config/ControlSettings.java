@@ -35,23 +35,9 @@ public record ControlSettings(
                 reader.text(Setting.SECRET).map(Secret::of),
                 reader.parsed(Setting.PORT_RANGE, PortRange::parse, "first-last, two ports from 1 to 65535")
                         .orElse(PortRange.ANY),
-                encryption(reader),
+                reader.flag(Setting.TLS) ? Encryption.TLS : Encryption.NONE,
                 reader.between(Setting.TCP_CONNECTIONS, 1, MOST_CONNECTIONS),
                 plane(reader, Setting.CONTROLLER) == Plane.GLOO | plane(reader, Setting.CPU_OPERATIONS) == Plane.GLOO);
-    }
-
-    private static Encryption encryption(SettingReader reader) {
-        if (!reader.flag(Setting.TLS)) {
-            return Encryption.NONE;
-        }
-        Encryption.TLS.obstacle().ifPresent(obstacle -> {
-            throw SettingReader.bad(
-                    Setting.TLS,
-                    "1",
-                    "0, or a key that Java's properties javax.net.ssl.keyStore and keyStorePassword name; TLS fails in"
-                            + " this process alone: " + obstacle);
-        });
-        return Encryption.TLS;
     }
 
     private static int startTimeout(SettingReader reader) {

@@ -111,9 +111,12 @@ public record LauncherFacts(
     Optional<String> whyOtherJob(int process, int processes, List<Integer> nodes, List<String> hosts) {
         int count = (int) nodes.stream().distinct().count();
         List<String> names = hosts.stream().distinct().toList();
-        Optional<String> otherThanSlurms = byLauncher()
-                ? slurm.filter(step -> place.filter(step::startedBeneath).isEmpty())
-                        .flatMap(step -> step.whyOtherJob(process, processes))
+        // Within a task of Slurm's there may be a launcher of its own, such as torchrun, whose job this is.
+        boolean anotherLaunchers = processes > 1
+                && place.filter(one -> one.rank() == process && one.size() == processes)
+                        .isPresent();
+        Optional<String> otherThanSlurms = byLauncher() && !anotherLaunchers
+                ? slurm.flatMap(step -> step.whyOtherJob(process, processes))
                 : Optional.empty();
         return otherThanSlurms.or(() -> declared.stream()
                 .flatMap(one -> one.whySmaller(processes, count, names).stream())

@@ -133,7 +133,7 @@ final class SettingReader {
         throw bad(setting, value, "a number" + unit + " from " + least + " to " + most);
     }
 
-    static HvdException bad(Setting setting, String found, String expected) {
+    private static HvdException bad(Setting setting, String found, String expected) {
         return new HvdException(
                 ErrorId.BAD_SETTING,
                 setting.variable() + " is \"" + found + "\", expected " + expected + ": " + setting.meaning());

@@ -92,12 +92,6 @@ public record SlurmPlace(
         return task.stream().mapToInt(Task::count).findFirst();
     }
 
-    /** Whether a launcher within a task of the step, such as torchrun, has started this process with another number. */
-    boolean startedBeneath(RankPlace place) {
-        return task.filter(mine -> mine.number != place.rank() || mine.count != place.size())
-                .isPresent();
-    }
-
     /** Why this job differs from the step that it is; empty if it is the same. */
     public Optional<String> whyOtherJob(int rank, int size) {
         return task.filter(mine -> mine.number != rank || mine.count != size)

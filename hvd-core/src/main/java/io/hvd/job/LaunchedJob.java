@@ -53,6 +53,7 @@ final class LaunchedJob implements SpawnedJob {
 
     @Override
     public Membership join(int thread) {
+        settings.config().control().encryption().requireKey();
         JoinRequest request = new JoinRequest(
                 providers.get(thread),
                 settings,

@@ -88,6 +88,9 @@ public final class ProcessJob {
 
     private Membership join(JobOptions options, JobSettings settings, FailureHandler policy) {
         OpenFiles.require(settings.config(), Path.of("/proc"));
+        if (settings.config().started().withOthers()) {
+            settings.config().control().encryption().requireKey();
+        }
         StartupHooks hooks = StartupHooks.begin();
         try {
             return join(options, settings, policy, hooks);

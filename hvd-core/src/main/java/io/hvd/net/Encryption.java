@@ -1,10 +1,11 @@
 package io.hvd.net;
 
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.security.NoSuchAlgorithmException;
-import java.util.Optional;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLEngine;
 
@@ -12,8 +13,8 @@ import javax.net.ssl.SSLEngine;
 public enum Encryption {
     NONE {
         @Override
-        public Optional<String> obstacle() {
-            return Optional.empty();
+        public void requireKey() {
+            // Nothing is encrypted.
         }
 
         @Override
@@ -34,12 +35,15 @@ public enum Encryption {
      */
     TLS {
         @Override
-        public Optional<String> obstacle() {
+        public void requireKey() {
             try {
-                greet(engine());
-                return Optional.empty();
+                answerOneself();
             } catch (IOException e) {
-                return Optional.of(e.getMessage());
+                throw new HvdException(
+                        ErrorId.BAD_SETTING,
+                        "HVD_TLS is \"1\", expected 0, or a key that Java's properties javax.net.ssl.keyStore and"
+                                + " keyStorePassword name; TLS fails in this process alone: " + e.getMessage(),
+                        e);
             }
         }
 
@@ -59,8 +63,12 @@ public enum Encryption {
         }
     };
 
-    /** Why this process cannot encrypt, such as that it has no key; empty if it can. */
-    public abstract Optional<String> obstacle();
+    /**
+     * Whether this process can answer a caller at all. Without that, all processes wait until the limit of the start.
+     *
+     * @throws HvdException if it has no key
+     */
+    public abstract void requireKey();
 
     /** The end of a connection that this process has made. */
     abstract Wire called(SocketChannel socket) throws IOException;
@@ -72,10 +80,11 @@ public enum Encryption {
      */
     abstract Wire answered(SocketChannel socket, ByteBuffer come) throws IOException;
 
-    /** Answers the first words of a caller within this process, which takes a key. */
-    private static void greet(SSLEngine server) throws IOException {
+    /** A handshake within this process, up to the server's first answer, which is where it needs its key. */
+    private static void answerOneself() throws IOException {
         SSLEngine client = engine();
         client.setUseClientMode(true);
+        SSLEngine server = engine();
         server.setUseClientMode(false);
         ByteBuffer words = ByteBuffer.allocate(client.getSession().getPacketBufferSize());
         ByteBuffer nothing = ByteBuffer.allocate(0);

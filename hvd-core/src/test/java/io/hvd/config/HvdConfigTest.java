@@ -236,13 +236,6 @@ class HvdConfigTest {
                 .hasMessageContainingAll("HOROVOD_GLOO_TIMEOUT_SECONDS", "\"0\"", "from 1 to");
     }
 
-    /** Otherwise the ranks wait for each other until the start's limit. */
-    @Test
-    void encryptionWithoutAKeyIsRefusedBeforeAnyoneConnects() {
-        assertThatThrownBy(() -> with("HVD_TLS", "1"))
-                .hasMessageContainingAll("HVD_TLS", "javax.net.ssl.keyStore", "No available authentication scheme");
-    }
-
     @Test
     void everySettingArrivesInItsOwnPlace() {
         HvdConfig config = HvdConfig.from(Map.ofEntries(

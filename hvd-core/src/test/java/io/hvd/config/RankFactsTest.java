@@ -86,9 +86,8 @@ class RankFactsTest {
         }
     }
 
-    /** Of TLS the connections themselves tell a difference; it needs a key besides, which a process of tests lacks. */
     @ParameterizedTest
-    @EnumSource(value = Setting.class, mode = EnumSource.Mode.EXCLUDE, names = "TLS")
+    @EnumSource(Setting.class)
     void onlySettingsOfTheWholeJobAreCompared(Setting setting) {
         RankFacts with = RankFacts.gather(Map.of(setting.variable(), " " + other(setting) + " "));
         RankFacts without = RankFacts.gather(Map.of());

@@ -76,6 +76,11 @@ class SlurmPlaceTest {
 
         assertThat(config.whyOtherJob(5, 8, List.of(0, 0, 0, 0, 1, 1, 1, 1), List.of("node1", "node2")))
                 .isEmpty();
+        assertThat(config.whyOtherJob(0, 1, List.of(0), List.of("node1")))
+                .as("an MPI that knows of neither")
+                .get()
+                .asString()
+                .contains("rank 0 of 1", "Slurm step 7.0 says task 2 of 4");
     }
 
     @Test

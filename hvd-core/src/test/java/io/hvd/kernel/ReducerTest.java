@@ -137,7 +137,7 @@ class ReducerTest {
         reducer.reduce(ReduceOp.SUM, type, stages, 17, 39_900, target, own);
 
         Object result = read(target, type, 0, 40_000);
-        for (int i = 17; i < 4917; i++) {
+        for (int i = 17; i < 39_917; i++) {
             double half = expected(ReduceOp.SUM, type, 3, i) / 2;
             assertThat(get(type, result, i)).isEqualTo(type.isFloating() ? half : (long) half);
         }

@@ -64,7 +64,7 @@ final class JobLaunch implements AutoCloseable {
         var folder = new FailureDirectory();
         try {
             return of(prepared, folder, settings, around);
-        } catch (IOException e) {
+        } catch (IOException | RuntimeException e) {
             folder.close();
             throw e;
         }
@@ -97,6 +97,7 @@ final class JobLaunch implements AutoCloseable {
 
     private static LauncherServer server(FailureDirectory folder, LaunchSettings settings, LaunchEnvironment around)
             throws IOException {
+        settings.network().encryption().requireKey();
         return LauncherServer.open(
                 folder.path(),
                 around.takesResults(),

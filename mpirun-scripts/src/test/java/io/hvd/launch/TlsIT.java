@@ -87,6 +87,21 @@ final class TlsIT {
         }
     }
 
+    /** The limit of the start is the usual one, which it does not wait for. */
+    @Test
+    @Timeout(20)
+    void aRankWithoutAKeyEndsAtOnce() {
+        Map<String, String> environment = encrypted();
+        environment.remove("JDK_JAVA_OPTIONS");
+        environment.putAll(Map.of(
+                "HVD_BACKEND", "tcp", "HVD_RENDEZVOUS", "127.0.0.1:1", "HOROVOD_RANK", "1", "HOROVOD_SIZE", "2"));
+
+        Job job = Job.run(Job.program(HostsProgram.class), environment);
+
+        assertThat(job.exitCode()).isNotZero();
+        assertThat(job.output()).contains("HVD-103", "javax.net.ssl.keyStore");
+    }
+
     @Test
     void withoutAKeyTheLauncherStartsNothing() {
         Map<String, String> environment = encrypted();

@@ -44,6 +44,7 @@ record Meeting(RendezvousServer server, String address) implements AutoCloseable
 
     private static Meeting at(List<ServerSocketChannel> sockets, LaunchFacts job, List<PlannedRank> ranks)
             throws IOException {
+        job.settings().network().encryption().requireKey();
         byte[] secret = HandshakeListener.newSecret();
         List<InetSocketAddress> addresses = new ArrayList<>();
         for (ServerSocketChannel socket : sockets) {
