@@ -23,8 +23,10 @@ root=$(dirname "$scripts")
 # shellcheck source=mpirun-scripts/bundle/checks.sh
 . "$scripts/bundle/checks.sh"
 
-# Modules that hvd, LibTorch's bindings and the decoding of JPEG files use.
-modules=java.base,java.desktop,java.logging,java.management,java.naming,java.xml,jdk.management,jdk.unsupported
+# Modules that hvd, LibTorch's bindings and the decoding of JPEG files use; jdk.httpserver is for hvd-report --live, and
+# jdk.crypto.ec for HVD_TLS.
+modules=java.base,java.desktop,java.logging,java.management,java.naming,java.xml
+modules+=,jdk.crypto.ec,jdk.httpserver,jdk.jfr,jdk.management,jdk.unsupported
 # The kernel's and glibc's own: a copy of them would be older or newer than the loader over there.
 of_glibc='^(linux-vdso|ld-linux|libc|libm|libmvec|libpthread|libdl|librt|libresolv|libutil|libnss_.*|libanl)(-[a-z0-9_-]*)?\.so'
 # Plugins for networks that an air-gapped machine may not have; TCP and shared memory stay.
@@ -153,7 +155,7 @@ check_in_bare_root() (
     bare=$(mktemp -d)
     trap 'rm -rf "$bare"' EXIT
     mkdir -p "$bare"/{bin,dev/shm,etc,hvd,proc,sys,tmp,root,lib64}
-    for tool in bash sh dirname readlink ls id sleep env; do
+    for tool in bash sh cksum dirname readlink ls id sleep env; do
         file=$(readlink -f "$(command -v "$tool")")
         cp "$file" "$bare/bin/$tool"
         ldd "$file" | sed -n 's:^[^/]*\(/[^ ]*\) .*:\1:p' | while read -r library; do
