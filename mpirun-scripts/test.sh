@@ -59,7 +59,7 @@ JavaLineIT           other lines of java that horovodrun starts as typed
 LargeCheckpointTest  checkpoints beyond 2^31 bytes
 LargeCheckpointsTest  training beside a checkpoint of 3 GiB
 LargeTensorTest      tensors beyond 2^31 bytes
-LifecycleIT          a rank without a socket later in its start, and init after a close
+LifecycleIT          init after a close
 ManyLivesIT          a hundred jobs of two processes instead of 25
 ManyLivesTest        a hundred jobs in one JVM instead of 25
 ManyRoundsIT         movements of many rounds with stages of other sizes

@@ -8,7 +8,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 
 /**
  * Whether this process may open the files that hvd and MPI need: without them Open MPI ends the process natively. Data
@@ -56,11 +55,8 @@ final class OpenFiles {
 
     /** -1 where nobody tells. */
     private static long open(Path proc) {
-        try (Stream<Path> files = Files.list(proc.resolve("self/fd"))) {
-            return files.count() - 1; // the folder itself was open while it was read
-        } catch (IOException e) {
-            return -1;
-        }
+        String[] files = proc.resolve("self/fd").toFile().list();
+        return files == null ? -1 : files.length - 1; // the folder itself was open while it was read
     }
 
     private static long limit(Path proc) {

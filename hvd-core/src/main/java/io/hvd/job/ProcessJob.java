@@ -36,7 +36,6 @@ public final class ProcessJob {
         if (settings.config().started().byLauncher() && !options.throwsFailures()) {
             OutputLines.ofRank(settings.config());
         }
-        requireDistinct(options.ranks());
         FailureHandler policy = handler(options, settings.config());
         Membership membership;
         try {
@@ -56,13 +55,13 @@ public final class ProcessJob {
                 config.memory().maxBufferBytes(), config.memory().bufferSites());
     }
 
-    private static JobSettings settings(JobOptions options) {
+    private JobSettings settings(JobOptions options) {
         try {
             return JobSettings.of(options);
         } catch (HvdException bad) {
             if (!options.throwsFailures()) {
                 HvdConfig launchers = JobSettings.launchers(options);
-                new EndProcess(new FailureReport(launchers)).notJoined(launchers, bad);
+                guard(launchers).notJoined(launchers, bad);
             }
             throw bad;
         }
@@ -87,6 +86,7 @@ public final class ProcessJob {
     }
 
     private Membership join(JobOptions options, JobSettings settings, FailureHandler policy) {
+        requireDistinct(options.ranks());
         OpenFiles.require(settings.config(), Path.of("/proc"));
         if (settings.config().started().withOthers()) {
             settings.config().control().encryption().requireKey();
@@ -134,7 +134,7 @@ public final class ProcessJob {
      * @return the results by thread
      */
     public <R> List<R> spawn(int size, JobOptions options, RankProgram<R> program) {
-        JobSettings settings = JobSettings.of(options);
+        JobSettings settings = settings(options);
         apply(settings.config());
         if (size < 1) {
             throw new IllegalArgumentException("spawn of " + size + " ranks, expected at least 1");

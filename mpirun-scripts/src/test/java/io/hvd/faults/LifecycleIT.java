@@ -103,6 +103,28 @@ class LifecycleIT {
         assertThat(job.output()).contains("HOROVOD_FUSION_THRESHOLD", "\"lots\"", "whole number");
     }
 
+    /** The end of MPI in its process would wait for the others, and these wait for it in their init. */
+    @ParameterizedTest
+    @CsvSource({"setting, whole number", "ranks, named twice"})
+    void aRankThatIsRefusedBeforeItJoinsAgainEndsTheJob(String why, String named) {
+        Job job = Job.horovodrun(2, Map.of(), LifecycleProgram.class, "refused-again", why);
+
+        requireRefused(job, named);
+    }
+
+    @Test
+    void aRankWithoutFilesToJoinAgainEndsTheJob() {
+        Job job = Job.horovodrun(2, Map.of(), withFewFiles(1, 1));
+
+        requireRefused(job, "this process may have 200 open files");
+    }
+
+    private static void requireRefused(Job job, String named) {
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
+        assertThat(job.seconds()).isLessThan(SOON_SECONDS);
+        assertThat(job.output()).containsPattern("first failure: rank 1 on .*\\s+init failed: .*" + named);
+    }
+
     @Test
     void withoutOpenMpiTheErrorSaysWhatToRun() {
         List<String> command = Job.program(LifecycleProgram.class, "init");
@@ -113,29 +135,10 @@ class LifecycleIT {
         assertThat(job.output()).contains("HVD-104", "mpirun-scripts/setup.sh");
     }
 
-    /**
-     * The others would wait for it inside MPI, and no process would end by itself. How far a rank comes
-     * with so many free descriptors depends on what MPI opens and closes meanwhile, so that only the
-     * first row has its step for certain; {@code StartupExchangeTest} has the steps one by one.
-     */
+    /** The others would wait for it inside MPI, and no process would end by itself. */
     @Test
     void aRankThatCannotOpenASocketIsNamedOnEveryRankAndEndsTheJob() {
-        requireNamedForWantOfASocket(1, 0, "could not open its control plane");
-    }
-
-    @ParameterizedTest
-    @CsvSource({"0, 2", "1, 5"})
-    @Tag("long")
-    void aRankThatCannotOpenALaterSocketIsNamedOnEveryRankAndEndsTheJob(int culprit, int free) {
-        requireNamedForWantOfASocket(culprit, free, "could not (open|connect) its (control plane|monitor's sockets)");
-    }
-
-    private static void requireNamedForWantOfASocket(int culprit, int free, String what) {
-        List<String> program = Job.program(FullTableProgram.class, String.valueOf(culprit), String.valueOf(free));
-        List<String> rank = new ArrayList<>(List.of("sh", "-c", "ulimit -n 200 && exec \"$@\"", "sh"));
-        rank.addAll(program);
-
-        Job job = Job.horovodrun(2, Map.of(), rank);
+        Job job = Job.horovodrun(2, Map.of(), withFewFiles(1, 0));
 
         assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
         assertThat(job.seconds()).isLessThan(SOON_SECONDS);
@@ -143,9 +146,13 @@ class LifecycleIT {
                 .as(job.output())
                 .hasSize(2)
                 .allSatisfy(line -> assertThat(line)
-                        .contains("[HVD-102] rank " + culprit + " (", "Too many open files")
-                        .containsPattern(what));
-        assertThat(job.output())
-                .containsPattern("first failure: rank [01] on .*\\s+init failed: .*rank " + culprit + " \\(");
+                        .contains("[HVD-102] rank 1 (", "Too many open files", "could not open its control plane"));
+        assertThat(job.output()).containsPattern("first failure: rank [01] on .*\\s+init failed: .*rank 1 \\(");
+    }
+
+    private static List<String> withFewFiles(int culprit, int free) {
+        List<String> rank = new ArrayList<>(List.of("sh", "-c", "ulimit -n 200 && exec \"$@\"", "sh"));
+        rank.addAll(Job.program(FullTableProgram.class, String.valueOf(culprit), String.valueOf(free)));
+        return rank;
     }
 }

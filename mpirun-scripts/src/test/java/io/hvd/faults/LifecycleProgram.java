@@ -4,11 +4,13 @@ import io.hvd.AllreduceOptions;
 import io.hvd.Handle;
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
+import io.hvd.InitOptions;
 import io.hvd.error.NotInitialisedException;
 import io.hvd.error.ShutdownException;
 import io.hvd.tensor.Tensor;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
 
 /** Init, shutdown and init again, and jobs of some of the ranks only. */
@@ -23,6 +25,7 @@ public final class LifecycleProgram {
             case "again-without-close" -> again(false);
             case "some" -> some();
             case "save-at-the-end" -> saveAtTheEnd();
+            case "refused-again" -> refusedAgain(args[1]);
             case "init" -> Hvd.init().close();
             default -> throw new IllegalArgumentException(args[0]);
         }
@@ -72,6 +75,18 @@ public final class LifecycleProgram {
             }
             System.out.println("SAVED");
         }
+    }
+
+    /** Rank 1 learns before it has told the others anything that it cannot join again; a thread of its own lives on. */
+    private static void refusedAgain(String why) {
+        int rank = Hvd.init().rank();
+        Hvd.shutdown();
+        new Thread(LockSupport::park, "left-over").start();
+        InitOptions bad = "setting".equals(why)
+                ? InitOptions.standard().withSettings(Map.of("HOROVOD_FUSION_THRESHOLD", "lots"))
+                : InitOptions.standard().withRanks(List.of(1, 1));
+        Hvd.init(rank == 1 ? bad : InitOptions.standard()).close();
+        System.exit(0);
     }
 
     private static void requireShutDown(Handle pending) {

@@ -29,7 +29,7 @@ public final class EndProcess implements FailureHandler {
     private Thread.UncaughtExceptionHandler handler;
 
     private Thread.UncaughtExceptionHandler previous;
-    /** Null until this rank has joined. */
+    /** Null until this rank has joined, and after it could not. */
     private volatile JobMember membership;
 
     public EndProcess(FailureReport report) {
@@ -60,16 +60,17 @@ public final class EndProcess implements FailureHandler {
         } catch (InterruptedException e) {
             return; // only the end of the JVM interrupts this thread
         }
-        if (isInJob()) {
-            rehearse();
+        JobMember watched = membership;
+        if (watched != null && watched.isOpen()) {
+            rehearse(watched);
         }
     }
 
     /** Does once, while nothing is wrong, the work that takes longest the first time. */
-    private void rehearse() {
+    private void rehearse(JobMember watched) {
         report.announce();
         ExitCause.find();
-        new MemberView(membership).living();
+        new MemberView(watched).living();
     }
 
     /** Speaks for one of several ranks of this process; another guard watches the process. */
@@ -88,8 +89,15 @@ public final class EndProcess implements FailureHandler {
         uncaught.handle(null, membership, thread, cause);
     }
 
+    /**
+     * After an earlier job, MPI is still up, and its end would wait for ranks that wait for this one in their init. The
+     * process ends without it, as after a first init that has failed, and the launcher ends the others.
+     */
     @Override
     public void notJoined(HvdConfig config, Throwable cause) {
+        if (!isInJob()) {
+            membership = null;
+        }
         uncaught.notJoined(cause);
         handle(config.process().uncaughtHandler() && config.started().byLauncher());
         hook();
