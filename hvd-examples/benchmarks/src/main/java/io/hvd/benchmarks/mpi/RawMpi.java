@@ -60,4 +60,15 @@ public final class RawMpi implements MpiCalls {
             throw new IllegalStateException("MPI_Barrier failed", e);
         }
     }
+
+    @Override
+    public float mean(float ours) {
+        float[] sum = {ours};
+        try {
+            MPI.COMM_WORLD.allReduce(sum, 1, MPI.FLOAT, MPI.SUM);
+            return sum[0] / MPI.COMM_WORLD.getSize();
+        } catch (MPIException e) {
+            throw new IllegalStateException("MPI_Allreduce of a time failed", e);
+        }
+    }
 }

@@ -17,6 +17,13 @@ final class AlternatingRounds {
     private static final int MOST_PHASES = 5;
 
     private static final long WARM_NANOS = 50_000_000L;
+
+    /** The calls whose time says how many more the warm-up makes. */
+    private static final int TRIAL_CALLS = 8;
+
+    /** The expected duration of a call with few bytes where the ranks do not agree on what it took. */
+    private static final long LIKELY_NANOS = 20_000;
+
     /**
      * The number of warm-up calls for each round: with ten rounds the JIT compiles everything, with two it does not.
      */
@@ -61,25 +68,24 @@ final class AlternatingRounds {
      * Before each timing, calls of the contender itself bring the ranks together; a call may take tens of microseconds.
      */
     void run(List<Contender> contenders, long[] sizes) {
-        run(contenders, sizes, 20_000, null);
+        run(contenders, sizes, null);
     }
 
-    /**
-     * @param likelyNanos the expected duration of a call with few bytes
-     * @param barrier brings the ranks together before each timing; null if calls of the contender do that
-     */
-    void run(List<Contender> contenders, long[] sizes, long likelyNanos, Runnable barrier) {
+    /** @param mpi brings the ranks together before each timing; null if calls of the contender do that */
+    void run(List<Contender> contenders, long[] sizes, MpiCalls mpi) {
         List<List<Runnable>> calls = Arrays.stream(sizes)
                 .mapToObj(bytes -> checked(contenders, bytes))
                 .toList();
         for (int phase = 0; phase < Math.min(MOST_PHASES, rounds); phase++) {
             for (int i = 0; i < sizes.length; i++) {
-                warmUp(calls.get(i), likelyNanos + sizes[i] / 2);
+                for (Runnable call : calls.get(i)) {
+                    warmUp(call, mpi == null ? LIKELY_NANOS + sizes[i] / 2 : nanosOfOne(call, mpi));
+                }
             }
             PlaceInJob.pause(PAUSE_MILLIS);
         }
         for (int i = 0; i < sizes.length; i++) {
-            run(contenders, calls.get(i), sizes[i], barrier);
+            run(contenders, calls.get(i), sizes[i], mpi);
         }
     }
 
@@ -91,16 +97,16 @@ final class AlternatingRounds {
         return calls;
     }
 
-    private void run(List<Contender> contenders, List<Runnable> calls, long bytes, Runnable barrier) {
+    private void run(List<Contender> contenders, List<Runnable> calls, long bytes, MpiCalls mpi) {
         for (int call = 0; call < Math.max(2, Math.min(SETTLING_CALLS, SETTLING_BYTES / bytes)); call++) {
             calls.forEach(Runnable::run);
         }
         for (int round = 0; round < rounds; round++) {
             for (int i = 0; i < calls.size(); i++) {
-                if (barrier == null) {
+                if (mpi == null) {
                     repeat(calls.get(i), calls.size() == 1 ? 1 : callsOfItsOwn(bytes));
                 } else {
-                    barrier.run();
+                    mpi.barrier();
                 }
                 time(contenders.get(i).series(), calls.get(i), bytes);
             }
@@ -127,12 +133,16 @@ final class AlternatingRounds {
         return call;
     }
 
-    /** Makes the same number of calls on every rank, so the number depends on the size and not on the time. */
-    private void warmUp(List<Runnable> calls, long nanosOfOne) {
-        long count = Math.max(1, Math.min(rounds * WARM_CALLS_PER_ROUND, WARM_NANOS / nanosOfOne));
-        for (Runnable call : calls) {
-            repeat(call, count);
-        }
+    /** Makes the same number of calls on every rank, so the ranks have agreed on the time of one. */
+    private void warmUp(Runnable call, double nanosOfOne) {
+        repeat(call, (long) Math.max(1, Math.min(rounds * WARM_CALLS_PER_ROUND, WARM_NANOS / nanosOfOne)));
+    }
+
+    /** The mean of the ranks' times: Gloo takes milliseconds where the ranks outnumber the processors. */
+    private static double nanosOfOne(Runnable call, MpiCalls mpi) {
+        long begun = System.nanoTime();
+        repeat(call, TRIAL_CALLS);
+        return mpi.mean((System.nanoTime() - begun) / (float) TRIAL_CALLS);
     }
 
     private static void repeat(Runnable call, long times) {

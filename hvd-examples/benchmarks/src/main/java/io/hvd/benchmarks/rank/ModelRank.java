@@ -58,7 +58,7 @@ public final class ModelRank {
             samples.about("raw", RawJob.way(hvd.description()));
             contenders.add(Contender.sum("raw", count -> ours(hvd, floats.directTensor(count))));
         }
-        timing.run(contenders, sizes, 20_000, mpi::barrier);
+        timing.run(contenders, sizes, mpi);
         samples.add("gamma", GAMMA_BYTES, gammaMicros());
         List<byte[]> all = hvd.exchange(samples.toBytes());
         for (int rank = 0; job.rank() == 0 && rank < all.size(); rank++) {

@@ -28,6 +28,9 @@ public interface MpiCalls {
 
     void barrier();
 
+    /** The mean of the ranks' values, the same on every rank. */
+    float mean(float ours);
+
     /**
      * The calls through the class loader of hvd's mpi.jar, because the JVM lets only one class loader use a JNI
      * library. MPI has started before.

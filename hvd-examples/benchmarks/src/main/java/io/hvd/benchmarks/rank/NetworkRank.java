@@ -63,7 +63,7 @@ public final class NetworkRank {
     }
 
     private void time(List<Contender> contenders, MpiCalls mpi) {
-        timing.run(contenders, sizes, 20_000, mpi::barrier);
+        timing.run(contenders, sizes, mpi);
     }
 
     private List<Contender> allreduces(Backend hvd, Backend overTcp, MpiCalls mpi, Gloo gloo, TcpRing tcp) {

@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.benchmarks.Samples;
+import java.lang.reflect.Proxy;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 class AlternatingRoundsTest {
@@ -28,6 +30,32 @@ class AlternatingRoundsTest {
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessage("scattered has computed 3.0 at element 0, expected 7.0");
         assertThat(samples.has("scattered")).isFalse();
+    }
+
+    /** Gloo with more ranks than processors: 2,500 calls of 10 ms in each phase would take minutes. */
+    @Test
+    void aSlowContenderIsWarmedUpForNoLongerThanAFastOne() {
+        MpiCalls mpi = (MpiCalls) Proxy.newProxyInstance(
+                MpiCalls.class.getClassLoader(),
+                new Class<?>[] {MpiCalls.class},
+                (proxy, method, arguments) -> "mean".equals(method.getName()) ? 10e6f : null);
+        AtomicInteger calls = new AtomicInteger();
+        Contender counted = Contender.direct("counted", Expected.PIECE_OF_SUM, count -> {
+            Runnable right = leaving(7, 9).call().apply(count);
+            return () -> {
+                calls.incrementAndGet();
+                right.run();
+            };
+        });
+
+        timing.run(List.of(counted), SIZES, mpi);
+
+        int check = 1;
+        int trial = 8;
+        int warm = 5; // 50 ms
+        int settling = 20;
+        int timed = 200;
+        assertThat(calls).hasValue(check + trial + warm + settling + timed);
     }
 
     private Contender leaving(float first, float second) {
