@@ -2,6 +2,7 @@ package io.hvd.monitor;
 
 import static io.hvd.monitor.view.Views.call;
 import static io.hvd.monitor.view.Views.elsewhere;
+import static io.hvd.monitor.view.Views.silent;
 import static io.hvd.monitor.view.Views.waits;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -11,6 +12,7 @@ import io.hvd.monitor.peers.Peers;
 import io.hvd.monitor.view.Activity;
 import io.hvd.monitor.view.CallView;
 import io.hvd.monitor.view.PhaseView;
+import io.hvd.monitor.view.ProcessState;
 import io.hvd.monitor.view.RankView;
 import io.hvd.monitor.view.Views;
 import java.nio.file.Path;
@@ -72,6 +74,16 @@ final class MonitorDecisionsTest {
                 .contains("rank 1 [t0, t1, t2, t3, t4, t5, ...] (is at Loader.read(Loader.java:11)")
                 .contains("Likely causes", "After 600 s the job is ended")
                 .doesNotContain("t6", "rank 0 [", "\n");
+    }
+
+    @Test
+    void aWarningNamesAProcessThatIsStoppedInsteadOfGuessing() {
+        CallView called = call("t", 2000);
+        List<RankView> ranks = List.of(waits(0, called), silent(1, ProcessState.STOPPED, 2100, called));
+
+        assertThat(StallWarning.text(CollectiveWait.of(ranks), ranks, Duration.ofSeconds(600)))
+                .contains("rank 1 is stopped (process state T), process ", "was last heard of 2.1 s ago")
+                .doesNotContain("No rank is missing", "Likely causes");
     }
 
     @Test

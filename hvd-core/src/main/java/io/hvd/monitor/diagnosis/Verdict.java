@@ -34,12 +34,11 @@ public final class Verdict {
         if (waits.isEmpty()) {
             return "nothing waits any longer";
         }
-        List<RankView> still =
-                ranks.values().stream().filter(view -> view.state().isStill()).toList();
-        if (!still.isEmpty()) {
-            return still(waits.get(0), still);
-        }
         CollectiveWait wait = waits.get(0);
+        Optional<String> still = stillProcesses(ranks.values());
+        if (still.isPresent()) {
+            return still.get() + "; " + waiters(wait);
+        }
         return wait.missing().isEmpty() ? nobodyMissing(wait) : parted(waits).orElseGet(() -> missing(wait));
     }
 
@@ -52,13 +51,19 @@ public final class Verdict {
                 .or(() -> divergences.byBranches().map(parted -> parted + "; " + waiters(waits.get(0))));
     }
 
-    private String still(CollectiveWait wait, List<RankView> still) {
+    /** Names the ranks whose processes are stopped or dead, if there are any. */
+    public static Optional<String> stillProcesses(Collection<RankView> views) {
+        List<RankView> still =
+                views.stream().filter(view -> view.state().isStill()).toList();
+        if (still.isEmpty()) {
+            return Optional.empty();
+        }
         String who = still.stream()
                 .limit(MOST_PLACES)
                 .map(view -> "rank " + view.rank() + " " + RankPosition.silent(view))
                 .collect(Collectors.joining("; "));
-        String more = still.size() > MOST_PLACES ? "; and " + (still.size() - MOST_PLACES) + " more" : "";
-        return who + more + "; " + waiters(wait);
+        int more = still.size() - MOST_PLACES;
+        return Optional.of(who + (more > 0 ? "; and " + more + " more" : ""));
     }
 
     private String missing(CollectiveWait wait) {

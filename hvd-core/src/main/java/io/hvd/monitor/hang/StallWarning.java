@@ -2,6 +2,7 @@ package io.hvd.monitor.hang;
 
 import io.hvd.monitor.diagnosis.CollectiveWait;
 import io.hvd.monitor.diagnosis.RankPosition;
+import io.hvd.monitor.diagnosis.Verdict;
 import io.hvd.monitor.view.Phrases;
 import io.hvd.monitor.view.RankView;
 import java.time.Duration;
@@ -11,7 +12,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** The warning that collectives wait for ranks that have not called them. */
+/** The warning that collectives wait for ranks that have not called them, or whose processes do not run. */
 public final class StallWarning {
     private static final int MOST_NAMES = 6;
 
@@ -26,10 +27,13 @@ public final class StallWarning {
     public static String text(List<CollectiveWait> waits, List<RankView> ranks, Duration limit) {
         long oldest = waits.stream().mapToLong(CollectiveWait::millis).max().orElse(0);
         String names = names(waits.stream().map(wait -> wait.key().name()).toList());
-        return "collectives have waited for " + Phrases.seconds(oldest) + ": " + names + ". " + missing(waits, ranks)
-                + "Likely causes: the ranks call different collectives (a branch that depends on the rank or its data,"
-                + " a loop of different length), only some of them call this one, or a rank is slow or stuck. "
-                + next(limit);
+        String why = Verdict.stillProcesses(ranks)
+                .map(still -> still + ". ")
+                .orElseGet(() -> missing(waits, ranks)
+                        + "Likely causes: the ranks call different collectives (a branch that depends on the rank or"
+                        + " its data, a loop of different length), only some of them call this one, or a rank is slow"
+                        + " or stuck. ");
+        return "collectives have waited for " + Phrases.seconds(oldest) + ": " + names + ". " + why + next(limit);
     }
 
     private static String next(Duration limit) {
