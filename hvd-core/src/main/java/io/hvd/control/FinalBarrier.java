@@ -6,10 +6,11 @@ import io.hvd.spi.LastBarrier;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.BitSet;
+import java.util.OptionalInt;
 
 /**
- * The last barrier of a job over sockets: the ranks meet when a context is closed and, under MPI, before MPI_Finalize.
- * They meet over sockets of their own and not over MPI, so that a fault in MPI cannot hold them up.
+ * The last barrier of a job over sockets: the ranks meet when a context is closed and, under MPI, before they join again
+ * and before MPI_Finalize. They meet over sockets of their own and not over MPI, so that a fault in MPI cannot hold them up.
  */
 public final class FinalBarrier implements LastBarrier, ControlChannel.Inbox {
     private final SocketControl star;
@@ -21,7 +22,13 @@ public final class FinalBarrier implements LastBarrier, ControlChannel.Inbox {
     private final int[] reached;
 
     private final BitSet lost = new BitSet();
+    /** On rank 0 the ranks that have come to join again. */
+    private final BitSet again = new BitSet();
+
     private boolean complete = true;
+    /** A rank because of which the meeting is not complete. */
+    private int other;
+
     private int meeting;
 
     /** @param star the connections between rank 0 and the others, used for nothing else */
@@ -33,21 +40,31 @@ public final class FinalBarrier implements LastBarrier, ControlChannel.Inbox {
 
     @Override
     public boolean meet() {
+        return meet(What.HERE);
+    }
+
+    @Override
+    public OptionalInt meetAgain() {
+        return meet(What.AGAIN) ? OptionalInt.empty() : OptionalInt.of(other);
+    }
+
+    private boolean meet(What purpose) {
         meeting++;
         if (rank == 0) {
             reached[0] = meeting;
+            again.set(0, purpose == What.AGAIN);
             receiveUntilAllHaveCome(Long.MAX_VALUE);
             answer();
         } else {
-            tell(0, What.HERE);
+            tell(0, purpose);
             receiveUntilAllHaveCome(Long.MAX_VALUE);
         }
         return complete;
     }
 
     private void answer() {
-        for (int other = 1; other < reached.length; other++) {
-            tell(other, complete ? What.ALL_HERE : What.NOT_ALL);
+        for (int to = 1; to < reached.length; to++) {
+            tell(to, complete ? What.ALL_HERE : What.NOT_ALL);
         }
         while (!star.isFlushed()) {
             star.receive(Long.MAX_VALUE, this);
@@ -62,6 +79,7 @@ public final class FinalBarrier implements LastBarrier, ControlChannel.Inbox {
             return;
         }
         reached[0] = meeting;
+        again.clear(0);
         complete &= well;
         receiveUntilAllHaveCome(limit.toNanos());
         complete &= haveAllCome();
@@ -80,28 +98,42 @@ public final class FinalBarrier implements LastBarrier, ControlChannel.Inbox {
     /** Whether all ranks have come; some of them may be gone by now. */
     private boolean haveAllCome() {
         boolean all = true;
-        for (int other = 0; other < reached.length; other++) {
-            boolean missing = reached[other] < meeting;
+        for (int of = 0; of < reached.length; of++) {
+            boolean missing = reached[of] < meeting;
             all &= !missing;
-            complete &= !(missing && lost.get(other));
+            if (missing && lost.get(of)) {
+                isKeptBy(of);
+            } else if (!missing && again.get(of) != again.get(0)) {
+                isKeptBy(again.get(0) ? of : 0);
+            }
         }
         return all;
     }
 
+    private void isKeptBy(int of) {
+        if (complete) {
+            other = of;
+        }
+        complete = false;
+    }
+
     private void tell(int to, What word) {
-        star.send(to, new BarrierWord(meeting, word).encode());
+        star.send(to, new BarrierWord(meeting, word, other).encode());
     }
 
     @Override
     public void message(int from, ByteBuffer message) {
         BarrierWord word = BarrierWord.decode(message);
         reached[from] = word.meeting();
-        complete &= word.what() != What.NOT_ALL;
+        if (word.what() == What.NOT_ALL) {
+            isKeptBy(rank == 0 ? from : word.other());
+        }
+        again.set(from, rank == 0 && word.what() == What.AGAIN);
     }
 
     @Override
-    public void lost(int other, String why) {
-        lost.set(other);
+    public void lost(int of, String why) {
+        lost.set(of);
     }
 
     @Override

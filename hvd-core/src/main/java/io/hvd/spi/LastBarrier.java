@@ -1,6 +1,7 @@
 package io.hvd.spi;
 
 import java.time.Duration;
+import java.util.OptionalInt;
 
 /**
  * A barrier at the end of a job. Until then a rank may work on alone for any length of time. Afterwards no rank has to
@@ -14,6 +15,13 @@ public interface LastBarrier extends AutoCloseable {
      * @return whether all ranks have called it
      */
     boolean meet();
+
+    /**
+     * As {@link #meet}, before this rank joins another job of all ranks.
+     *
+     * @return a rank that has come to {@link #meet} or {@link #leave} instead, or is gone; empty if all join again
+     */
+    OptionalInt meetAgain();
 
     /**
      * Tells other ranks that may be waiting in {@link #meet} how this rank's process ends. Rank 0, which passes these

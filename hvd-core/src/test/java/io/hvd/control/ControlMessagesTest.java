@@ -28,7 +28,7 @@ class ControlMessagesTest {
     @Test
     void theWordsOfTheFinalBarrier() {
         for (BarrierWord.What what : BarrierWord.What.values()) {
-            var word = new BarrierWord(1 << 20, what);
+            var word = new BarrierWord(1 << 20, what, 3);
 
             assertThat(BarrierWord.decode(word.encode())).isEqualTo(word);
             byte[] bytes = new byte[word.encode().remaining()];

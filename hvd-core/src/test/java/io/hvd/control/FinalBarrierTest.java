@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -13,6 +14,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Three ranks at the end of their job, over real sockets. */
 @Timeout(60)
@@ -115,6 +118,50 @@ class FinalBarrierTest {
 
         assertThat(get(meet(0))).isTrue();
         assertThat(get(one)).isTrue();
+    }
+
+    private CompletableFuture<OptionalInt> again(int rank) {
+        return CompletableFuture.supplyAsync(() -> ranks.get(rank).meetAgain(), threads);
+    }
+
+    @Test
+    void allJoinAgainAndLeave() throws Exception {
+        allMeet();
+        for (CompletableFuture<OptionalInt> joins : List.of(again(2), again(0), again(1))) {
+            assertThat(joins.get(20, TimeUnit.SECONDS)).isEmpty();
+        }
+        allMeet();
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2})
+    void whoJoinsAgainLearnsWhichRankEnds(int ends) throws Exception {
+        allMeet();
+        List<CompletableFuture<OptionalInt>> joining = new ArrayList<>();
+        for (int rank = 0; rank < SIZE; rank++) {
+            if (rank != ends) {
+                joining.add(again(rank));
+            }
+        }
+        assertThat(joining).noneMatch(CompletableFuture::isDone);
+
+        assertThat(get(meet(ends))).isFalse();
+        for (CompletableFuture<OptionalInt> joins : joining) {
+            assertThat(joins.get(20, TimeUnit.SECONDS)).hasValue(ends);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2})
+    void whoJoinsAgainLearnsWhichRankIsGone(int gone) throws Exception {
+        allMeet();
+        stars.get(gone).close();
+
+        for (int rank = 0; rank < SIZE; rank++) {
+            if (rank != gone) {
+                assertThat(again(rank).get(20, TimeUnit.SECONDS)).hasValue(gone);
+            }
+        }
     }
 
     private CompletableFuture<Void> leave(boolean well, Duration limit) {

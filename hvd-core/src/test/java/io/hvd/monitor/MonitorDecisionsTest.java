@@ -82,7 +82,7 @@ final class MonitorDecisionsTest {
         List<RankView> ranks = List.of(waits(0, called), silent(1, ProcessState.STOPPED, 2100, called));
 
         assertThat(StallWarning.text(CollectiveWait.of(ranks), ranks, Duration.ofSeconds(600)))
-                .contains("rank 1 is stopped (process state T), process ", "was last heard of 2.1 s ago")
+                .contains("Cause: rank 1 is stopped (process state T), process ", "was last heard of 2.1 s ago")
                 .doesNotContain("No rank is missing", "Likely causes");
     }
 

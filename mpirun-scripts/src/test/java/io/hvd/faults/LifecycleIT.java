@@ -119,6 +119,18 @@ class LifecycleIT {
         requireRefused(job, "this process may have 200 open files");
     }
 
+    @ParameterizedTest
+    @CsvSource({"throw", "exit", "return"})
+    void aRankThatEndsWhereTheOthersJoinAgainIsNamedAndEndsTheJob(String how) {
+        Job job = Job.horovodrun(2, Map.of(), LifecycleProgram.class, "ends-between", how);
+
+        assertThat(job.exitCode()).as(job.output()).isNotZero();
+        assertThat(job.seconds()).isLessThan(SOON_SECONDS);
+        assertThat(job.output())
+                .contains("rank 1 ends its process, or has ended it, after Hvd.shutdown()")
+                .contains("throw".equals(how) ? "first failure: rank 1 on " : "first failure: rank ");
+    }
+
     private static void requireRefused(Job job, String named) {
         assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
         assertThat(job.seconds()).isLessThan(SOON_SECONDS);

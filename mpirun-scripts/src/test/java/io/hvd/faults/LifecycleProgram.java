@@ -25,6 +25,7 @@ public final class LifecycleProgram {
             case "again-without-close" -> again(false);
             case "some" -> some();
             case "save-at-the-end" -> saveAtTheEnd();
+            case "ends-between" -> endsBetween(args[1]);
             case "refused-again" -> refusedAgain(args[1]);
             case "init" -> Hvd.init().close();
             default -> throw new IllegalArgumentException(args[0]);
@@ -74,6 +75,19 @@ public final class LifecycleProgram {
                 LockSupport.parkNanos(end - System.nanoTime());
             }
             System.out.println("SAVED");
+        }
+    }
+
+    /** Rank 1 ends in one of several ways where the others join again. */
+    private static void endsBetween(String how) {
+        int rank = Hvd.init().rank();
+        Hvd.shutdown();
+        if (rank != 1) {
+            Hvd.init().close();
+        } else if ("throw".equals(how)) {
+            throw new IllegalStateException("between two jobs");
+        } else if ("exit".equals(how)) {
+            System.exit(3);
         }
     }
 

@@ -257,7 +257,7 @@ public final class NamespaceHostsIT {
                     .contains("first failure: rank 4 on node-c, pid " + pid + ", was ended by signal 9 (first noticed");
         } else {
             assertThat(screen(err))
-                    .contains("first failure: left no record of its own; noticed first by rank ")
+                    .contains("first failure: what failed left no record of its own; noticed first by rank ")
                     .contains("node-c")
                     .containsPattern("rank 4 is gone|ranks \\[4, 5\\]");
         }

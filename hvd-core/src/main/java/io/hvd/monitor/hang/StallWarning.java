@@ -28,7 +28,7 @@ public final class StallWarning {
         long oldest = waits.stream().mapToLong(CollectiveWait::millis).max().orElse(0);
         String names = names(waits.stream().map(wait -> wait.key().name()).toList());
         String why = Verdict.stillProcesses(ranks)
-                .map(still -> still + ". ")
+                .map(still -> "Cause: " + still + ". ")
                 .orElseGet(() -> missing(waits, ranks)
                         + "Likely causes: the ranks call different collectives (a branch that depends on the rank or"
                         + " its data, a loop of different length), only some of them call this one, or a rank is slow"

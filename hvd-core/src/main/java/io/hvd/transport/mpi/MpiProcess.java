@@ -70,7 +70,20 @@ public final class MpiProcess implements MpiFinalization.Mpi {
                 UcxSignals.warning().ifPresent(LOG::warn);
             }
         }
+        if (barrier != null && ranks.isEmpty()) {
+            requireAllAgain(barrier);
+        }
         return session.connect(ranks);
+    }
+
+    /** MPI_Comm_dup would wait for ever for a rank whose process ends, as by an exception between two jobs. */
+    private static void requireAllAgain(LastBarrier barrier) {
+        barrier.meetAgain().ifPresent(other -> {
+            throw new HvdException(
+                    ErrorId.INIT_FAILED,
+                    "rank " + other + " ends its process, or has ended it, after Hvd.shutdown(), where this rank has"
+                            + " called Hvd.init() again, expected that call of every rank");
+        });
     }
 
     /** Keeps the barrier of the first job of all processes, for the end of MPI. */

@@ -2,11 +2,14 @@ package io.hvd.launch.failure;
 
 import io.hvd.error.FailureRecord;
 import io.hvd.error.SuccessMarker;
+import io.hvd.net.HostAddress;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 
 /** The private folder in which the ranks of one job leave their failure records; it goes when the job has ended. */
@@ -23,8 +26,16 @@ public final class FailureDirectory implements AutoCloseable {
         return path;
     }
 
+    /**
+     * Causes first. Two hosts that have lost each other accuse each other, and may share this folder; what the ranks of this
+     * host say comes before what others do, because this host has not disappeared.
+     */
     public List<FailureRecord> records() throws IOException {
-        return FailureRecord.readAll(path);
+        String here = HostAddress.localName();
+        List<FailureRecord> records = new ArrayList<>(FailureRecord.readAll(path));
+        records.sort(Comparator.comparing(FailureRecord::consequence)
+                .thenComparing(record -> record.consequence() && !record.host().equals(here)));
+        return List.copyOf(records);
     }
 
     /** Whether the ranks have said that all of them end well, whatever mpirun says. */

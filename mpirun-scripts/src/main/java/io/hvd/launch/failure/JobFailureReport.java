@@ -113,7 +113,7 @@ public record JobFailureReport(
         }
         FailureRecord first = cause().orElse(records.get(0));
         return "horovodrun: first failure: "
-                + (cause().isPresent() ? "" : "left no record of its own; noticed first by ")
+                + (cause().isPresent() ? "" : "what failed left no record of its own; noticed first by ")
                 + where(first) + ", pid " + first.pid() + ", thread " + first.thread() + ", at " + first.time()
                 + "\n  " + first.reason() + "\n" + stack(first)
                 + (cause().isPresent() ? "" : evidence.text());

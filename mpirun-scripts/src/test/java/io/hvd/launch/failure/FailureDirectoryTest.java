@@ -2,10 +2,13 @@ package io.hvd.launch.failure;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.error.FailureRecord;
+import io.hvd.net.HostAddress;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Instant;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -27,6 +30,26 @@ final class FailureDirectoryTest {
         }
 
         assertThat(path).doesNotExist();
+    }
+
+    @Test
+    void thisHostIsBelievedBeforeOneThatSaysItHasDisappeared() throws IOException {
+        String here = HostAddress.localName();
+        try (var folder = new FailureDirectory()) {
+            leave(folder, 3, "elsewhere", 0, true);
+            leave(folder, 1, here, 20, true);
+            leave(folder, 0, here, 10, true);
+            leave(folder, 2, "elsewhere", 30, false);
+
+            assertThat(folder.records()).extracting(FailureRecord::rank).containsExactly(2, 0, 1, 3);
+        }
+    }
+
+    private static void leave(FailureDirectory folder, int rank, String host, long millis, boolean consequence)
+            throws IOException {
+        Instant time = Instant.parse("2026-01-02T12:00:00Z").plusMillis(millis);
+        new FailureRecord(time, rank, host, 4711, "main", "the other host has disappeared", "", consequence, -1)
+                .write(folder.path());
     }
 
     /** Many times, since the moment between a look at the folder and its deletion is short. */

@@ -50,7 +50,9 @@ final class JobFailureReportTest {
     @Test
     void whatASurvivorNoticedIsNotCalledTheCause() {
         assertThat(report(137, consequence(1, 0)).text())
-                .contains("left no record of its own; noticed first by rank 1 on b", "somebody is gone");
+                .contains(
+                        "first failure: what failed left no record of its own; noticed first by rank 1 on b",
+                        "somebody is gone");
     }
 
     @Test
