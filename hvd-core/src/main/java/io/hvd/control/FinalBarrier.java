@@ -25,6 +25,7 @@ public final class FinalBarrier implements LastBarrier, ControlChannel.Inbox {
     /** On rank 0 the ranks that have come to join again. */
     private final BitSet again = new BitSet();
 
+    /** Once false it stays so: a rank that leaves ends its process, and never comes again. */
     private boolean complete = true;
     /** A rank because of which the meeting is not complete. */
     private int other;
@@ -86,12 +87,18 @@ public final class FinalBarrier implements LastBarrier, ControlChannel.Inbox {
         answer();
     }
 
+    /** An interrupt, at which a selector no longer waits, is kept for later. */
     private void receiveUntilAllHaveCome(long limitNanos) {
         long begun = System.nanoTime();
         long left = limitNanos;
+        boolean interrupted = false;
         while (!haveAllCome() && complete && left > 0) {
+            interrupted |= Thread.interrupted();
             star.receive(left, this);
             left = limitNanos == Long.MAX_VALUE ? limitNanos : limitNanos - (System.nanoTime() - begun);
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
         }
     }
 

@@ -133,6 +133,23 @@ class FinalBarrierTest {
         allMeet();
     }
 
+    @Test
+    void anInterruptEndsNoWaitAndIsKept() throws Exception {
+        allMeet();
+        CompletableFuture<Boolean> interrupted = CompletableFuture.supplyAsync(
+                () -> {
+                    Thread.currentThread().interrupt();
+                    return ranks.get(1).meetAgain().isEmpty() && Thread.interrupted();
+                },
+                threads);
+        CompletableFuture<OptionalInt> zero = again(0);
+        assertThat(interrupted).isNotDone();
+
+        assertThat(again(2).get(20, TimeUnit.SECONDS)).isEmpty();
+        assertThat(zero.get(20, TimeUnit.SECONDS)).isEmpty();
+        assertThat(get(interrupted)).isTrue();
+    }
+
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 2})
     void whoJoinsAgainLearnsWhichRankEnds(int ends) throws Exception {

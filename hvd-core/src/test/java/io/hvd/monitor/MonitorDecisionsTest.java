@@ -82,8 +82,19 @@ final class MonitorDecisionsTest {
         List<RankView> ranks = List.of(waits(0, called), silent(1, ProcessState.STOPPED, 2100, called));
 
         assertThat(StallWarning.text(CollectiveWait.of(ranks), ranks, Duration.ofSeconds(600)))
-                .contains("Cause: rank 1 is stopped (process state T), process ", "was last heard of 2.1 s ago")
+                .contains("Note that rank 1 is stopped (process state T), process ", "was last heard of 2.1 s ago")
                 .doesNotContain("No rank is missing", "Likely causes");
+    }
+
+    @Test
+    void aStoppedProcessThatIsNoMemberIsNoCause() {
+        CallView called = call("t", 2000);
+        List<RankView> ranks = List.of(
+                waits(0, called), elsewhere(1, PhaseView.NONE), silent(4711, ProcessState.STOPPED, 2100, called));
+
+        assertThat(StallWarning.text(CollectiveWait.of(ranks.subList(0, 2)), ranks, Duration.ofSeconds(600)))
+                .contains("rank 1 [t]", "Likely causes")
+                .doesNotContain("4711");
     }
 
     @Test

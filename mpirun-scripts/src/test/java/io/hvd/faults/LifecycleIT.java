@@ -120,15 +120,23 @@ class LifecycleIT {
     }
 
     @ParameterizedTest
-    @CsvSource({"throw", "exit", "return"})
+    @CsvSource({"throw", "exit", "return", "close"})
     void aRankThatEndsWhereTheOthersJoinAgainIsNamedAndEndsTheJob(String how) {
         Job job = Job.horovodrun(2, Map.of(), LifecycleProgram.class, "ends-between", how);
 
         assertThat(job.exitCode()).as(job.output()).isNotZero();
         assertThat(job.seconds()).isLessThan(SOON_SECONDS);
         assertThat(job.output())
-                .contains("rank 1 ends its process, or has ended it, after Hvd.shutdown()")
+                .contains("rank 1 has not called Hvd.init() again, as this rank has")
                 .contains("throw".equals(how) ? "first failure: rank 1 on " : "first failure: rank ");
+    }
+
+    @Test
+    void aProgramMayCatchThatItsRanksAreRefusedAndEndWell() {
+        Job job = Job.horovodrun(2, Map.of(), LifecycleProgram.class, "refused-and-caught");
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.lines("GOES ON ALONE")).hasSize(2);
     }
 
     private static void requireRefused(Job job, String named) {

@@ -5,6 +5,7 @@ import io.hvd.Handle;
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import io.hvd.InitOptions;
+import io.hvd.error.HvdException;
 import io.hvd.error.NotInitialisedException;
 import io.hvd.error.ShutdownException;
 import io.hvd.tensor.Tensor;
@@ -26,6 +27,7 @@ public final class LifecycleProgram {
             case "some" -> some();
             case "save-at-the-end" -> saveAtTheEnd();
             case "ends-between" -> endsBetween(args[1]);
+            case "refused-and-caught" -> refusedAndCaught();
             case "refused-again" -> refusedAgain(args[1]);
             case "init" -> Hvd.init().close();
             default -> throw new IllegalArgumentException(args[0]);
@@ -80,14 +82,29 @@ public final class LifecycleProgram {
 
     /** Rank 1 ends in one of several ways where the others join again. */
     private static void endsBetween(String how) {
-        int rank = Hvd.init().rank();
-        Hvd.shutdown();
+        HvdContext hvd = Hvd.init();
+        int rank = hvd.rank();
+        if (rank == 1 && "close".equals(how)) {
+            hvd.close();
+        } else {
+            Hvd.shutdown();
+        }
         if (rank != 1) {
             Hvd.init().close();
         } else if ("throw".equals(how)) {
             throw new IllegalStateException("between two jobs");
         } else if ("exit".equals(how)) {
             System.exit(3);
+        }
+    }
+
+    private static void refusedAndCaught() {
+        Hvd.init();
+        Hvd.shutdown();
+        try {
+            Hvd.init(InitOptions.standard().withSettings(Map.of("HOROVOD_FUSION_THRESHOLD", "lots")));
+        } catch (HvdException e) {
+            System.out.println("GOES ON ALONE");
         }
     }
 

@@ -29,7 +29,7 @@ public final class EndProcess implements FailureHandler {
     private Thread.UncaughtExceptionHandler handler;
 
     private Thread.UncaughtExceptionHandler previous;
-    /** Null until this rank has joined, and after it could not. */
+    /** Null until this rank has joined. */
     private volatile JobMember membership;
 
     public EndProcess(FailureReport report) {
@@ -46,6 +46,7 @@ public final class EndProcess implements FailureHandler {
     @Override
     public void joined(JobMember watched) {
         follow(watched);
+        exitHook.refused(false);
         hook();
         handle(watched.config().process().uncaughtHandler() && !watched.isAlone());
         if (!watched.isAlone()) {
@@ -89,15 +90,9 @@ public final class EndProcess implements FailureHandler {
         uncaught.handle(null, membership, thread, cause);
     }
 
-    /**
-     * After an earlier job, MPI is still up, and its end would wait for ranks that wait for this one in their init. The
-     * process ends without it, as after a first init that has failed, and the launcher ends the others.
-     */
     @Override
     public void notJoined(HvdConfig config, Throwable cause) {
-        if (!isInJob()) {
-            membership = null;
-        }
+        exitHook.refused(true);
         uncaught.notJoined(cause);
         handle(config.process().uncaughtHandler() && config.started().byLauncher());
         hook();

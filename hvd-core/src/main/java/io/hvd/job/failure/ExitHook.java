@@ -12,12 +12,20 @@ final class ExitHook {
     private final FailureReport report;
     private final JobAbort abort;
     private final OrderlyExit orderly;
+    private final BooleanSupplier hasThrown;
+    /** Whether this process could not join another job after its last one. */
+    private volatile boolean refused;
 
     /** @param hasThrown whether a thread has ended by an exception */
     ExitHook(FailureReport report, JobAbort abort, BooleanSupplier hasThrown) {
         this.report = report;
         this.abort = abort;
         this.orderly = new OrderlyExit(report, hasThrown);
+        this.hasThrown = hasThrown;
+    }
+
+    void refused(boolean joining) {
+        refused = joining;
     }
 
     /** @param member null if this process has never joined */
@@ -26,7 +34,9 @@ final class ExitHook {
             return;
         }
         if (!member.isOpen() && member.failure().isEmpty()) {
-            orderly.run(member);
+            if (!refused || ExitCause.find().byReturn() && !hasThrown.getAsBoolean()) {
+                orderly.run(member);
+            } // else the end of MPI would wait for ranks that wait for this one in their init; the launcher ends them
             return;
         }
         if (member.isAlone()) {

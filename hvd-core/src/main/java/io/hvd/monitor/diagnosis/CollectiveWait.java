@@ -36,6 +36,11 @@ public record CollectiveWait(
         return waiting.values().stream().anyMatch(CallView::isStarted);
     }
 
+    /** The ranks that make the call, or are to make it. */
+    public Collection<Integer> members() {
+        return waiting.get(waiting.firstKey()).members();
+    }
+
     public long oldestMillis() {
         return waiting.values().stream().mapToLong(CallView::submittedAgo).max().orElse(0);
     }

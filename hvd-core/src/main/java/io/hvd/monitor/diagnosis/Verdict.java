@@ -85,8 +85,7 @@ public final class Verdict {
         List<Integer> inside = new ArrayList<>();
         List<Integer> outside = new ArrayList<>();
         wait.waiting().forEach((rank, call) -> (call.isStarted() ? inside : outside).add(rank));
-        TreeSet<Integer> back =
-                new TreeSet<>(wait.waiting().get(wait.waiting().firstKey()).members());
+        TreeSet<Integer> back = new TreeSet<>(wait.members());
         back.removeAll(wait.waiting().keySet());
         String called = nobodyIsMissing() + wait.key() + " (at " + wait.site() + ")";
         if (inside.isEmpty()) {

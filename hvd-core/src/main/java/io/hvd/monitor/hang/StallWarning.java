@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
@@ -27,13 +28,15 @@ public final class StallWarning {
     public static String text(List<CollectiveWait> waits, List<RankView> ranks, Duration limit) {
         long oldest = waits.stream().mapToLong(CollectiveWait::millis).max().orElse(0);
         String names = names(waits.stream().map(wait -> wait.key().name()).toList());
-        String why = Verdict.stillProcesses(ranks)
-                .map(still -> "Cause: " + still + ". ")
-                .orElseGet(() -> missing(waits, ranks)
-                        + "Likely causes: the ranks call different collectives (a branch that depends on the rank or"
-                        + " its data, a loop of different length), only some of them call this one, or a rank is slow"
-                        + " or stuck. ");
-        return "collectives have waited for " + Phrases.seconds(oldest) + ": " + names + ". " + why + next(limit);
+        Optional<String> still = Verdict.stillProcesses(ranks.stream()
+                .filter(view -> waits.stream().anyMatch(wait -> wait.members().contains(view.rank())))
+                .toList());
+        String cause = still.map(processes -> "Note that " + processes + ". ")
+                .orElse("Likely causes: the ranks call different collectives (a branch that depends on the rank or its"
+                        + " data, a loop of different length), only some of them call this one, or a rank is slow or"
+                        + " stuck. ");
+        return "collectives have waited for " + Phrases.seconds(oldest) + ": " + names + ". "
+                + missing(waits, ranks, still.isPresent()) + cause + next(limit);
     }
 
     private static String next(Duration limit) {
@@ -42,7 +45,8 @@ public final class StallWarning {
                 : "After " + Phrases.seconds(limit.toMillis()) + " the job is ended.";
     }
 
-    private static String missing(List<CollectiveWait> waits, List<RankView> ranks) {
+    /** @param explained whether something else says why calls that no rank is missing in do not come back */
+    private static String missing(List<CollectiveWait> waits, List<RankView> ranks, boolean explained) {
         Map<Integer, List<String>> missed = new TreeMap<>();
         for (CollectiveWait wait : waits) {
             wait.missing()
@@ -50,7 +54,7 @@ public final class StallWarning {
                             .add(wait.key().name()));
         }
         if (missed.isEmpty()) {
-            return "No rank is missing: all have called them, and they do not come back. ";
+            return explained ? "" : "No rank is missing: all have called them, and they do not come back. ";
         }
         return missed.entrySet().stream()
                 .map(entry -> "rank " + entry.getKey() + " " + names(entry.getValue())

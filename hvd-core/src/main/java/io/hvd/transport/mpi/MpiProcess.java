@@ -70,19 +70,20 @@ public final class MpiProcess implements MpiFinalization.Mpi {
                 UcxSignals.warning().ifPresent(LOG::warn);
             }
         }
-        if (barrier != null && ranks.isEmpty()) {
+        if (barrier != null && (ranks.isEmpty() || ranks.size() == session.worldSize())) {
             requireAllAgain(barrier);
         }
         return session.connect(ranks);
     }
 
-    /** MPI_Comm_dup would wait for ever for a rank whose process ends, as by an exception between two jobs. */
+    /** MPI itself would wait for ever for a rank whose process ends, as by an exception between two jobs. */
     private static void requireAllAgain(LastBarrier barrier) {
         barrier.meetAgain().ifPresent(other -> {
             throw new HvdException(
                     ErrorId.INIT_FAILED,
-                    "rank " + other + " ends its process, or has ended it, after Hvd.shutdown(), where this rank has"
-                            + " called Hvd.init() again, expected that call of every rank");
+                    "rank " + other + " has not called Hvd.init() again, as this rank has, expected that call of every"
+                            + " rank: its process ends, or has ended, or it has called HvdContext.close() where"
+                            + " Hvd.shutdown() keeps MPI for another job");
         });
     }
 

@@ -27,14 +27,14 @@ public final class FailureDirectory implements AutoCloseable {
     }
 
     /**
-     * Causes first. Two hosts that have lost each other accuse each other, and may share this folder; what the ranks of this
-     * host say comes before what others do, because this host has not disappeared.
+     * Causes first, and last what says that this host has disappeared: hosts that have lost each other accuse each other,
+     * and may share this folder.
      */
     public List<FailureRecord> records() throws IOException {
-        String here = HostAddress.localName();
+        String accused = "host " + HostAddress.localName() + " with ranks ";
         List<FailureRecord> records = new ArrayList<>(FailureRecord.readAll(path));
         records.sort(Comparator.comparing(FailureRecord::consequence)
-                .thenComparing(record -> record.consequence() && !record.host().equals(here)));
+                .thenComparing(record -> record.reason().contains(accused)));
         return List.copyOf(records);
     }
 

@@ -33,23 +33,22 @@ final class FailureDirectoryTest {
     }
 
     @Test
-    void thisHostIsBelievedBeforeOneThatSaysItHasDisappeared() throws IOException {
-        String here = HostAddress.localName();
+    void whoSaysThatThisHostHasDisappearedIsReadLast() throws IOException {
+        String lost = " with ranks [0, 1] has disappeared: it gives no sign of life";
         try (var folder = new FailureDirectory()) {
-            leave(folder, 3, "elsewhere", 0, true);
-            leave(folder, 1, here, 20, true);
-            leave(folder, 0, here, 10, true);
-            leave(folder, 2, "elsewhere", 30, false);
+            leave(folder, 3, 0, true, "host " + HostAddress.localName() + lost);
+            leave(folder, 0, 10, true, "host elsewhere" + lost);
+            leave(folder, 1, 5, true, "rank 4 is gone");
+            leave(folder, 2, 30, false, "the disk is full");
 
-            assertThat(folder.records()).extracting(FailureRecord::rank).containsExactly(2, 0, 1, 3);
+            assertThat(folder.records()).extracting(FailureRecord::rank).containsExactly(2, 1, 0, 3);
         }
     }
 
-    private static void leave(FailureDirectory folder, int rank, String host, long millis, boolean consequence)
+    private static void leave(FailureDirectory folder, int rank, long millis, boolean consequence, String reason)
             throws IOException {
         Instant time = Instant.parse("2026-01-02T12:00:00Z").plusMillis(millis);
-        new FailureRecord(time, rank, host, 4711, "main", "the other host has disappeared", "", consequence, -1)
-                .write(folder.path());
+        new FailureRecord(time, rank, "a", 4711, "main", reason, "", consequence, -1).write(folder.path());
     }
 
     /** Many times, since the moment between a look at the folder and its deletion is short. */
