@@ -81,10 +81,11 @@ public record SlurmPlace(
      */
     public Optional<String> whyNotAlone() {
         return task.filter(mine -> mine.count > 1)
-                .map(mine -> "this is task " + mine.number + " of the " + mine.count + " of Slurm step " + mine.step
-                        + ", but srun has told it nothing of the others: it would train by itself, and so would each"
-                        + " of them. Start it by srun --mpi=pmix (srun --mpi=list shows whether Slurm has it), or by"
-                        + " mpirun inside the job; if they are meant to be jobs of their own, set HVD_BACKEND=local");
+                .map(
+                        mine -> "this is task " + mine.number + " of the " + mine.count + " of Slurm step " + mine.step
+                                + ", but srun has told it nothing of the others: it would train by itself, and so would each"
+                                + " of them. Start it by srun --mpi=pmix, or --mpi=pmi2 with MPICH (srun --mpi=list shows what"
+                                + " Slurm has), or by mpirun inside the job; if they are meant to be jobs of their own, set HVD_BACKEND=local");
     }
 
     /** Processes of the step; empty where srun has not started this one itself. */
@@ -98,7 +99,8 @@ public record SlurmPlace(
                 .map(mine -> "this is rank " + rank + " of " + size + ", but Slurm step " + mine.step + " says task "
                         + mine.number + " of " + mine.count
                         + " (SLURM_PROCID, SLURM_STEP_NUM_TASKS). Start it by srun --mpi=pmix, with the Open MPI that"
-                        + " HVD_OPENMPI_HOME or PATH names built for the PMIx of this Slurm");
+                        + " HVD_OPENMPI_HOME or PATH names built for the PMIx of this Slurm, or by srun --mpi=pmi2"
+                        + " with MPICH");
     }
 
     /** Advice against ranks that spin on cores which others need; empty where there are cores enough. */

@@ -12,6 +12,7 @@ import io.hvd.launch.process.LaunchEnvironment;
 import io.hvd.launch.process.LauncherServer;
 import io.hvd.launch.process.StartedJob;
 import io.hvd.launch.words.UsageException;
+import io.hvd.net.HostAddress;
 import io.hvd.net.LauncherAddress;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -116,7 +117,8 @@ final class JobLaunch implements AutoCloseable {
             return new End(0, Optional.empty());
         }
         Optional<ObservedFailure> seen = job.firstFailure();
-        var report = new JobFailureReport(folder.records(), seen, exitCode, scene.evidence(seen, job));
+        var report = new JobFailureReport(
+                folder.records(HostAddress.localName()), seen, exitCode, scene.evidence(seen, job));
         return new End(report.exitCode(), Optional.of(report));
     }
 

@@ -2,7 +2,6 @@ package io.hvd.launch.failure;
 
 import io.hvd.error.FailureRecord;
 import io.hvd.error.SuccessMarker;
-import io.hvd.net.HostAddress;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
@@ -26,13 +25,19 @@ public final class FailureDirectory implements AutoCloseable {
         return path;
     }
 
-    /**
-     * Causes first, and last what says that this host has disappeared: hosts that have lost each other accuse each other,
-     * and may share this folder.
-     */
     public List<FailureRecord> records() throws IOException {
-        String accused = "host " + HostAddress.localName() + " with ranks ";
-        List<FailureRecord> records = new ArrayList<>(FailureRecord.readAll(path));
+        return FailureRecord.readAll(path);
+    }
+
+    /**
+     * Causes first, and last what says that the launcher's host has disappeared: hosts that have lost each other accuse each
+     * other, and may share this folder.
+     *
+     * @param here the name of the launcher's host
+     */
+    public List<FailureRecord> records(String here) throws IOException {
+        String accused = "host " + here + " with ranks ";
+        List<FailureRecord> records = new ArrayList<>(records());
         records.sort(Comparator.comparing(FailureRecord::consequence)
                 .thenComparing(record -> record.reason().contains(accused)));
         return List.copyOf(records);

@@ -15,8 +15,9 @@ public record MpiVersion(Flavour flavour, int major, int minor, String text) {
     public static final MpiVersion NONE = new MpiVersion(Flavour.NONE, 0, 0, "no MPI");
 
     private static final int OLDEST_MAJOR = 4;
-    private static final int NEWEST_MAJOR = 5;
-    private static final int MPICH_MAJOR = 4;
+    private static final int NEWEST_MAJOR = 6;
+    private static final int OLDEST_MPICH = 4;
+    private static final int NEWEST_MPICH = 5;
     /** The first Java with them. */
     private static final int FOREIGN_FUNCTIONS = 22;
 
@@ -80,13 +81,14 @@ public record MpiVersion(Flavour flavour, int major, int minor, String text) {
     public Optional<String> doubt() {
         boolean tried =
                 switch (flavour) {
-                    case OPEN_MPI -> major == OLDEST_MAJOR && minor >= 1 || major == NEWEST_MAJOR;
-                    case HYDRA -> major == MPICH_MAJOR;
+                    case OPEN_MPI ->
+                        major == OLDEST_MAJOR && minor >= 1 || major > OLDEST_MAJOR && major <= NEWEST_MAJOR;
+                    case HYDRA -> major >= OLDEST_MPICH && major <= NEWEST_MPICH;
                     default -> false;
                 };
         return tried || obstacle(OptionalInt.empty()).isPresent()
                 ? Optional.empty()
-                : Optional.of("hvd is tested with Open MPI 4.1 and 5.0 and with MPICH 4, not with " + text
+                : Optional.of("hvd is tested with Open MPI 4.1 to 6.0 and with MPICH 4 and 5, not with " + text
                         + "; if ranks hang or do not start, try one of those");
     }
 

@@ -38,8 +38,7 @@ final class MpiVersionTest {
     @ParameterizedTest
     @CsvSource({"17, true", "21, true", "22, false", "25, false"})
     void mpichNeedsAJavaWithForeignFunctions(int java, boolean refused) {
-        MpiVersion mpich =
-                MpiVersion.parse("HYDRA build details:\n    Version:  4.0.2\n").orElseThrow();
+        MpiVersion mpich = mpich("4.0.2");
 
         assertThat(mpich.obstacle(OptionalInt.of(java)).isPresent()).isEqualTo(refused);
         assertThat(mpich.obstacle(OptionalInt.empty())).isEmpty();
@@ -53,14 +52,23 @@ final class MpiVersionTest {
                 .asString()
                 .contains("before 4", "hang");
         assertThat(openMpi("3.1.3").doubt()).isEmpty();
-        for (String untried : new String[] {"4.0.7", "6.0.0"}) {
+        for (String untried : new String[] {"4.0.7", "7.0.0"}) {
             assertThat(openMpi(untried).obstacle(OptionalInt.empty())).isEmpty();
-            assertThat(openMpi(untried).doubt()).get().asString().contains("Open MPI " + untried, "4.1 and 5.0");
+            assertThat(openMpi(untried).doubt()).get().asString().contains("Open MPI " + untried, "4.1 to 6.0");
         }
-        for (String tried : new String[] {"4.1.4", "5.0.7"}) {
+        for (String tried : new String[] {"4.1.4", "5.0.7", "6.0.0rc2"}) {
             assertThat(openMpi(tried).obstacle(OptionalInt.empty())).isEmpty();
             assertThat(openMpi(tried).doubt()).isEmpty();
         }
+        for (String tried : new String[] {"4.0.2", "5.0.2"}) {
+            assertThat(mpich(tried).doubt()).isEmpty();
+        }
+        assertThat(mpich("6.0.0").doubt()).get().asString().contains("MPICH 6.0.0", "MPICH 4 and 5");
+    }
+
+    private static MpiVersion mpich(String number) {
+        return MpiVersion.parse("HYDRA build details:\n    Version:  " + number + "\n")
+                .orElseThrow();
     }
 
     private static MpiVersion openMpi(String number) {
