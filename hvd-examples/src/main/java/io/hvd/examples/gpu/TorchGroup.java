@@ -24,7 +24,6 @@ import org.bytedeco.pytorch.nccl.ProcessGroupNCCL;
 
 /** LibTorch's own process group for the ranks of this host: over NCCL on GPUs, over Gloo on the CPU. */
 abstract sealed class TorchGroup implements AutoCloseable {
-    private final Path file;
     /**
      * The store as its Java object owns it. The group gets a clone of it, which counts its references; this one would be
      * freed twice.
@@ -32,14 +31,19 @@ abstract sealed class TorchGroup implements AutoCloseable {
     private final FileStore ownStore;
 
     private TorchGroup(HvdContext hvd) {
-        file = Path.of(
-                hvd.broadcastObject("gpu_check.torch.file", hvd.rank() == 0 ? newFile() : "", ObjectCodec.utf8(), 0));
-        ownStore = new FileStore(file.toString(), hvd.size());
+        String file =
+                hvd.broadcastObject("gpu_check.torch.file", hvd.rank() == 0 ? newFile() : "", ObjectCodec.utf8(), 0);
+        ownStore = new FileStore(file, hvd.size());
     }
 
+    /** It goes with this process: a store that is closed waits for minutes for a file that another rank has deleted. */
     private static String newFile() {
         try {
-            return Files.createTempDirectory("hvd-torch").resolve("store").toString();
+            Path folder = Files.createTempDirectory("hvd-torch");
+            Path file = folder.resolve("store");
+            folder.toFile().deleteOnExit();
+            file.toFile().deleteOnExit();
+            return file.toString();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -78,12 +82,6 @@ abstract sealed class TorchGroup implements AutoCloseable {
     public void close() {
         group().close();
         ownStore.close();
-        try {
-            Files.deleteIfExists(file);
-            Files.deleteIfExists(file.getParent());
-        } catch (IOException e) {
-            // Another rank's store may still write there; the system clears its temporary folder.
-        }
     }
 
     private static final class OverGloo extends TorchGroup {
