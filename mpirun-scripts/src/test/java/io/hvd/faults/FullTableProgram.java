@@ -42,6 +42,7 @@ public final class FullTableProgram {
 
     /** Takes what is closed meanwhile as well: by threads of the job that has just ended, and by the collector. */
     private static void takeAllBut(int free, Deque<FileInputStream> taken) {
+        awaitRehearsal();
         System.gc();
         int before;
         do {
@@ -51,6 +52,14 @@ public final class FullTableProgram {
         } while (taken.size() > before);
         for (int i = 0; i < free; i++) {
             close(taken.remove());
+        }
+    }
+
+    /** On a busy machine it comes so late that it would open its files, and load its classes, with none left. */
+    private static void awaitRehearsal() {
+        while (Thread.getAllStackTraces().keySet().stream()
+                .anyMatch(thread -> thread.getName().equals("hvd-guard-rehearsal"))) {
+            LockSupport.parkNanos(QUIET_NANOS);
         }
     }
 
