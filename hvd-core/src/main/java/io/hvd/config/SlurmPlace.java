@@ -81,11 +81,11 @@ public record SlurmPlace(
      */
     public Optional<String> whyNotAlone() {
         return task.filter(mine -> mine.count > 1)
-                .map(
-                        mine -> "this is task " + mine.number + " of the " + mine.count + " of Slurm step " + mine.step
-                                + ", but srun has told it nothing of the others: it would train by itself, and so would each"
-                                + " of them. Start it by srun --mpi=pmix, or --mpi=pmi2 with MPICH (srun --mpi=list shows what"
-                                + " Slurm has), or by mpirun inside the job; if they are meant to be jobs of their own, set HVD_BACKEND=local");
+                .map(mine -> "this is task " + mine.number + " of the " + mine.count + " of Slurm step " + mine.step
+                        + ", but srun has told it nothing of the others: it would train by itself, and so would each"
+                        + " of them. Start it by srun --mpi=pmix, or --mpi=pmi2 with MPICH (srun --mpi=list shows"
+                        + " what Slurm has), or by mpirun inside the job; if they are meant to be jobs of their own,"
+                        + " set HVD_BACKEND=local");
     }
 
     /** Processes of the step; empty where srun has not started this one itself. */

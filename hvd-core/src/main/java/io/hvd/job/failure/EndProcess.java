@@ -46,7 +46,7 @@ public final class EndProcess implements FailureHandler {
     @Override
     public void joined(JobMember watched) {
         follow(watched);
-        exitHook.refused(false);
+        exitHook.initRefused(false);
         hook();
         handle(watched.config().process().uncaughtHandler() && !watched.isAlone());
         if (!watched.isAlone()) {
@@ -92,7 +92,7 @@ public final class EndProcess implements FailureHandler {
 
     @Override
     public void notJoined(HvdConfig config, Throwable cause) {
-        exitHook.refused(true);
+        exitHook.initRefused(true);
         uncaught.notJoined(cause);
         handle(config.process().uncaughtHandler() && config.started().byLauncher());
         hook();

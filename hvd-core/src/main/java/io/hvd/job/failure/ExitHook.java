@@ -12,20 +12,18 @@ final class ExitHook {
     private final FailureReport report;
     private final JobAbort abort;
     private final OrderlyExit orderly;
-    private final BooleanSupplier hasThrown;
-    /** Whether this process could not join another job after its last one. */
-    private volatile boolean refused;
+    private volatile boolean initRefused;
 
     /** @param hasThrown whether a thread has ended by an exception */
     ExitHook(FailureReport report, JobAbort abort, BooleanSupplier hasThrown) {
         this.report = report;
         this.abort = abort;
         this.orderly = new OrderlyExit(report, hasThrown);
-        this.hasThrown = hasThrown;
     }
 
-    void refused(boolean joining) {
-        refused = joining;
+    /** Whether this process could not join another job after its last one. */
+    void initRefused(boolean refused) {
+        initRefused = refused;
     }
 
     /** @param member null if this process has never joined */
@@ -34,7 +32,7 @@ final class ExitHook {
             return;
         }
         if (!member.isOpen() && member.failure().isEmpty()) {
-            if (!refused || ExitCause.find().byReturn() && !hasThrown.getAsBoolean()) {
+            if (!initRefused || orderly.endsWell()) {
                 orderly.run(member);
             } // else the end of MPI would wait for ranks that wait for this one in their init; the launcher ends them
             return;

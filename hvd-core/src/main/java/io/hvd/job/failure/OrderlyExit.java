@@ -31,7 +31,7 @@ final class OrderlyExit {
     /** Runs in the exit hook. */
     void run(JobMember member) {
         finishWhatShutdownLeft(member);
-        boolean well = ExitCause.find().byReturn() && !hasThrown.getAsBoolean();
+        boolean well = endsWell();
         if (member.finalization().map(mpi -> mpi.leave(well)).orElse(false)) {
             endWellWithoutMpi(member);
         }
@@ -39,6 +39,11 @@ final class OrderlyExit {
         if (MpiProcess.ofThisProcess().isStarted() && topology.localRank() == 0) {
             LauncherLimit.beginAfterTheRanks(topology.localSize() == topology.size());
         }
+    }
+
+    /** Whether the process ends with exit code zero. In the exit hook. */
+    boolean endsWell() {
+        return ExitCause.find().byReturn() && !hasThrown.getAsBoolean();
     }
 
     /**
