@@ -47,6 +47,8 @@ module io.hvd.core {
             io.hvd.examples,
             io.hvd.launch,
             io.hvd.optimizer;
+    exports io.hvd.elastic to
+            io.hvd.launch;
     exports io.hvd.file to
             io.hvd.benchmarks,
             io.hvd.examples,

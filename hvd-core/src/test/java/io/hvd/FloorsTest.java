@@ -36,6 +36,7 @@ class FloorsTest {
     private static final String CONTROL = "io.hvd.control";
     private static final String RENDEZVOUS = "io.hvd.rendezvous";
     private static final String TCP = "io.hvd.transport.tcp";
+    private static final String ELASTIC = "io.hvd.elastic";
     private static final String BACKEND = "io.hvd.backend";
     private static final String MEMORY = "io.hvd.host.memory";
     private static final String SHM = "io.hvd.host.shm";
@@ -166,6 +167,8 @@ class FloorsTest {
             floor(MPI + ".bindings", MPI_CALLS, TENSOR, ERROR, "mpi.*"),
             // where ranks without MPI meet, and the connections on which their data travels
             floor(RENDEZVOUS, NET, ERROR, LOG),
+            // who is in which generation of an elastic job, and how its workers hear of it
+            floor(ELASTIC, NET, ERROR, LOG),
             floor(TCP, RENDEZVOUS, KERNEL, BUFFER, NET, SPI, ERROR, CONFIG, FILE, LOG),
             // kernels and copies on the GPU, for the back ends that have tensors there
             floor(CUDA, KERNEL, SPI, TENSOR, BUFFER, ERROR, FILE, "jcuda.*", "org.bytedeco.javacpp.*"),
@@ -216,6 +219,7 @@ class FloorsTest {
             // the API; what is installed it asks the back ends, and bytes that are to become objects it does not trust
             floor(
                     FACADE,
+                    ELASTIC,
                     JOB,
                     JOB + ".failure",
                     KERNEL,
@@ -286,7 +290,8 @@ class FloorsTest {
                     LAUNCH + ".line",
                     LAUNCH + ".failure",
                     LAUNCH + ".process",
-                    "io.hvd.rendezvous",
+                    RENDEZVOUS,
+                    ELASTIC,
                     NET,
                     ERROR,
                     CONFIG),
