@@ -32,6 +32,8 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
 
     /** What horovodrun writes before its own address. */
     public static final String LAUNCHER = "launcher=";
+    /** The same for an elastic job, whose coordinator is there. */
+    public static final String ELASTIC = "elastic=";
 
     private static final Pattern ADDRESS = Pattern.compile("(?:\\[([^\\[\\]]+)]|([^:\\[\\]]+)):(\\d{1,5})");
     /** The first comma that is in no brackets ends the first name. */
@@ -51,7 +53,7 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
     private static final Pattern ORTE_ADDRESSES = Pattern.compile("tcp6?://([^;]+):\\d+");
 
     /** Where the ranks of a job find each other. */
-    public sealed interface Meeting permits AtRankZero, OnOneHost, AtLauncher {}
+    public sealed interface Meeting permits AtRankZero, OnOneHost, AtLauncher, AtCoordinator {}
 
     /**
      * Rank 0 listens at the first of these ports that is free on its host.
@@ -100,6 +102,18 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
         }
     }
 
+    /**
+     * The job is elastic: its coordinator says who meets where, one generation after the other.
+     *
+     * @param address the coordinator's, in the form of {@link io.hvd.net.LauncherAddress}, with a secret
+     */
+    public record AtCoordinator(String address) implements Meeting {
+        @Override
+        public String toString() {
+            return "where the coordinator of the elastic job says";
+        }
+    }
+
     /** Empty if no variables tell this process's number and how many there are. */
     static Optional<RankPlace> of(Map<String, String> environment, Optional<SlurmPlace> slurm) {
         return VARIABLES.stream()
@@ -116,9 +130,13 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
     static Optional<String> whyNotAlone(Map<String, String> environment) {
         String name = Setting.RENDEZVOUS.variable();
         String value = environment.getOrDefault(name, "").strip();
+        String shown = Stream.of(LAUNCHER, ELASTIC)
+                .filter(value::startsWith)
+                .findFirst()
+                .orElse(value);
         return value.isEmpty()
                 ? Optional.empty()
-                : Optional.of(name + "=" + (value.startsWith(LAUNCHER) ? LAUNCHER : value)
+                : Optional.of(name + "=" + shown
                         + " says where this process meets others, but nothing tells it its rank and their number: it would"
                         + " train by itself, and so would each of them. Set HOROVOD_RANK and HOROVOD_SIZE on each"
                         + " (HOROVOD_SIZE suffices in an Indexed Job); if it is meant to be alone, unset " + name
@@ -161,6 +179,9 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
         }
         if (value.startsWith(LAUNCHER)) {
             return Optional.of(new AtLauncher(value.substring(LAUNCHER.length())));
+        }
+        if (value.startsWith(ELASTIC)) {
+            return Optional.of(new AtCoordinator(value.substring(ELASTIC.length())));
         }
         return Optional.of(atRankZero(name, value, job));
     }

@@ -51,6 +51,8 @@ public final class Membership implements JobMember {
     private volatile String end = "";
 
     private volatile boolean threadsSpeak;
+    /** The ranks whose hosts this rank's monitor has found unreachable. */
+    private volatile List<Integer> unreachable = List.of();
 
     /** On the communication thread, on all ranks together. */
     Membership(JoinRequest request, List<List<Integer>> processSets, Backend backend, Peers peers, Thread initialiser) {
@@ -91,6 +93,18 @@ public final class Membership implements JobMember {
     private static EngineSettings settingsFor(Backend backend, EngineSettings asked) {
         EngineSettings settings = settingsFor(backend.topology(), asked);
         return backend.collectives().levels().choice().isEmpty() ? settings.withoutChoiceOfLevels() : settings;
+    }
+
+    /** Gives up the job for a reason that comes from outside of it; every call that waits for another rank throws. */
+    public void giveUpFor(String why) {
+        if (open) {
+            giveUp(why);
+        }
+    }
+
+    /** The ranks whose hosts give no sign of life, as far as this rank itself has found out. */
+    public List<Integer> unreachable() {
+        return unreachable;
     }
 
     /** Gives up the job for a reason that the engine is about to pass on to the waiting threads. */
@@ -138,6 +152,7 @@ public final class Membership implements JobMember {
         @Override
         public void unreachable(String host, List<Integer> ranks) {
             if (open) {
+                unreachable = List.copyOf(ranks);
                 giveUp("host " + host + " with ranks " + ranks
                         + " has disappeared: it gives no sign of life and answers no call");
             }

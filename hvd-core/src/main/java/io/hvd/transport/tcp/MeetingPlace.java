@@ -57,9 +57,16 @@ abstract class MeetingPlace implements Rendezvous.Place, AutoCloseable {
             if (meeting instanceof RankPlace.OnOneHost here) {
                 return FilePlace.of(here, mine, config);
             }
-            return new LauncherPlace(
-                    LauncherAddress.decode(((RankPlace.AtLauncher) meeting).address()),
-                    config.control().encryption());
+            if (meeting instanceof RankPlace.AtLauncher there) {
+                return new LauncherPlace(
+                        LauncherAddress.decode(there.address()),
+                        config.control().encryption());
+            }
+            throw new HvdException(
+                    ErrorId.INIT_FAILED,
+                    "this job is elastic (horovodrun --min-np), so its ranks join by Elastic.run(state, body), which"
+                            + " calls Hvd.init() for each generation; this program has called it itself. Leave out"
+                            + " --min-np, --max-np and --host-discovery-script for a job of a fixed size");
         } catch (IOException e) {
             throw new HvdException(
                     ErrorId.INIT_FAILED,

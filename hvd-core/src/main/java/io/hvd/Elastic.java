@@ -1,0 +1,293 @@
+package io.hvd;
+
+import io.hvd.config.HvdConfig;
+import io.hvd.config.RankPlace;
+import io.hvd.config.Setting;
+import io.hvd.elastic.CoordinatorLink;
+import io.hvd.elastic.CoordinatorLink.Membership;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.error.ShutdownException;
+import io.hvd.log.HvdLogger;
+import io.hvd.net.HostAddress;
+import io.hvd.net.LauncherAddress;
+import io.hvd.tensor.ReduceOp;
+import io.hvd.tensor.Tensor;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/**
+ * A job whose ranks may be lost, and join, while it runs. {@code horovodrun --min-np 2 -np 4} starts one, over TCP. Where a rank
+ * is lost, the others drop the step that they are in, form the next generation in the same processes, and go on from the
+ * last step that one of them has ended: no step that a surviving rank has ended is lost, and no checkpoint is read.
+ *
+ * <pre>{@code
+ * Elastic.run(state, elastic -> {
+ *     optimizer.rebind(elastic.context()); // the body runs once for each generation
+ *     while (elastic.step() < steps) {
+ *         trainOneBatch(); // forward, backward, optimizer.step()
+ *         elastic.commit();
+ *     }
+ * });
+ * }</pre>
+ *
+ * <p>Horovod's {@code hvd.elastic.run} goes back to the last commit; here a commit costs an allreduce of four bytes that
+ * nobody waits for, so a program commits every step.
+ */
+public final class Elastic {
+    private static final HvdLogger LOG = HvdLogger.of(Elastic.class);
+    /** So many generations one after the other may fail before their body runs. */
+    private static final int MOST_FAILED_STARTS = 10;
+
+    private static final String STEP = "hvd.elastic.step";
+    private static final String VOTE = "hvd.elastic.commit";
+
+    private final HvdContext context;
+    private final int generation;
+    private final Optional<CoordinatorLink> link;
+    private final int[] vote = new int[1];
+    /** Null while none has been made. */
+    private PreparedAllreduce votes;
+
+    private boolean voting;
+    private long step;
+
+    private Elastic(HvdContext context, int generation, Optional<CoordinatorLink> link, long step) {
+        this.context = context;
+        this.generation = generation;
+        this.link = link;
+        this.step = step;
+    }
+
+    /** What all ranks of a generation run. */
+    @FunctionalInterface
+    public interface Body {
+        /** Trains from {@link Elastic#step()} on, and returns when the training has ended. */
+        void run(Elastic elastic) throws Exception;
+    }
+
+    /** Ends the body of one generation on all ranks, behind the same step, so that other ranks can join or leave. */
+    private static final class MembershipChange extends RuntimeException {
+        private static final long serialVersionUID = 1L;
+
+        MembershipChange() {
+            super(
+                    "the ranks of this job change behind this step; let this exception reach Elastic.run",
+                    null,
+                    false,
+                    false);
+        }
+    }
+
+    /**
+     * Runs a body in one generation after the other, until it returns on all ranks. In a job that is not elastic, and without a
+     * launcher, there is one generation, and a failure ends it as {@link Hvd#init()} says.
+     *
+     * @param state is the same on all ranks before the body runs: in the first generation that of rank 0, later that of a rank
+     *     with the most steps
+     * @param body lets exceptions of hvd pass; any other exception ends this rank, and the others go on without it
+     * @throws HvdException if the job goes on without this rank, or has too few ranks left; the message says why
+     * @throws Exception that the body has thrown
+     */
+    public static void run(ElasticState state, Body body) throws Exception {
+        HvdConfig config = HvdConfig.ofLauncherOnly(System.getenv());
+        Optional<RankPlace> place = config.started()
+                .place()
+                .filter(mine -> mine.meeting()
+                        .filter(RankPlace.AtCoordinator.class::isInstance)
+                        .isPresent());
+        if (place.isEmpty()) {
+            try (HvdContext hvd = Hvd.init()) {
+                state.sync(hvd, 0);
+                body.run(new Elastic(hvd, 0, Optional.empty(), 0));
+            }
+            return;
+        }
+        String address = ((RankPlace.AtCoordinator) place.get().meeting().orElseThrow()).address();
+        HvdConfig all = HvdConfig.from(System.getenv());
+        try (CoordinatorLink link = CoordinatorLink.join(
+                LauncherAddress.decode(address),
+                place.get().rank(),
+                System.getenv().getOrDefault("HOROVOD_HOSTNAME", HostAddress.localName()),
+                all.control().encryption(),
+                Duration.ofSeconds(all.control().startTimeoutSeconds()))) {
+            new Worker(link, state, body).run();
+        }
+    }
+
+    /** This process in one generation after the other. */
+    private static final class Worker {
+        private final CoordinatorLink link;
+        private final ElasticState state;
+        private final Body body;
+        /** How many steps the state has seen; -1 before it has been that of all ranks. */
+        private long step = -1;
+
+        private int failedStarts;
+
+        Worker(CoordinatorLink link, ElasticState state, Body body) {
+            this.link = link;
+            this.state = state;
+            this.body = body;
+        }
+
+        void run() throws Exception {
+            for (Optional<Membership> next = link.await(); next.isPresent(); next = link.await()) {
+                run(next.get());
+            }
+        }
+
+        private void run(Membership member) throws Exception {
+            boolean done = false;
+            Set<Integer> unreachable = Set.of();
+            HvdContext hvd = null;
+            try {
+                hvd = Hvd.init(options(member));
+                link.entered(member.number(), hvd.membership()::giveUpFor);
+                sync(hvd, member.root());
+                failedStarts = 0;
+                runBody(hvd, member.number());
+                done = true;
+            } catch (Throwable e) {
+                if (!goesOn(e, hvd)) {
+                    link.failed("thread " + Thread.currentThread().getName() + " threw " + e);
+                    throw e;
+                }
+                unreachable = unreachable(hvd, member.workers());
+            } finally {
+                if (hvd != null) {
+                    hvd.shutdown();
+                }
+            }
+            link.ready(member.number(), step, done, unreachable);
+        }
+
+        private void runBody(HvdContext hvd, int generation) throws Exception {
+            Elastic elastic = new Elastic(hvd, generation, Optional.of(link), step);
+            try {
+                body.run(elastic);
+                elastic.endVotes();
+            } finally {
+                step = elastic.step;
+            }
+        }
+
+        /** The state of the root, which has the most steps; a rank that has fewer keeps its own until it has all of it. */
+        private void sync(HvdContext hvd, int root) {
+            long newest = (long) hvd.broadcast(STEP, Tensor.of(step), root).item();
+            Runnable back = step >= 0 && step < newest ? state.backup() : () -> {};
+            try {
+                state.sync(hvd, root);
+            } catch (RuntimeException e) {
+                back.run();
+                throw e;
+            }
+            step = Math.max(0, newest);
+        }
+
+        /** Whether another generation may follow. */
+        private boolean goesOn(Throwable e, HvdContext hvd) {
+            if (causes(e).anyMatch(MembershipChange.class::isInstance)) {
+                return true;
+            }
+            boolean lost = hvd == null
+                    ? e instanceof HvdException known && isLoss(known) && ++failedStarts <= MOST_FAILED_STARTS
+                    : !hvd.membership().failure().isEmpty() || causes(e).anyMatch(ShutdownException.class::isInstance);
+            if (lost) {
+                LOG.notice("step {} was abandoned: {}", step + 1, e.getMessage());
+                state.abandoned();
+            }
+            return lost;
+        }
+
+        private static boolean isLoss(HvdException e) {
+            return e.id() == ErrorId.SHUT_DOWN || e.id() == ErrorId.INIT_FAILED || e.id() == ErrorId.BACK_END;
+        }
+
+        private static Stream<Throwable> causes(Throwable e) {
+            return Stream.iterate(e, cause -> cause != null, Throwable::getCause);
+        }
+
+        private static Set<Integer> unreachable(HvdContext hvd, List<Integer> workers) {
+            return hvd == null
+                    ? Set.of()
+                    : hvd.membership().unreachable().stream().map(workers::get).collect(Collectors.toSet());
+        }
+
+        private static InitOptions options(Membership member) {
+            Map<String, String> settings = new HashMap<>();
+            String host = member.hosts().get(member.rank());
+            List<Integer> here = IntStream.range(0, member.hosts().size())
+                    .filter(rank -> member.hosts().get(rank).equals(host))
+                    .boxed()
+                    .toList();
+            settings.put("HOROVOD_RANK", String.valueOf(member.rank()));
+            settings.put("HOROVOD_SIZE", String.valueOf(member.workers().size()));
+            settings.put("HOROVOD_LOCAL_RANK", String.valueOf(here.indexOf(member.rank())));
+            settings.put("HOROVOD_LOCAL_SIZE", String.valueOf(here.size()));
+            settings.put(Setting.RENDEZVOUS.variable(), RankPlace.LAUNCHER + member.meeting());
+            return InitOptions.standard().withSettings(settings).withFailurePolicy(FailurePolicy.THROW);
+        }
+    }
+
+    /** The context of this generation. */
+    public HvdContext context() {
+        return context;
+    }
+
+    /** The number of this generation, from 0 on. */
+    public int generation() {
+        return generation;
+    }
+
+    /** How many steps the state has seen, over all generations. */
+    public long step() {
+        return step;
+    }
+
+    /**
+     * A step has ended: the state is what it is after it, on all ranks. Every rank calls this directly behind the step of its
+     * optimizer. Where ranks are to join or to leave, it throws on all ranks behind the same step; the exception has to reach
+     * {@link #run}.
+     */
+    public void commit() {
+        step++;
+        if (link.isEmpty()) {
+            return;
+        }
+        endVotes();
+        vote[0] = link.get().isInterrupted(generation) ? 1 : 0;
+        if (context.size() == 1) {
+            changeIfWanted();
+            return;
+        }
+        if (votes == null) {
+            votes = context.prepareAllreduce(
+                    List.of(VOTE), List.of(Tensor.of(vote)), AllreduceOptions.of(ReduceOp.MAX));
+        }
+        votes.start();
+        voting = true;
+    }
+
+    /** The vote of the step before: it has travelled beside the gradients, so nobody waits for it, and all ranks know it now. */
+    private void endVotes() {
+        if (voting) {
+            voting = false;
+            votes.await();
+            changeIfWanted();
+        }
+    }
+
+    private void changeIfWanted() {
+        if (vote[0] > 0) {
+            throw new MembershipChange();
+        }
+    }
+}

@@ -1,0 +1,255 @@
+package io.hvd.elastic;
+
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.error.ShutdownException;
+import io.hvd.net.Calls;
+import io.hvd.net.Encryption;
+import io.hvd.net.FramedConnection;
+import io.hvd.net.LauncherAddress;
+import io.hvd.net.MalformedMessageException;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/** A worker's connection to the coordinator of its elastic job. One thread runs generations; any thread may ask to leave. */
+public final class CoordinatorLink implements AutoCloseable {
+    private static final long ALIVE_MILLIS = 250;
+    /** Without a sign of life for so long, a worker that waits takes the coordinator for lost. */
+    private static final long LOST_MILLIS = 30_000;
+
+    private final int worker;
+    private final FramedConnection connection;
+    /** The generation that begins next; null while there is none. */
+    private CoordinatorMessage.Begin next;
+    /** The number of the generation that this worker is in; -1 outside of one. */
+    private int current = -1;
+    /** Gives up the current generation. */
+    private Consumer<String> abandon = why -> {};
+    /** Why it was given up before this worker was in it; by its number. */
+    private CoordinatorMessage.Abandon early = new CoordinatorMessage.Abandon(-1, "");
+
+    private int interrupted = -1;
+    /** Why the worker is let go; null as long as it is not. */
+    private String released;
+
+    private long heard = System.nanoTime();
+    private volatile boolean closed;
+
+    /**
+     * A generation, as one of its ranks sees it.
+     *
+     * @param number its number
+     * @param rank the worker's rank
+     * @param root the rank whose state all take
+     * @param workers the workers by rank
+     * @param hosts their hosts, by rank
+     * @param meeting where the ranks meet
+     */
+    public record Membership(
+            int number, int rank, int root, List<Integer> workers, List<String> hosts, String meeting) {
+        public Membership {
+            workers = List.copyOf(workers);
+            hosts = List.copyOf(hosts);
+        }
+    }
+
+    private CoordinatorLink(int worker, FramedConnection connection) {
+        this.worker = worker;
+        this.connection = connection;
+    }
+
+    /**
+     * Connects to the coordinator.
+     *
+     * @param worker the worker's number
+     * @param host the name of its host
+     * @throws HvdException if it does not answer within the limit
+     */
+    public static CoordinatorLink join(
+            LauncherAddress address, int worker, String host, Encryption encryption, Duration limit) {
+        long deadline = System.nanoTime() + limit.toNanos();
+        IOException last = null;
+        try (Calls calls = Calls.to(address.sockets())) {
+            for (var call = calls.next(deadline); call.isPresent(); call = calls.next(deadline)) {
+                try {
+                    FramedConnection connection = FramedConnection.greet(
+                            call.get(),
+                            encryption,
+                            address.secret(),
+                            worker,
+                            Math.toIntExact(Math.min(Integer.MAX_VALUE, limit.toMillis())));
+                    calls.keep(call.get());
+                    connection.limitReads(0);
+                    var link = new CoordinatorLink(worker, connection);
+                    link.send(new WorkerMessage.Join(host));
+                    daemon(link::listen, "hvd-elastic-link").start();
+                    daemon(link::giveSignsOfLife, "hvd-elastic-alive").start();
+                    return link;
+                } catch (IOException e) {
+                    last = e;
+                }
+            }
+        } catch (IOException e) {
+            last = e;
+        }
+        throw new HvdException(
+                ErrorId.INIT_FAILED,
+                "worker " + worker + " (" + host + ") does not reach the coordinator of its elastic job, " + address
+                        + ", within " + limit.toSeconds() + " s (HOROVOD_START_TIMEOUT)",
+                last);
+    }
+
+    private static Thread daemon(Runnable task, String name) {
+        Thread thread = new Thread(task, name);
+        thread.setDaemon(true);
+        return thread;
+    }
+
+    /**
+     * Waits for the next generation.
+     *
+     * @return empty if the worker is let go because the job has ended, or because it has asked for it
+     * @throws ShutdownException if the job goes on without this worker, or cannot go on
+     */
+    public synchronized Optional<Membership> await() throws InterruptedException {
+        while (next == null && released == null) {
+            long silent = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - heard);
+            if (silent >= LOST_MILLIS) {
+                released = "the coordinator has given no sign of life for " + LOST_MILLIS / 1_000
+                        + " s; its host or the network is gone";
+                break;
+            }
+            wait(LOST_MILLIS - silent);
+        }
+        if (released != null) {
+            if (released.isEmpty()) {
+                return Optional.empty();
+            }
+            throw new ShutdownException("worker " + worker + " leaves the elastic job: " + released);
+        }
+        CoordinatorMessage.Begin begin = next;
+        next = null;
+        return Optional.of(new Membership(
+                begin.number(), begin.rank(), begin.root(), begin.workers(), begin.hosts(), begin.meeting()));
+    }
+
+    /** This worker has joined a generation. @param giveUp gives it up, on any thread */
+    public void entered(int generation, Consumer<String> giveUp) {
+        String why;
+        synchronized (this) {
+            current = generation;
+            abandon = giveUp;
+            why = early.generation() == generation ? early.why() : "";
+        }
+        if (!why.isEmpty()) {
+            giveUp.accept(why);
+        }
+    }
+
+    /** Whether the generation is to end after a step. */
+    public synchronized boolean isInterrupted(int generation) {
+        return interrupted == generation || released != null;
+    }
+
+    /** This worker has left a generation and waits for the next one. */
+    public void ready(int generation, long step, boolean done, Set<Integer> unreachable) {
+        synchronized (this) {
+            current = -1;
+            abandon = why -> {};
+        }
+        send(new WorkerMessage.Ready(generation, step, done, unreachable));
+    }
+
+    /** Asks to leave at the end of a step. */
+    public void leaving() {
+        send(new WorkerMessage.Leaving());
+    }
+
+    /** Says why this worker is about to end. */
+    public void failed(String why) {
+        send(new WorkerMessage.Failed(why));
+    }
+
+    /** A message that does not arrive is no loss: the coordinator has gone then, which the listener finds. */
+    private void send(WorkerMessage message) {
+        synchronized (connection) {
+            try {
+                connection.send(message.encode());
+            } catch (IOException e) {
+                lost("its connection has ended: " + e.getMessage());
+            }
+        }
+    }
+
+    private void giveSignsOfLife() {
+        while (!closed) {
+            send(new WorkerMessage.Alive());
+            try {
+                TimeUnit.MILLISECONDS.sleep(ALIVE_MILLIS);
+            } catch (InterruptedException e) {
+                return;
+            }
+        }
+    }
+
+    private void listen() {
+        try {
+            while (true) {
+                take(CoordinatorMessage.decode(connection.receiveBytes(CoordinatorMessage.MOST_BYTES)));
+            }
+        } catch (IOException | MalformedMessageException e) {
+            lost("the coordinator has gone, which horovodrun is: " + e.getMessage());
+        }
+    }
+
+    private void take(CoordinatorMessage message) {
+        Consumer<String> giveUp = why -> {};
+        String why = "";
+        synchronized (this) {
+            heard = System.nanoTime();
+            if (message instanceof CoordinatorMessage.Begin begin) {
+                next = begin;
+            } else if (message instanceof CoordinatorMessage.Interrupt interrupt) {
+                interrupted = interrupt.generation();
+            } else if (message instanceof CoordinatorMessage.Abandon told) {
+                early = told;
+                giveUp = told.generation() == current ? abandon : giveUp;
+                why = told.why();
+            } else if (message instanceof CoordinatorMessage.Release release) {
+                released = release.why();
+                giveUp = released.isEmpty() ? giveUp : abandon;
+                why = released;
+            }
+            notifyAll();
+        }
+        giveUp.accept(why);
+    }
+
+    private void lost(String why) {
+        Consumer<String> giveUp;
+        synchronized (this) {
+            if (closed || released != null) {
+                return;
+            }
+            released = why;
+            giveUp = abandon;
+            notifyAll();
+        }
+        giveUp.accept(why);
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        try {
+            connection.close();
+        } catch (IOException e) {
+            // It is being given up anyway.
+        }
+    }
+}

@@ -1,0 +1,307 @@
+package io.hvd.elastic;
+
+import io.hvd.elastic.ElasticOrder.Abandon;
+import io.hvd.elastic.ElasticOrder.Finish;
+import io.hvd.elastic.ElasticOrder.Form;
+import io.hvd.elastic.ElasticOrder.Interrupt;
+import io.hvd.elastic.ElasticOrder.Release;
+import io.hvd.elastic.ElasticOrder.Say;
+import io.hvd.log.HvdLogger;
+import io.hvd.net.Encryption;
+import io.hvd.net.FramedConnection;
+import io.hvd.net.HandshakeListener;
+import io.hvd.net.HandshakeListener.Accepted;
+import io.hvd.net.MalformedMessageException;
+import java.io.IOException;
+import java.nio.channels.ServerSocketChannel;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/** Runs the {@link Coordinator} of an elastic job: its sockets, its clock, and the orders that it gives. Any thread may use it. */
+public final class CoordinatorServer implements AutoCloseable {
+    /** How often the coordinator looks at the time. */
+    private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+    /** How often it tells the workers that it lives. */
+    private static final long ALIVE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private static final int FIRST_MESSAGE_MILLIS = 10_000;
+    private static final HvdLogger LOG = HvdLogger.of(CoordinatorServer.class);
+
+    private final Coordinator coordinator;
+    private final HandshakeListener listener;
+    private final byte[] secret;
+    private final Meetings meetings;
+    private final Events events;
+    private final long begun = System.nanoTime();
+    private final Map<Integer, Connected> workers = new HashMap<>();
+    /** Where the ranks of the current generation have met; null before the first one. */
+    private Meeting meeting;
+
+    private long lastAlive = begun;
+    private volatile boolean closed;
+
+    private record Connected(FramedConnection connection, String host) {}
+
+    /** A rendezvous of one generation. */
+    public interface Meeting extends AutoCloseable {
+        /** Its address in the form of {@link io.hvd.net.LauncherAddress}, with a secret of its own. */
+        String address();
+
+        @Override
+        void close();
+    }
+
+    /** Opens rendezvous. */
+    public interface Meetings {
+        /** Opens one for as many ranks as there are hosts. @param hosts of the ranks, in their order */
+        Meeting open(List<String> hosts) throws IOException;
+    }
+
+    /** Hears what the coordinator has decided; called with its lock held, so it returns at once. */
+    public interface Events {
+        /** A sentence for the user. */
+        void say(String sentence);
+
+        /** A generation begins. @param workers by rank */
+        void begun(int generation, List<Integer> workers);
+
+        /** The job goes on without a worker that has to end. */
+        void refused(int worker, String why);
+
+        /** The job has ended. @param failure empty if it has ended well */
+        void finished(String failure);
+    }
+
+    private CoordinatorServer(
+            ElasticLimits limits, HandshakeListener listener, byte[] secret, Meetings meetings, Events events) {
+        this.coordinator = new Coordinator(limits, 0);
+        this.listener = listener;
+        this.secret = secret.clone();
+        this.meetings = meetings;
+        this.events = events;
+    }
+
+    /**
+     * Starts it on daemon threads.
+     *
+     * @param sockets the listening sockets, which are closed with the server
+     * @param secret recognises the job's workers
+     */
+    public static CoordinatorServer start(
+            List<ServerSocketChannel> sockets,
+            byte[] secret,
+            Encryption encryption,
+            ElasticLimits limits,
+            Meetings meetings,
+            Events events)
+            throws IOException {
+        var server =
+                new CoordinatorServer(limits, new HandshakeListener(sockets, encryption), secret, meetings, events);
+        daemon(server::run, "hvd-elastic-coordinator").start();
+        return server;
+    }
+
+    private static Thread daemon(Runnable task, String name) {
+        Thread thread = new Thread(task, name);
+        thread.setDaemon(true);
+        return thread;
+    }
+
+    /** The launcher starts a worker. */
+    public void started(int worker, String host) {
+        handle(new ElasticEvent.Started(worker, host));
+    }
+
+    /** A worker's process has ended. */
+    public void ended(int worker, String why) {
+        handle(new ElasticEvent.Ended(worker, why));
+    }
+
+    /** A worker is to leave at the end of a step. */
+    public void leaving(int worker) {
+        handle(new ElasticEvent.Leaving(worker));
+    }
+
+    private void run() {
+        try {
+            while (!closed) {
+                listener.next(secret, TICK_NANOS)
+                        .ifPresent(one -> daemon(() -> hear(one), "hvd-elastic-worker-" + one.number())
+                                .start());
+                handle(new ElasticEvent.Tick());
+                tellAlive();
+            }
+        } catch (IOException e) {
+            if (!closed) {
+                LOG.warn("the coordinator of the elastic job accepts no more workers: {}", e.toString());
+            }
+        }
+    }
+
+    private void hear(Accepted one) {
+        FramedConnection connection = one.connection();
+        int worker = one.number();
+        String why = "its connection has ended";
+        try {
+            connection.limitReads(FIRST_MESSAGE_MILLIS);
+            if (!(WorkerMessage.decode(connection.receiveBytes(WorkerMessage.MOST_BYTES))
+                            instanceof WorkerMessage.Join join)
+                    || !admit(worker, new Connected(connection, join.host()))) {
+                close(connection);
+                return;
+            }
+            connection.limitReads(0);
+            while (true) {
+                WorkerMessage message = WorkerMessage.decode(connection.receiveBytes(WorkerMessage.MOST_BYTES));
+                if (message instanceof WorkerMessage.Failed failed) {
+                    why = failed.why();
+                } else {
+                    handle(event(worker, message));
+                }
+            }
+        } catch (MalformedMessageException e) {
+            why = e.getMessage();
+        } catch (IOException e) {
+            // Said below, unless the worker has said more itself.
+        }
+        close(connection);
+        gone(worker, connection, why);
+    }
+
+    private static ElasticEvent event(int worker, WorkerMessage message) {
+        if (message instanceof WorkerMessage.Ready ready) {
+            return new ElasticEvent.Ready(worker, ready.generation(), ready.step(), ready.done(), ready.unreachable());
+        }
+        return message instanceof WorkerMessage.Leaving
+                ? new ElasticEvent.Leaving(worker)
+                : new ElasticEvent.Heard(worker);
+    }
+
+    /** False if a worker of that number is connected already, or the job has ended. */
+    private synchronized boolean admit(int worker, Connected connected) {
+        if (closed || coordinator.isOver() || workers.containsKey(worker)) {
+            return false;
+        }
+        workers.put(worker, connected);
+        handle(new ElasticEvent.Joined(worker, connected.host()));
+        return true;
+    }
+
+    private synchronized void gone(int worker, FramedConnection connection, String why) {
+        Connected known = workers.get(worker);
+        if (known != null && known.connection() == connection) {
+            workers.remove(worker);
+            handle(new ElasticEvent.Ended(worker, why));
+        }
+    }
+
+    private synchronized void handle(ElasticEvent event) {
+        long millis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun);
+        for (ElasticOrder order : coordinator.on(event, millis)) {
+            carryOut(order);
+        }
+    }
+
+    private void carryOut(ElasticOrder order) {
+        if (order instanceof Form form) {
+            begin(form);
+        } else if (order instanceof Interrupt interrupt) {
+            byte[] message = new CoordinatorMessage.Interrupt(interrupt.generation()).encode();
+            interrupt.members().forEach(worker -> send(worker, message));
+        } else if (order instanceof Abandon abandon) {
+            byte[] message = new CoordinatorMessage.Abandon(abandon.generation(), abandon.why()).encode();
+            abandon.members().forEach(worker -> send(worker, message));
+        } else if (order instanceof Release release) {
+            send(release.worker(), new CoordinatorMessage.Release(release.why()).encode());
+            if (!release.wanted()) {
+                events.refused(release.worker(), release.why());
+            }
+        } else if (order instanceof Finish finish) {
+            tellEnd(finish.failure());
+            events.finished(finish.failure());
+        } else if (order instanceof Say say) {
+            events.say(say.sentence());
+        }
+    }
+
+    private void begin(Form form) {
+        List<Integer> members = form.members();
+        List<String> hosts = members.stream()
+                .map(worker -> workers.containsKey(worker) ? workers.get(worker).host() : "")
+                .toList();
+        if (meeting != null) {
+            meeting.close();
+        }
+        try {
+            meeting = meetings.open(hosts);
+        } catch (IOException e) {
+            tellEnd("the launcher cannot let the ranks of generation " + form.number() + " meet: " + e.getMessage());
+            events.finished(
+                    "the launcher cannot let the ranks of generation " + form.number() + " meet: " + e.getMessage());
+            return;
+        }
+        events.begun(form.number(), members);
+        for (int rank = 0; rank < members.size(); rank++) {
+            send(
+                    members.get(rank),
+                    new CoordinatorMessage.Begin(form.number(), rank, form.root(), members, hosts, meeting.address())
+                            .encode());
+        }
+    }
+
+    private void tellEnd(String failure) {
+        if (!failure.isEmpty()) {
+            byte[] message = new CoordinatorMessage.Release(failure).encode();
+            List.copyOf(workers.keySet()).forEach(worker -> send(worker, message));
+        }
+    }
+
+    private synchronized void tellAlive() {
+        if (System.nanoTime() - lastAlive >= ALIVE_NANOS) {
+            lastAlive = System.nanoTime();
+            byte[] message = new CoordinatorMessage.Alive().encode();
+            List.copyOf(workers.keySet()).forEach(worker -> send(worker, message));
+        }
+    }
+
+    /** Whoever cannot be told has ended, or will be found silent; its own thread says so. */
+    private void send(int worker, byte[] message) {
+        Connected to = workers.get(worker);
+        if (to != null) {
+            try {
+                to.connection().send(message);
+            } catch (IOException e) {
+                LOG.debug("worker {} is not told: {}", worker, e.toString());
+            }
+        }
+    }
+
+    private static void close(FramedConnection connection) {
+        try {
+            connection.close();
+        } catch (IOException e) {
+            // It is being given up anyway.
+        }
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        try {
+            listener.close();
+        } catch (IOException e) {
+            // It is being given up anyway.
+        }
+        endAll();
+    }
+
+    private synchronized void endAll() {
+        workers.values().forEach(one -> close(one.connection()));
+        workers.clear();
+        if (meeting != null) {
+            meeting.close();
+        }
+    }
+}
