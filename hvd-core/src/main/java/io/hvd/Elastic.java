@@ -97,7 +97,7 @@ public final class Elastic {
      * @throws Exception that the body has thrown
      */
     public static void run(ElasticState state, Body body) throws Exception {
-        HvdConfig config = HvdConfig.ofLauncherOnly(System.getenv());
+        HvdConfig config = HvdConfig.from(System.getenv());
         Optional<RankPlace> place = config.started()
                 .place()
                 .filter(mine -> mine.meeting()
@@ -111,13 +111,12 @@ public final class Elastic {
             return;
         }
         String address = ((RankPlace.AtCoordinator) place.get().meeting().orElseThrow()).address();
-        HvdConfig all = HvdConfig.from(System.getenv());
         try (CoordinatorLink link = CoordinatorLink.join(
                 LauncherAddress.decode(address),
                 place.get().rank(),
                 System.getenv().getOrDefault("HOROVOD_HOSTNAME", HostAddress.localName()),
-                all.control().encryption(),
-                Duration.ofSeconds(all.control().startTimeoutSeconds()))) {
+                config.control().encryption(),
+                Duration.ofSeconds(config.control().startTimeoutSeconds()))) {
             new Worker(link, state, body).run();
         }
     }

@@ -7,6 +7,7 @@ import io.hvd.launch.line.RankCommand;
 import io.hvd.launch.line.RankEnvironment;
 import io.hvd.launch.line.RankLimit;
 import io.hvd.launch.mpi.MpiInstall;
+import io.hvd.launch.options.ElasticSettings;
 import io.hvd.launch.words.Argument;
 import io.hvd.launch.words.SecretWords;
 import io.hvd.launch.words.ShellWords;
@@ -65,6 +66,11 @@ public final class DirectPlan {
                 "needs-mpirun",
                 what + " is for mpirun, and without MPI horovodrun starts the ranks itself: leave it out, or start them"
                         + " with mpirun, by --mpi");
+    }
+
+    /** The sizes that the job may have, if it is elastic. */
+    public Optional<ElasticSettings> elastic() {
+        return job.settings().elastic();
     }
 
     LaunchFacts job() {

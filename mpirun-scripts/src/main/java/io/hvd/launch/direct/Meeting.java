@@ -1,5 +1,6 @@
 package io.hvd.launch.direct;
 
+import io.hvd.elastic.CoordinatorServer;
 import io.hvd.launch.line.LaunchFacts;
 import io.hvd.launch.process.LauncherServer;
 import io.hvd.launch.words.UsageException;
@@ -20,44 +21,53 @@ import java.util.List;
  *
  * @param address with the secret by which the job's ranks are told from others
  */
-record Meeting(RendezvousServer server, String address) implements AutoCloseable {
+record Meeting(RendezvousServer server, String address) implements CoordinatorServer.Meeting {
 
     /**
      * Opens it, inside this machine only where all ranks are here.
      *
-     * @param ranks in their order
+     * @param hosts of the ranks, in their order
      * @throws UsageException if this machine has no address at which other hosts could reach it
      */
-    static Meeting of(LaunchFacts job, List<PlannedRank> ranks) throws IOException {
-        var network = job.settings().network();
+    static Meeting of(LaunchFacts job, List<String> hosts) throws IOException {
+        return LauncherServer.listen(
+                addresses(job), job.settings().network().ports(), sockets -> at(sockets, job, hosts));
+    }
+
+    /** Where the launcher listens for the ranks of a job. */
+    static List<InetAddress> addresses(LaunchFacts job) throws IOException {
         List<InetAddress> addresses = job.allRanksHere()
                 ? List.of(InetAddress.getLoopbackAddress())
-                : LauncherServer.addresses(network.ofLauncher());
+                : LauncherServer.addresses(job.settings().network().ofLauncher());
         if (addresses.isEmpty()) {
             throw new UsageException(
                     "no-address",
                     "this machine has no network address but those inside it, and ranks on other hosts have to reach"
                             + " horovodrun's rendezvous here");
         }
-        return LauncherServer.listen(addresses, network.ports(), sockets -> at(sockets, job, ranks));
+        return addresses;
     }
 
-    private static Meeting at(List<ServerSocketChannel> sockets, LaunchFacts job, List<PlannedRank> ranks)
+    private static Meeting at(List<ServerSocketChannel> sockets, LaunchFacts job, List<String> hosts)
             throws IOException {
         job.settings().network().encryption().requireKey();
         byte[] secret = HandshakeListener.newSecret();
+        var known = new RendezvousServer.Job(
+                hosts.size(),
+                secret,
+                job.settings().network().encryption(),
+                Duration.ofSeconds(job.settings().checks().limitSeconds()),
+                hosts);
+        return new Meeting(RendezvousServer.start(sockets, known), encoded(sockets, secret));
+    }
+
+    /** What ranks are told of a server of the launcher's. */
+    static String encoded(List<ServerSocketChannel> sockets, byte[] secret) throws IOException {
         List<InetSocketAddress> addresses = new ArrayList<>();
         for (ServerSocketChannel socket : sockets) {
             addresses.add((InetSocketAddress) socket.getLocalAddress());
         }
-        var known = new RendezvousServer.Job(
-                ranks.size(),
-                secret,
-                job.settings().network().encryption(),
-                Duration.ofSeconds(job.settings().checks().limitSeconds()),
-                ranks.stream().map(PlannedRank::host).toList());
-        String address = new LauncherAddress(HexFormat.of().formatHex(secret), addresses).encode();
-        return new Meeting(RendezvousServer.start(sockets, known), address);
+        return new LauncherAddress(HexFormat.of().formatHex(secret), addresses).encode();
     }
 
     @Override

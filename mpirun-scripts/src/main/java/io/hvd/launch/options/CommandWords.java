@@ -49,8 +49,9 @@ record CommandWords(List<FlagValue> flags, List<String> command) {
         List<String> rest = line.getArgList();
         List<FlagValue> flags = new ArrayList<>();
         for (Option option : line.getOptions()) {
-            String value = option.getValue();
-            flags.add(new FlagValue(BY_NAME.get(name(option)), value == null ? "" : value, name(option)));
+            String[] values = option.getValues();
+            String value = values == null ? "" : String.join(" ", values);
+            flags.add(new FlagValue(BY_NAME.get(name(option)), value, name(option)));
         }
         // A flag that is refused anyway may have swallowed the command; the refusal says more than the word behind it.
         boolean isRefused = flags.stream().anyMatch(given -> given.flag().effect() instanceof FlagEffect.Refused);
@@ -92,7 +93,7 @@ record CommandWords(List<FlagValue> flags, List<String> command) {
             if (flag.effect() instanceof FlagEffect.Refused) {
                 option.hasArg().optionalArg(true);
             } else if (flag.takesValue()) {
-                option.hasArg();
+                option.numberOfArgs(flag == Flag.BLACKLIST_COOLDOWN_RANGE ? 2 : 1);
             }
             options.addOption(option.get());
         });

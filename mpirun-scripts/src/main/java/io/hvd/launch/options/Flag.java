@@ -24,6 +24,22 @@ public enum Flag {
             "library_options.gloo_timeout_seconds"),
     DISABLE_CACHE("--disable-cache", "Check all hosts again, even those that passed the check within the last hour."),
 
+    // elastic jobs
+    MIN_NP(
+            "--min-np, --min-num-proc N",
+            "Ranks with which the job goes on when others are lost. It makes the job elastic. The default is -np."),
+    MAX_NP("--max-np, --max-num-proc N", "Ranks to which the job grows. It makes the job elastic. The default is -np."),
+    SLOTS_PER_HOST("--slots-per-host N", "Slots of a host for which the script for discovery gives none."),
+    ELASTIC_TIMEOUT(
+            "--elastic-timeout SECONDS", "Seconds for which too few ranks wait for others. The default is 600."),
+    RESET_LIMIT("--reset-limit N", "How often the ranks of the job may change. The default is no limit."),
+    BLACKLIST_COOLDOWN_RANGE(
+            "--blacklist-cooldown-range MIN MAX",
+            "Seconds after which a slot is used again whose rank has failed; they double with each failure."),
+    HOST_DISCOVERY_SCRIPT(
+            "--host-discovery-script FILE",
+            "Program that prints the hosts that there are, one in a line: host or host:slots. It makes the job elastic."),
+
     // the mpirun line
     NETWORK_INTERFACES("--network-interfaces eth0,eth1", "Network interfaces to use."),
     NETWORK_INTERFACE("--network-interface eth0", "One network interface to use. The flag may be repeated."),
@@ -219,14 +235,7 @@ public enum Flag {
             "stall_check.shutdown_time_seconds"),
 
     // what hvd has not
-    MIN_NP("--min-np, --min-num-proc N", FlagEffect.Refused.ELASTIC),
-    MAX_NP("--max-np, --max-num-proc N", FlagEffect.Refused.ELASTIC),
-    SLOTS_PER_HOST("--slots-per-host N", FlagEffect.Refused.ELASTIC),
-    ELASTIC_TIMEOUT("--elastic-timeout SECONDS", FlagEffect.Refused.ELASTIC),
-    RESET_LIMIT("--reset-limit N", FlagEffect.Refused.ELASTIC),
-    MAX_RESTARTS("--max-restarts N", FlagEffect.Refused.ELASTIC),
-    BLACKLIST_COOLDOWN_RANGE("--blacklist-cooldown-range MIN MAX", FlagEffect.Refused.ELASTIC),
-    HOST_DISCOVERY_SCRIPT("--host-discovery-script FILE", FlagEffect.Refused.ELASTIC),
+    MAX_RESTARTS("--max-restarts N", FlagEffect.Refused.RESTARTS),
     JSRUN("--jsrun", new FlagEffect.Refused("mpirun starts the ranks, in an LSF job too; leave the flag out")),
 
     // horovodrun itself

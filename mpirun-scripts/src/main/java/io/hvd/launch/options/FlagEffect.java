@@ -25,9 +25,8 @@ sealed interface FlagEffect {
 
     /** The flag ends horovodrun with an error before any rank is started. */
     record Refused(String why) implements FlagEffect {
-        static final Refused ELASTIC = new Refused("MPI cannot change the number of ranks of a running job,"
-                + " and restarting a job with other hosts is not there yet; start it again with -np and its last"
-                + " checkpoint");
+        static final Refused RESTARTS = new Refused("restarting a job of mpirun's is not there yet; start it again with"
+                + " its last checkpoint, or let its ranks go on without a lost one, by --min-np");
     }
 
     /** The form that the value of a flag without effect must have; a value of another form is an error. */

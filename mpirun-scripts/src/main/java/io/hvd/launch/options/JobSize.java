@@ -1,5 +1,6 @@
 package io.hvd.launch.options;
 
+import io.hvd.launch.hosts.HostDiscovery;
 import io.hvd.launch.hosts.HostSlots;
 import io.hvd.launch.hosts.SlurmAllocation;
 import io.hvd.launch.words.UsageException;
@@ -44,8 +45,25 @@ record JobSize(List<FlagValue> given, Map<String, String> environment) {
                         .map(tasks -> new FlagValue(Flag.NUM_PROC, tasks.toString(), SlurmAllocation.COUNT));
     }
 
+    /** The number of ranks that a flag or a resource manager asks for; empty if none does. */
+    Optional<Integer> asked() {
+        return FlagValue.last(given, Flag.NUM_PROC).isPresent() || slurmTasks().isPresent()
+                ? Optional.of(ranks())
+                : Optional.empty();
+    }
+
     /** The hosts that are named by flags, in order; empty if none are. */
     List<HostSlots> hosts() {
+        Optional<HostDiscovery> discovery = new ElasticFlags(given).discovery();
+        if (discovery.isPresent() && (has(Flag.HOSTS) || has(Flag.HOSTFILE))) {
+            throw new UsageException(
+                    "hosts-twice",
+                    "--host-discovery-script says which hosts there are, and so does -H or --hostfile; give one of"
+                            + " them");
+        }
+        if (discovery.isPresent()) {
+            return discovery.get().first();
+        }
         Optional<String> list = value(Flag.HOSTS);
         Optional<String> file = value(Flag.HOSTFILE);
         if (list.isPresent() && file.isPresent()) {

@@ -46,14 +46,17 @@ public final class LaunchOptions {
         boolean starts = action == Action.RUN || action == Action.DRY_RUN;
         var size = new JobSize(given, environment);
         List<HostSlots> hosts = size.hosts();
-        int ranks = starts ? size.ranks(hosts) : 0;
+        var elastic = new ElasticFlags(given);
+        elastic.requireElastic();
+        int ranks = starts ? elastic.isElastic() ? elastic.first(size, hosts) : size.ranks(hosts) : 0;
         if (starts) {
             checkCommand(command);
         }
         return new LaunchSettings(
                 action,
-                starter(),
+                elastic.isElastic() ? elastic.starter(starter()) : starter(),
                 ranks,
+                starts && elastic.isElastic() ? Optional.of(elastic.settings(ranks)) : Optional.empty(),
                 hosts,
                 ssh(),
                 new HostChecks(limitSeconds(), !has(Flag.DISABLE_CACHE)),

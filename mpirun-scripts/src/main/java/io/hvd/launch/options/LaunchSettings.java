@@ -15,6 +15,7 @@ import java.util.Optional;
  *
  * @param starter what starts the ranks
  * @param ranks number of processes; 0 where the action needs none
+ * @param elastic how many ranks an elastic job may have; empty for a job of a fixed size
  * @param hosts the hosts on which they may run, in order; empty: this machine, or what a resource manager has allotted
  * @param ssh the way to the other hosts
  * @param checks the way in which they are looked at before the start
@@ -30,6 +31,7 @@ public record LaunchSettings(
         Action action,
         Starter starter,
         int ranks,
+        Optional<ElasticSettings> elastic,
         List<HostSlots> hosts,
         SshAccess ssh,
         HostChecks checks,
