@@ -65,7 +65,7 @@ public final class ElasticJob implements StartedJob {
         this.variables = new HashMap<>(variables);
         this.variables.remove(Setting.DECLARED_JOB.variable()); // its size is no longer what it was declared to be
         this.processes = new RankProcesses(plan, this.variables, folder, around);
-        this.slots = new WorkerSlots(plan, settings);
+        this.slots = new WorkerSlots(plan, settings, System::nanoTime);
     }
 
     @Override
