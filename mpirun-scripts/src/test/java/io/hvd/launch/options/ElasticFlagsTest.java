@@ -40,11 +40,14 @@ final class ElasticFlagsTest {
 
     @Test
     void theOtherFlagsSayHowLongAndHowOften() {
-        ElasticSettings all = parse(
-                        "-np 4 --min-np 2 --elastic-timeout 30 --reset-limit 3" + " --blacklist-cooldown-range 10 60")
-                .elastic()
-                .orElseThrow();
+        String[] words = {
+            "-np", "4", "--min-num-proc", "2", "--elastic-timeout", "30", "--reset-limit", "3",
+            "--blacklist-cooldown-range", "10", "60", "--max-np", "9", "--max-num-proc", "8", "true"
+        };
 
+        ElasticSettings all = LaunchOptions.parse(Map.of(), words).elastic().orElseThrow();
+
+        assertThat(all.atMost()).as("the last one counts").isEqualTo(8);
         assertThat(all.timeoutSeconds()).isEqualTo(30);
         assertThat(all.resets()).isEqualTo(3);
         assertThat(all.cooldown()).contains(new ElasticSettings.Cooldown(10, 60));
@@ -73,7 +76,17 @@ final class ElasticFlagsTest {
     void theHostsAreThoseThatTheScriptPrints() throws Exception {
         Path script = script("echo a:2; echo b; echo '[fd00::1]:3'");
 
-        LaunchSettings settings = parse("-np 8 --min-np 3 --slots-per-host 4 --host-discovery-script " + script);
+        LaunchSettings settings = LaunchOptions.parse(
+                Map.of(),
+                "-np",
+                "8",
+                "--min-np",
+                "3",
+                "--slots-per-host",
+                "4",
+                "--host-discovery-script",
+                script.toString(),
+                "true");
 
         assertThat(settings.hosts())
                 .containsExactly(new HostSlots("a", 2), new HostSlots("b", 4), new HostSlots("fd00::1", 3));
