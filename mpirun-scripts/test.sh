@@ -33,6 +33,7 @@ DirectHostsIT        ranks on two hosts that ssh alone starts (root)
 DivergenceIT         digits and mnist with a loss that is no number
 DjlMnistIT           djl-mnist with 1 and 4 ranks
 DoctorHostsIT        hvd-doctor between hosts (root)
+ElasticFaultsIT      elastic jobs whose processes are killed, stopped and ended at random times
 EquivalenceIT        training on 4 ranks beside that on one
 EvaluationIT         an evaluation whose figures every rank compares
 ExplorerHostsIT      random programs between hosts (root)
