@@ -192,7 +192,7 @@ public final class Coordinator {
             failed = true;
             breakUp();
         }
-        if (worker.rank >= 0 && !worker.done) {
+        if (!worker.done) {
             lost.add(worker.name());
             orders.add(new Say(worker.name() + " is lost: " + why));
         }

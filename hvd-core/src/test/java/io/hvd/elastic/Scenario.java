@@ -60,7 +60,7 @@ record Scenario(
                 random.nextBoolean() ? Long.MAX_VALUE : 6_000 + random.nextInt(15_000),
                 random.nextBoolean(),
                 safe ? atLeast : 0,
-                random.nextInt(9));
+                random.nextInt(12));
     }
 
     /** A worker's host: the safe ones are on host 0, as are others, and each has a number that is never used again. */
