@@ -26,6 +26,7 @@ final class SimulatedGeneration {
     private final int root;
     private final Set<SimulatedWorker> arrived = new HashSet<>();
     private final Map<SimulatedWorker, Runnable> underway = new HashMap<>();
+    private final List<SimulatedWorker> gone = new ArrayList<>();
     private int round;
     private boolean incomplete;
     private boolean stalled;
@@ -47,11 +48,6 @@ final class SimulatedGeneration {
 
     SimulatedWorker root() {
         return members.get(root);
-    }
-
-    /** Whether a member has ended or left. */
-    boolean isIncomplete() {
-        return incomplete;
     }
 
     void arrive(SimulatedWorker worker) {
@@ -146,19 +142,27 @@ final class SimulatedGeneration {
     /** A member has ended, or has left without the others. */
     void broke(SimulatedWorker member) {
         left(member);
+        gone.add(member);
         for (SimulatedWorker other : members) {
             if (random().nextBoolean()) {
                 underway.remove(other); // it has not received all of it
             }
-            if (job.scenario().peersNotice()) {
-                job.time().after(1 + random().nextInt(LONGEST_NOTICE_MILLIS), () -> notice(member, other));
-            }
+            notice(member, other);
         }
     }
 
+    /** A member that begins late finds out that others are not there any more. */
+    void noticeEarlierEnds(SimulatedWorker member) {
+        gone.forEach(other -> notice(other, member));
+    }
+
     private void notice(SimulatedWorker gone, SimulatedWorker other) {
-        if (job.network().reaches(gone.host(), other.host())) {
-            other.act(() -> other.noticeIn(this));
+        if (job.scenario().peersNotice()) {
+            job.time().after(1 + random().nextInt(LONGEST_NOTICE_MILLIS), () -> {
+                if (job.network().reaches(gone.host(), other.host())) {
+                    other.act(() -> other.noticeIn(this));
+                }
+            });
         }
     }
 }

@@ -148,7 +148,9 @@ final class SimulatedJob {
     private void carryOut(ElasticOrder order) {
         if (order instanceof Form form) {
             List<SimulatedWorker> members = form.members().stream().map(workers::get).toList();
-            generations.add(new SimulatedGeneration(this, form.number(), members, form.root()));
+            SimulatedGeneration generation = new SimulatedGeneration(this, form.number(), members, form.root());
+            generations.add(generation);
+            members.forEach(member -> member.assign(generation));
             tally.count(form.number() == 0 ? "first generations" : "regroups");
             send(form.members(), form);
             disturbances.formed();

@@ -45,6 +45,9 @@ final class SimulatedWorker {
     private long shaken;
     private TrainedState state;
 
+    /** The generation of which it is a member, though it may not know it yet. */
+    private SimulatedGeneration assigned;
+
     private SimulatedGeneration generation;
     private long formed;
     private boolean asked;
@@ -166,6 +169,14 @@ final class SimulatedWorker {
         }
     }
 
+    /** The coordinator has made it a member, of which it will hear. */
+    void assign(SimulatedGeneration next) {
+        assigned = next;
+        if (!alive) {
+            next.broke(this);
+        }
+    }
+
     void receive(ElasticOrder order) {
         down.send(() -> act(() -> follow(order)));
     }
@@ -194,6 +205,7 @@ final class SimulatedWorker {
         noticed = false;
         unreachable.clear();
         arrive();
+        next.noticeEarlierEnds(this);
     }
 
     private void arrive() {
@@ -244,6 +256,7 @@ final class SimulatedWorker {
     private void ready() {
         say(new Ready(number, generation.number(), step(), isDone(), unreachable));
         generation = null;
+        assigned = null;
         phase = Phase.WAITING;
     }
 
@@ -277,10 +290,9 @@ final class SimulatedWorker {
             job.changed();
             alive = false;
             watch.send(() -> job.tell(new Ended(number, why)));
-            if (generation != null) {
-                SimulatedGeneration old = generation;
-                generation = null;
-                old.broke(this);
+            generation = null;
+            if (assigned != null) {
+                assigned.broke(this);
             }
         }
     }
