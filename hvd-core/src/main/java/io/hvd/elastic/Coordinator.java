@@ -79,6 +79,15 @@ public final class Coordinator {
             this.heard = now;
         }
 
+        /** What it had is worth nothing any more, since others have gone on without it. */
+        void beginAnew() {
+            state = State.NEW;
+            step = -1;
+            done = false;
+            rank = -1;
+            unreachable = Set.of();
+        }
+
         boolean waits() {
             return state == State.NEW || state == State.READY;
         }
@@ -221,8 +230,7 @@ public final class Coordinator {
     private void growOrShrink() {
         List<Worker> members = in(State.MEMBER);
         boolean shrinks = members.stream().anyMatch(worker -> worker.leaving);
-        List<Worker> fresh = Stream.concat(audible(State.READY).stream(), audible(State.NEW).stream())
-                .toList(); // a survivor that was stopped while the others went on comes back like a new one
+        List<Worker> fresh = audible(State.NEW);
         boolean grows = !fresh.isEmpty()
                 && members.size() < limits.atMost()
                 && (in(State.STARTED).isEmpty()
@@ -385,6 +393,7 @@ public final class Coordinator {
             worker.unreachable = Set.of();
             root = worker.step > byRank.get(root).step ? rank : root;
         }
+        in(State.READY).forEach(Worker::beginAnew);
         orders.add(new Form(generation, numbers(byRank), root));
     }
 

@@ -350,4 +350,42 @@ class CoordinatorTest {
 
         assertThat(ready(0, 0, 8)).containsExactly(new Form(1, List.of(0, 1), 1));
     }
+
+    /** Worker 0 leaves generation 0 and is stopped; generation 1 is workers 1 and 2. */
+    private void goOnWithoutTheStoppedRankZero() {
+        running(1, 3, 4);
+        ready(0, 0, 4);
+        audible.remove(0);
+        pass(3_000);
+        ready(1, 0, 4);
+
+        assertThat(ready(2, 0, 4)).contains(new Form(1, List.of(2, 1), 0));
+    }
+
+    @Test
+    void aSurvivorThatWasStoppedComesBackLikeANewWorkerAndTakesNobodysRank() {
+        goOnWithoutTheStoppedRankZero();
+        audible.add(0);
+
+        assertThat(pass(TICK_MILLIS)).containsExactly(new Interrupt(1, List.of(1, 2)));
+        ready(1, 1, 6);
+        assertThat(ready(2, 1, 6)).containsExactly(new Form(2, List.of(2, 1, 0), 0));
+    }
+
+    @Test
+    void theStateOfOneThatWasLeftBehindIsNotGoneBackTo() {
+        goOnWithoutTheStoppedRankZero();
+        end(1);
+        audible.add(0);
+
+        assertThat(failure(end(2))).contains("state of the training", "rank 1 on h1", "rank 0 on h2");
+    }
+
+    @Test
+    void oneThatWasLeftBehindDoesNotHoldUpTheEndOfTheJob() {
+        goOnWithoutTheStoppedRankZero();
+        done(1, 1, 9);
+
+        assertThat(done(2, 1, 9)).contains(new Release(0, true, ""), new Finish(""));
+    }
 }
