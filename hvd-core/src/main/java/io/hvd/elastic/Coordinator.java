@@ -14,6 +14,7 @@ import io.hvd.elastic.ElasticOrder.Release;
 import io.hvd.elastic.ElasticOrder.Say;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -219,6 +220,7 @@ public final class Coordinator {
             hurry(inside);
             return;
         }
+        separate();
         letGo();
         if (finishIfDone()) {
             return;
@@ -241,30 +243,52 @@ public final class Coordinator {
         }
     }
 
-    /** One of two workers that cannot reach each other has to go; the one with the higher rank does. */
+    /** A member that is silent and that others do not reach either is lost. */
     private void evictUnreachable() {
-        Set<Integer> accused =
-                ready().stream().flatMap(worker -> worker.unreachable.stream()).collect(Collectors.toSet());
-        for (Worker worker : List.copyOf(workers.values())) {
-            if (worker.state == State.MEMBER && worker.isSilent(now) && accused.contains(worker.number)) {
+        Set<Integer> accused = in(State.READY).stream()
+                .flatMap(worker -> worker.unreachable.stream())
+                .collect(Collectors.toSet());
+        for (Worker worker : in(State.MEMBER)) {
+            if (worker.isSilent(now) && accused.contains(worker.number)) {
                 evict(worker, "its host is unreachable");
             }
         }
-        if (!in(State.MEMBER).isEmpty()) {
-            return;
-        }
+    }
+
+    /**
+     * Of survivors that do not reach each other one has to go: first one that has no state, then the one that is apart from
+     * more of them, then the one with the higher rank.
+     */
+    private void separate() {
+        Map<Integer, Set<Integer>> apart = apart();
         Set<Integer> kept = new HashSet<>();
-        Set<Integer> refused = new HashSet<>();
-        for (Worker worker : ready()) {
-            boolean apart = refused.contains(worker.number)
-                    || worker.unreachable.stream().anyMatch(kept::contains);
-            if (apart) {
-                evict(worker, "the hosts of other ranks do not reach its host");
-            } else {
-                kept.add(worker.number);
-                refused.addAll(worker.unreachable);
+        in(State.READY).stream()
+                .filter(worker -> apart.containsKey(worker.number))
+                .sorted(Comparator.comparing((Worker worker) -> worker.step < 0)
+                        .thenComparing(worker -> apart.get(worker.number).size())
+                        .thenComparing(worker -> worker.rank))
+                .forEach(worker -> {
+                    if (apart.get(worker.number).stream().anyMatch(kept::contains)) {
+                        evict(worker, "the hosts of other ranks do not reach its host");
+                    } else {
+                        kept.add(worker.number);
+                    }
+                });
+    }
+
+    /** From which of the others each audible survivor is apart, whichever of two has found it out. */
+    private Map<Integer, Set<Integer>> apart() {
+        Set<Integer> audible = new HashSet<>(numbers(audible(State.READY)));
+        Map<Integer, Set<Integer>> apart = new HashMap<>();
+        for (int one : audible) {
+            for (int other : workers.get(one).unreachable) {
+                if (audible.contains(other)) {
+                    apart.computeIfAbsent(one, any -> new HashSet<>()).add(other);
+                    apart.computeIfAbsent(other, any -> new HashSet<>()).add(one);
+                }
             }
         }
+        return apart;
     }
 
     private void evict(Worker worker, String why) {

@@ -388,4 +388,49 @@ class CoordinatorTest {
 
         assertThat(done(2, 1, 9)).contains(new Release(0, true, ""), new Finish(""));
     }
+
+    @Test
+    void whoIsSilentDoesNotTurnOthersOut() {
+        running(1, 3, 3);
+        apart(0, 0, 4, 1, 2);
+        audible.remove(0);
+        pass(3_000);
+        ready(1, 0, 4);
+
+        assertThat(ready(2, 0, 4)).containsExactly(new Form(1, List.of(2, 1), 0));
+    }
+
+    @Test
+    void ofTwoThatDoNotReachEachOtherTheOneWithTheHigherRankHasToGo() {
+        running(1, 3, 3);
+        apart(1, 0, 4, 2);
+        apart(2, 0, 4, 1);
+
+        assertThat(ready(0, 0, 4))
+                .containsExactly(
+                        new Release(2, false, "the hosts of other ranks do not reach its host"),
+                        new Say("rank 2 on h2 is lost: the hosts of other ranks do not reach its host"),
+                        new Form(1, List.of(0, 1), 0));
+    }
+
+    @Test
+    void oneThatReachesNobodyHasToGoAndNotAllOthers() {
+        running(2, 4, 4);
+        apart(0, 0, 4, 1, 2, 3);
+        apart(1, 0, 4, 0);
+        apart(2, 0, 4, 0);
+
+        assertThat(apart(3, 0, 4, 0)).contains(new Form(1, List.of(3, 1, 2), 0));
+    }
+
+    @Test
+    void oneWithoutAStateDoesNotTurnOutTheOneThatHasIt() {
+        running(1, 2, 2);
+        join(2);
+        end(0);
+        assertThat(ready(1, 0, 4)).containsExactly(new Form(1, List.of(2, 1), 1));
+        apart(1, 1, 4, 2);
+
+        assertThat(apart(2, 1, -1, 1)).contains(new Form(2, List.of(1), 0));
+    }
 }
