@@ -59,8 +59,10 @@ public final class Coordinator {
     private static final class Worker {
         private final int number;
         private final String host;
-        private final long since;
-        private State state;
+        private State state = State.STARTED;
+        /** Since when it waits for its first generation. */
+        private long joined;
+
         private long heard;
         /** Steps that its state has seen; -1 if it has none. */
         private long step = -1;
@@ -72,12 +74,17 @@ public final class Coordinator {
 
         private Set<Integer> unreachable = Set.of();
 
-        Worker(int number, String host, State state, long now) {
+        Worker(int number, String host) {
             this.number = number;
             this.host = host;
-            this.state = state;
-            this.since = now;
-            this.heard = now;
+        }
+
+        void join(long now) {
+            if (state == State.STARTED) {
+                state = State.NEW;
+                joined = now;
+                heard = now;
+            }
         }
 
         /** What it had is worth nothing any more, since others have gone on without it. */
@@ -104,6 +111,9 @@ public final class Coordinator {
 
     private final ElasticLimits limits;
     private final Map<Integer, Worker> workers = new TreeMap<>();
+    /** The numbers of all workers that there have ever been. */
+    private final Set<Integer> met = new HashSet<>();
+
     private final List<ElasticOrder> orders = new ArrayList<>();
     /** The number of the current generation; -1 before the first one. */
     private int generation = -1;
@@ -152,20 +162,26 @@ public final class Coordinator {
 
     private void note(ElasticEvent event) {
         if (event instanceof Started started) {
-            workers.put(started.worker(), new Worker(started.worker(), started.host(), State.STARTED, now));
+            meet(started.worker(), started.host());
         } else if (event instanceof Joined joined) {
-            Worker known = workers.get(joined.worker());
-            if (known == null || known.state == State.STARTED) {
-                workers.put(joined.worker(), new Worker(joined.worker(), joined.host(), State.NEW, now));
-            }
+            meet(joined.worker(), joined.host());
+            of(joined.worker()).forEach(worker -> worker.join(now));
         } else if (event instanceof Ready ready) {
             ready(ready);
         } else if (event instanceof Leaving leaving) {
             of(leaving.worker()).forEach(worker -> worker.leaving = true);
         } else if (event instanceof Ended ended) {
+            met.add(ended.worker());
             of(ended.worker()).forEach(worker -> lose(worker, ended.why()));
         } else if (event instanceof Heard heard) {
             of(heard.worker()).forEach(worker -> worker.heard = now);
+        }
+    }
+
+    /** Messages about a worker may overtake each other; one that has ended does not come back. */
+    private void meet(int worker, String host) {
+        if (met.add(worker)) {
+            workers.put(worker, new Worker(worker, host));
         }
     }
 
@@ -209,6 +225,7 @@ public final class Coordinator {
     }
 
     private void decide() {
+        letGo(State.NEW);
         if (!broken) {
             growOrShrink();
             return;
@@ -221,7 +238,7 @@ public final class Coordinator {
             return;
         }
         separate();
-        letGo();
+        letGo(State.READY);
         if (finishIfDone()) {
             return;
         }
@@ -236,7 +253,7 @@ public final class Coordinator {
         boolean grows = !fresh.isEmpty()
                 && members.size() < limits.atMost()
                 && (in(State.STARTED).isEmpty()
-                        || fresh.stream().allMatch(worker -> now - worker.since >= GATHERING_MILLIS));
+                        || fresh.stream().allMatch(worker -> now - worker.joined >= GATHERING_MILLIS));
         if (!interrupted && (shrinks || grows)) {
             interrupted = true;
             orders.add(new Interrupt(generation, numbers(members)));
@@ -328,10 +345,9 @@ public final class Coordinator {
         return silent.isEmpty() ? "" : "; no sign of life comes from " + silent + ", whose process may be stopped";
     }
 
-    /** Workers that have asked to leave do so between two generations. */
-    private void letGo() {
-        for (Worker worker : List.copyOf(workers.values())) {
-            if (worker.leaving && worker.waits()) {
+    private void letGo(State state) {
+        for (Worker worker : in(state)) {
+            if (worker.leaving) {
                 orders.add(new Release(worker.number, true, ""));
                 workers.remove(worker.number);
             }

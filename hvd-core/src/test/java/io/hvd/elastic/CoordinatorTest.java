@@ -433,4 +433,42 @@ class CoordinatorTest {
 
         assertThat(apart(2, 1, -1, 1)).contains(new Form(2, List.of(1), 0));
     }
+
+    @Test
+    void whatASlowConnectionSaysOfAProcessThatHasEndedDoesNotBringItBack() {
+        running(1, 2, 3);
+        tell(new Started(2, "h2"));
+        end(2);
+
+        assertThat(tell(new Joined(2, "h2"))).isEmpty();
+        assertThat(pass(2_000)).isEmpty();
+    }
+
+    @Test
+    void aWorkerMayJoinBeforeTheLauncherSaysThatItHasStartedIt() {
+        job(1, 2, 2);
+        join(0);
+        join(1);
+
+        assertThat(tell(new Started(1, "h1"))).isEmpty();
+        end(0);
+        assertThat(ready(1, 0, 3)).containsExactly(new Form(1, List.of(1), 0));
+    }
+
+    @Test
+    void aWorkerThatIsToEndBeforeItJoinsIsLetGoAtOnce() {
+        running(1, 2, 3);
+        tell(new Started(2, "h2"));
+        tell(new Leaving(2));
+
+        assertThat(join(2)).containsExactly(new Release(2, true, ""));
+    }
+
+    @Test
+    void aWorkerThatWaitsToBeNeededIsLetGoWhenItAsksForIt() {
+        running(1, 2, 2);
+        join(2);
+
+        assertThat(tell(new Leaving(2))).containsExactly(new Release(2, true, ""));
+    }
 }
