@@ -131,8 +131,8 @@ public final class Coordinator {
     private boolean abandoned;
 
     private boolean told;
-    /** Whether a worker's state has seen that all members had the same. */
-    private boolean stateExists;
+    /** Whether a state has seen a step, so that without it the training would begin again. */
+    private boolean stepsMade;
 
     private boolean over;
     private final List<String> lost = new ArrayList<>();
@@ -199,8 +199,8 @@ public final class Coordinator {
         worker.step = ready.step();
         worker.done = ready.done();
         worker.unreachable = ready.unreachable();
-        stateExists |= ready.step() >= 0;
-        failed |= !interrupted && !ready.done();
+        stepsMade |= ready.step() > 0;
+        failed |= !ready.unreachable().isEmpty() || !interrupted && !ready.done();
         breakUp();
     }
 
@@ -238,10 +238,12 @@ public final class Coordinator {
             return;
         }
         separate();
-        letGo(State.READY);
-        if (finishIfDone()) {
+        if (isDone()) {
+            workers.values().forEach(worker -> orders.add(new Release(worker.number, true, "")));
+            finish("");
             return;
         }
+        letGo(State.READY);
         form();
     }
 
@@ -252,8 +254,8 @@ public final class Coordinator {
         List<Worker> fresh = audible(State.NEW);
         boolean grows = !fresh.isEmpty()
                 && members.size() < limits.atMost()
-                && (in(State.STARTED).isEmpty()
-                        || fresh.stream().allMatch(worker -> now - worker.joined >= GATHERING_MILLIS));
+                && generation < limits.resets()
+                && (noneIsToCome() || fresh.stream().anyMatch(worker -> now - worker.joined >= GATHERING_MILLIS));
         if (!interrupted && (shrinks || grows)) {
             interrupted = true;
             orders.add(new Interrupt(generation, numbers(members)));
@@ -354,14 +356,11 @@ public final class Coordinator {
         }
     }
 
-    private boolean finishIfDone() {
-        List<Worker> members = ready();
-        boolean done = !members.isEmpty() && members.stream().allMatch(worker -> worker.done);
-        if (done) {
-            workers.values().forEach(worker -> orders.add(new Release(worker.number, true, "")));
-            finish("");
-        }
-        return done;
+    /** Whether somebody is done, and nobody stays who is not. */
+    private boolean isDone() {
+        List<Worker> survivors = in(State.READY);
+        return survivors.stream().anyMatch(worker -> worker.done)
+                && survivors.stream().allMatch(worker -> worker.done || worker.leaving);
     }
 
     private void finish(String failure) {
@@ -373,7 +372,7 @@ public final class Coordinator {
         List<Worker> survivors = audible(State.READY);
         List<Worker> fresh = audible(State.NEW);
         if (generation >= 0
-                && (ready().isEmpty() || stateExists && ready().stream().allMatch(one -> one.step < 0))) {
+                && (ready().isEmpty() || stepsMade && ready().stream().allMatch(one -> one.step < 0))) {
             finish("no rank is left that has the state of the training, which these have had: " + lost);
             return;
         }
@@ -381,7 +380,7 @@ public final class Coordinator {
         List<Worker> chosen = Stream.concat(survivors.stream(), fresh.stream())
                 .limit(limits.atMost())
                 .toList();
-        boolean haveState = !stateExists || chosen.stream().anyMatch(worker -> worker.step >= 0);
+        boolean haveState = !stepsMade || chosen.stream().anyMatch(worker -> worker.step >= 0);
         boolean enough = chosen.size() >= limits.atLeast() && haveState;
         boolean complete = generation >= 0 || chosen.size() >= limits.first();
         if (enough && (complete || noneIsToCome() && waited >= GATHERING_MILLIS || waited >= limits.timeoutMillis())) {

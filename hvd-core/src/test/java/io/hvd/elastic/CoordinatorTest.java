@@ -471,4 +471,67 @@ class CoordinatorTest {
 
         assertThat(tell(new Leaving(2))).containsExactly(new Release(2, true, ""));
     }
+
+    @Test
+    void beforeTheFirstStepNothingIsLostWithTheState() {
+        running(1, 3, 3);
+        end(0);
+        ready(1, 0, 0);
+        assertThat(ready(2, 0, -1)).contains(new Form(1, List.of(2, 1), 1));
+        end(1);
+
+        assertThat(ready(2, 1, -1)).contains(new Form(2, List.of(2), 0));
+    }
+
+    @Test
+    void theJobEndsWellWhenThoseThatAreDoneWantToLeaveToo() {
+        running(1, 2, 2);
+        tell(new Leaving(0));
+        tell(new Leaving(1));
+        done(0, 0, 9);
+
+        assertThat(done(1, 0, 9)).containsExactly(new Release(0, true, ""), new Release(1, true, ""), new Finish(""));
+    }
+
+    @Test
+    void oneThatLeavesDoesNotHoldUpTheEndOfTheJob() {
+        running(1, 3, 3);
+        tell(new Leaving(0));
+        end(2);
+        ready(0, 0, 8);
+
+        assertThat(done(1, 0, 9)).containsExactly(new Release(0, true, ""), new Release(1, true, ""), new Finish(""));
+    }
+
+    @Test
+    void membersThatWereAskedToLeaveAreToldIfOneOfThemCannotGoOn() {
+        running(1, 3, 4);
+        assertThat(join(3)).containsExactly(new Interrupt(0, List.of(0, 1, 2)));
+
+        assertThat(apart(0, 0, 4, 2)).anyMatch(order -> order instanceof Abandon abandon
+                && abandon.members().equals(List.of(1, 2)));
+    }
+
+    @Test
+    void workersThatComeOneAfterTheOtherDoNotPutOffAllOfThem() {
+        running(1, 1, 9);
+        List<ElasticOrder> orders = new ArrayList<>();
+        for (int worker = 1; worker < 5; worker++) {
+            tell(new Started(worker + 1, "h" + (worker + 1)));
+            orders.addAll(join(worker));
+            orders.addAll(pass(500));
+        }
+
+        assertThat(orders).containsExactly(new Interrupt(0, List.of(0)));
+    }
+
+    @Test
+    void aJobThatMayNotBeginAgainDoesNotStopInOrderToGrow() {
+        job(1, 2, 3, 0);
+        begin(2);
+
+        assertThat(join(2)).isEmpty();
+        assertThat(pass(10_000)).isEmpty();
+        assertThat(tell(new Leaving(0))).containsExactly(new Interrupt(0, List.of(0, 1)));
+    }
 }
