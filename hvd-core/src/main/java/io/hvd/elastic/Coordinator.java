@@ -18,6 +18,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Predicate;
@@ -125,17 +126,22 @@ public final class Coordinator {
     private boolean broken = true;
     /** Whether its members were asked to leave at the end of a step. */
     private boolean interrupted;
-    /** Whether it cannot go on, and did not just end. */
-    private boolean failed;
+    /** Why it cannot go on, if it did not just end; empty otherwise. */
+    private String failure = "";
+
     /** Whether those that have not left yet were told that it cannot go on. */
     private boolean abandoned;
 
-    private boolean told;
+    /** What the user was last told about whom the others wait for, and when. */
+    private String said = "";
+
+    private long saidAt;
     /** Whether a state has seen a step, so that without it the training would begin again. */
     private boolean stepsMade;
 
     private boolean over;
-    private final List<String> lost = new ArrayList<>();
+    /** Members that have gone and were not replaced. */
+    private final List<String> missing = new ArrayList<>();
 
     /** @param now the time in milliseconds, on a clock that only goes on */
     public Coordinator(ElasticLimits limits, long now) {
@@ -200,7 +206,9 @@ public final class Coordinator {
         worker.done = ready.done();
         worker.unreachable = ready.unreachable();
         stepsMade |= ready.step() > 0;
-        failed |= !ready.unreachable().isEmpty() || !interrupted && !ready.done();
+        if (!ready.unreachable().isEmpty() || !interrupted && !ready.done()) {
+            fail(worker.name() + " has left the generation");
+        }
         breakUp();
     }
 
@@ -208,24 +216,29 @@ public final class Coordinator {
         if (!broken) {
             broken = true;
             brokenSince = now;
-            told = false;
+        }
+    }
+
+    private void fail(String why) {
+        if (failure.isEmpty()) {
+            failure = why;
         }
     }
 
     private void lose(Worker worker, String why) {
         workers.remove(worker.number);
         if (worker.state == State.MEMBER) {
-            failed = true;
+            fail(worker.name() + " is lost");
             breakUp();
         }
         if (!worker.done) {
-            lost.add(worker.name());
+            missing.add(worker.name());
             orders.add(new Say(worker.name() + " is lost: " + why));
         }
     }
 
     private void decide() {
-        letGo(State.NEW);
+        letGo(in(State.NEW));
         if (!broken) {
             growOrShrink();
             return;
@@ -243,7 +256,7 @@ public final class Coordinator {
             finish("");
             return;
         }
-        letGo(State.READY);
+        letGo(survivorsThatMayGo());
         form();
     }
 
@@ -316,23 +329,17 @@ public final class Coordinator {
     }
 
     private void abandon(List<Worker> inside) {
-        if (failed && !abandoned) {
+        if (!failure.isEmpty() && !abandoned) {
             abandoned = true;
-            orders.add(new Abandon(
-                    generation,
-                    numbers(inside),
-                    lost.isEmpty() ? "another rank has left the generation" : lost.get(lost.size() - 1) + " is lost"));
+            orders.add(new Abandon(generation, numbers(inside), failure));
         }
     }
 
     /** Whoever does not come out of the old generation holds up the next one. */
     private void hurry(List<Worker> inside) {
         long waited = now - brokenSince;
-        if (!told && waited >= QUIET_MILLIS) {
-            told = true;
-            orders.add(new Say("the next generation waits for " + names(inside, worker -> true)
-                    + ", which has not ended its step yet" + stopped(inside)));
-        }
+        say("the next generation waits for " + names(inside, worker -> true) + ", which has not ended its step yet"
+                + stopped(inside));
         if (waited >= limits.timeoutMillis()) {
             inside.forEach(worker -> evict(
                     worker,
@@ -347,13 +354,31 @@ public final class Coordinator {
         return silent.isEmpty() ? "" : "; no sign of life comes from " + silent + ", whose process may be stopped";
     }
 
-    private void letGo(State state) {
-        for (Worker worker : in(state)) {
+    /** Workers that have asked to leave do so when they are in no generation. */
+    private void letGo(List<Worker> some) {
+        for (Worker worker : some) {
             if (worker.leaving) {
                 orders.add(new Release(worker.number, true, ""));
                 workers.remove(worker.number);
+                if (worker.rank >= 0) {
+                    missing.add(worker.name() + " (which has left)");
+                }
             }
         }
+    }
+
+    /** Those of them that have the state alone stay until others have it, if there are others: one of them does. */
+    private List<Worker> survivorsThatMayGo() {
+        List<Worker> survivors = audible(State.READY);
+        boolean heirs = limits.atMost() > 1
+                && Stream.concat(survivors.stream(), audible(State.NEW).stream()).anyMatch(worker -> !worker.leaving);
+        boolean stays = survivors.stream().anyMatch(worker -> !worker.leaving && worker.step >= 0);
+        Optional<Worker> last = survivors.stream()
+                .filter(worker -> heirs && !stays)
+                .max(Comparator.comparing((Worker worker) -> worker.step).thenComparing(worker -> -worker.rank));
+        return in(State.READY).stream()
+                .filter(worker -> last.isEmpty() || worker != last.get())
+                .toList();
     }
 
     /** Whether somebody is done, and nobody stays who is not. */
@@ -373,7 +398,7 @@ public final class Coordinator {
         List<Worker> fresh = audible(State.NEW);
         if (generation >= 0
                 && (ready().isEmpty() || stepsMade && ready().stream().allMatch(one -> one.step < 0))) {
-            finish("no rank is left that has the state of the training, which these have had: " + lost);
+            finish("no rank is left that has the state of the training" + missing());
             return;
         }
         long waited = now - brokenSince;
@@ -388,10 +413,18 @@ public final class Coordinator {
         } else if (waited >= limits.timeoutMillis()) {
             finish("only " + chosen.size() + " of at least " + limits.atLeast() + " ranks (--min-np) are there after "
                     + limits.timeoutMillis() / 1_000 + " s (--elastic-timeout)" + missing());
-        } else if (!told && waited >= QUIET_MILLIS) {
-            told = true;
-            orders.add(new Say(chosen.size() + " ranks are there and the next generation needs " + needed() + missing()
-                    + "; it waits for up to " + limits.timeoutMillis() / 1_000 + " s (--elastic-timeout)"));
+        } else {
+            say(chosen.size() + " ranks are there and the next generation needs " + needed() + missing()
+                    + "; it waits for up to " + limits.timeoutMillis() / 1_000 + " s (--elastic-timeout)");
+        }
+    }
+
+    /** Tells the user after a while whom the others wait for, and again when that has changed. */
+    private void say(String sentence) {
+        if (now - Math.max(brokenSince, saidAt) >= QUIET_MILLIS && !sentence.equals(said)) {
+            said = sentence;
+            saidAt = now;
+            orders.add(new Say(sentence));
         }
     }
 
@@ -406,24 +439,25 @@ public final class Coordinator {
     private String missing() {
         String started = names(in(State.STARTED), worker -> true);
         String silent = names(List.copyOf(workers.values()), worker -> worker.waits() && worker.isSilent(now));
-        return (lost.isEmpty() ? "" : "; lost are " + String.join(", ", lost))
+        return (missing.isEmpty() ? "" : "; missing are " + String.join(", ", missing))
                 + (started.isEmpty() ? "" : "; started, and not there yet, are " + started)
                 + (silent.isEmpty() ? "" : "; no sign of life comes from " + silent);
     }
 
     private void begin(List<Worker> chosen) {
         if (generation >= limits.resets()) {
-            finish("the job has had " + limits.resets() + " resets, which is its limit (--reset-limit)"
-                    + (lost.isEmpty() ? "" : "; lost are " + String.join(", ", lost)));
+            finish("the job has had " + limits.resets() + " resets, which is its limit (--reset-limit)" + missing());
             return;
         }
         List<Worker> byRank = ranked(chosen);
         generation++;
         broken = false;
-        failed = false;
+        failure = "";
         interrupted = false;
         abandoned = false;
-        told = false;
+        said = "";
+        missing.subList(0, Math.max(0, missing.size() - Math.max(0, limits.first() - chosen.size())))
+                .clear(); // the others have taken the places of those that have gone first
         int root = 0;
         for (int rank = 0; rank < byRank.size(); rank++) {
             Worker worker = byRank.get(rank);

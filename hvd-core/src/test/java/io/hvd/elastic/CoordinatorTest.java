@@ -221,11 +221,11 @@ class CoordinatorTest {
         ready(0, 0, 4);
 
         assertThat(sentences(pass(LIMIT_MILLIS - TICK_MILLIS)))
-                .containsExactly("1 ranks are there and the next generation needs 2; lost are rank 1 on h1, rank 2 on h2;"
+                .containsExactly("1 ranks are there and the next generation needs 2; missing are rank 1 on h1, rank 2 on h2;"
                         + " started, and not there yet, are worker 3 on h3; it waits for up to 20 s (--elastic-timeout)");
         assertThat(failure(pass(TICK_MILLIS)))
                 .isEqualTo("only 1 of at least 2 ranks (--min-np) are there after 20 s (--elastic-timeout);"
-                        + " lost are rank 1 on h1, rank 2 on h2; started, and not there yet, are worker 3 on h3");
+                        + " missing are rank 1 on h1, rank 2 on h2; started, and not there yet, are worker 3 on h3");
         assertThat(coordinator.isOver()).isTrue();
     }
 
@@ -236,7 +236,7 @@ class CoordinatorTest {
         join(0);
 
         assertThat(sentences(end(1))).containsExactly("worker 1 on h1 is lost: killed by signal 9");
-        assertThat(failure(pass(LIMIT_MILLIS))).contains("lost are worker 1 on h1");
+        assertThat(failure(pass(LIMIT_MILLIS))).contains("missing are worker 1 on h1");
     }
 
     @Test
@@ -260,7 +260,7 @@ class CoordinatorTest {
 
         assertThat(failure(ready(0, 1, 5)))
                 .isEqualTo("the job has had 1 resets, which is its limit (--reset-limit);"
-                        + " lost are rank 1 on h1, rank 1 on h2");
+                        + " missing are rank 1 on h1, rank 1 on h2");
     }
 
     @Test
@@ -324,7 +324,7 @@ class CoordinatorTest {
     void aMemberThatIsHeardIsNotLostBecauseAnotherDoesNotReachIt() {
         running(1, 3, 3);
 
-        assertThat(apart(0, 0, 4, 2)).containsExactly(new Abandon(0, List.of(1, 2), "another rank has left the generation"));
+        assertThat(apart(0, 0, 4, 2)).containsExactly(new Abandon(0, List.of(1, 2), "rank 0 on h0 has left the generation"));
         assertThat(pass(LIMIT_MILLIS - TICK_MILLIS)).noneMatch(Release.class::isInstance);
     }
 
@@ -533,5 +533,68 @@ class CoordinatorTest {
         assertThat(join(2)).isEmpty();
         assertThat(pass(10_000)).isEmpty();
         assertThat(tell(new Leaving(0))).containsExactly(new Interrupt(0, List.of(0, 1)));
+    }
+
+    @Test
+    void theLastOneWithTheStateHandsItOnToNewWorkersBeforeItLeaves() {
+        running(1, 2, 2);
+        join(5);
+        join(6);
+        tell(new Leaving(0));
+        tell(new Leaving(1));
+        ready(0, 0, 4);
+
+        assertThat(ready(1, 0, 4))
+                .containsExactly(new Release(1, true, ""), new Form(1, List.of(0, 5), 0));
+        assertThat(pass(TICK_MILLIS)).containsExactly(new Interrupt(1, List.of(0, 5)));
+        ready(0, 1, 5);
+        assertThat(ready(5, 1, 5)).containsExactly(new Release(0, true, ""), new Form(2, List.of(6, 5), 1));
+    }
+
+    @Test
+    void whenAllLeaveAndNobodyComesTheJobEndsAndSaysSo() {
+        running(1, 2, 2);
+        tell(new Leaving(0));
+        tell(new Leaving(1));
+        ready(0, 0, 4);
+
+        assertThat(failure(ready(1, 0, 4)))
+                .isEqualTo("no rank is left that has the state of the training;"
+                        + " missing are rank 0 on h0 (which has left), rank 1 on h1 (which has left)");
+    }
+
+    @Test
+    void whyAGenerationCannotGoOnIsSaidOfThisOneAndNotOfOneBefore() {
+        running(1, 3, 3);
+        end(1);
+        ready(0, 0, 4);
+        ready(2, 0, 4);
+
+        assertThat(ready(0, 1, 5)).containsExactly(new Abandon(1, List.of(2), "rank 0 on h0 has left the generation"));
+    }
+
+    @Test
+    void whoWasReplacedIsNotMissing() {
+        running(2, 3, 3);
+        join(3);
+        end(1);
+        ready(0, 0, 4);
+        ready(2, 0, 4);
+        end(3);
+        ready(0, 1, 5);
+        end(2);
+
+        assertThat(failure(pass(LIMIT_MILLIS))).contains("; missing are rank 1 on h3, rank 2 on h2").doesNotContain("h1");
+    }
+
+    @Test
+    void theUserIsToldOfEachReasonToWait() {
+        running(2, 3, 3);
+        end(1);
+        ready(0, 0, 4);
+        assertThat(sentences(pass(4_000))).hasSize(1).first().asString().contains("waits for rank 2 on h2");
+        end(2);
+
+        assertThat(sentences(pass(4_000))).hasSize(1).first().asString().contains("1 ranks are there", "rank 2 on h2");
     }
 }
