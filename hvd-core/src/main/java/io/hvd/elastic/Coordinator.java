@@ -22,6 +22,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -154,7 +155,7 @@ public final class Coordinator {
     public List<ElasticOrder> on(ElasticEvent event, long millis) {
         now = Math.max(now, millis);
         orders.clear();
-        if (!over) {
+        if (!over && !isSignOfLifeAsExpected(event)) {
             note(event);
             decide();
         }
@@ -164,6 +165,17 @@ public final class Coordinator {
     /** Whether the job has ended. */
     public boolean isOver() {
         return over;
+    }
+
+    /** By far the most events are such, and nothing follows from them that the next tick does not see. */
+    private boolean isSignOfLifeAsExpected(ElasticEvent event) {
+        if (!(event instanceof Heard heard)) {
+            return false;
+        }
+        Worker worker = workers.get(heard.worker());
+        boolean expected = worker == null || !worker.isSilent(now);
+        of(heard.worker()).forEach(one -> one.heard = now);
+        return expected;
     }
 
     private void note(ElasticEvent event) {
@@ -277,14 +289,17 @@ public final class Coordinator {
 
     /** A member that is silent and that others do not reach either is lost. */
     private void evictUnreachable() {
+        List<Worker> silent =
+                in(State.MEMBER).stream().filter(worker -> worker.isSilent(now)).toList();
+        if (silent.isEmpty()) {
+            return;
+        }
         Set<Integer> accused = in(State.READY).stream()
                 .flatMap(worker -> worker.unreachable.stream())
                 .collect(Collectors.toSet());
-        for (Worker worker : in(State.MEMBER)) {
-            if (worker.isSilent(now) && accused.contains(worker.number)) {
-                evict(worker, "its host is unreachable");
-            }
-        }
+        silent.stream()
+                .filter(worker -> accused.contains(worker.number))
+                .forEach(worker -> evict(worker, "its host is unreachable"));
     }
 
     /**
@@ -338,8 +353,8 @@ public final class Coordinator {
     /** Whoever does not come out of the old generation holds up the next one. */
     private void hurry(List<Worker> inside) {
         long waited = now - brokenSince;
-        say("the next generation waits for " + names(inside, worker -> true) + ", which has not ended its step yet"
-                + stopped(inside));
+        say(() -> "the next generation waits for " + names(inside, worker -> true)
+                + ", which has not ended its step yet" + stopped(inside));
         if (waited >= limits.timeoutMillis()) {
             inside.forEach(worker -> evict(
                     worker,
@@ -371,7 +386,8 @@ public final class Coordinator {
     private List<Worker> survivorsThatMayGo() {
         List<Worker> survivors = audible(State.READY);
         boolean heirs = limits.atMost() > 1
-                && Stream.concat(survivors.stream(), audible(State.NEW).stream()).anyMatch(worker -> !worker.leaving);
+                && Stream.concat(survivors.stream(), audible(State.NEW).stream())
+                        .anyMatch(worker -> !worker.leaving);
         boolean stays = survivors.stream().anyMatch(worker -> !worker.leaving && worker.step >= 0);
         Optional<Worker> last = survivors.stream()
                 .filter(worker -> heirs && !stays)
@@ -414,17 +430,21 @@ public final class Coordinator {
             finish("only " + chosen.size() + " of at least " + limits.atLeast() + " ranks (--min-np) are there after "
                     + limits.timeoutMillis() / 1_000 + " s (--elastic-timeout)" + missing());
         } else {
-            say(chosen.size() + " ranks are there and the next generation needs " + needed() + missing()
+            say(() -> chosen.size() + " ranks are there and the next generation needs " + needed() + missing()
                     + "; it waits for up to " + limits.timeoutMillis() / 1_000 + " s (--elastic-timeout)");
         }
     }
 
     /** Tells the user after a while whom the others wait for, and again when that has changed. */
-    private void say(String sentence) {
-        if (now - Math.max(brokenSince, saidAt) >= QUIET_MILLIS && !sentence.equals(said)) {
-            said = sentence;
+    private void say(Supplier<String> sentence) {
+        if (now - Math.max(brokenSince, saidAt) < QUIET_MILLIS) {
+            return;
+        }
+        String next = sentence.get();
+        if (!next.equals(said)) {
+            said = next;
             saidAt = now;
-            orders.add(new Say(sentence));
+            orders.add(new Say(next));
         }
     }
 

@@ -221,8 +221,9 @@ class CoordinatorTest {
         ready(0, 0, 4);
 
         assertThat(sentences(pass(LIMIT_MILLIS - TICK_MILLIS)))
-                .containsExactly("1 ranks are there and the next generation needs 2; missing are rank 1 on h1, rank 2 on h2;"
-                        + " started, and not there yet, are worker 3 on h3; it waits for up to 20 s (--elastic-timeout)");
+                .containsExactly(
+                        "1 ranks are there and the next generation needs 2; missing are rank 1 on h1, rank 2 on h2;"
+                                + " started, and not there yet, are worker 3 on h3; it waits for up to 20 s (--elastic-timeout)");
         assertThat(failure(pass(TICK_MILLIS)))
                 .isEqualTo("only 1 of at least 2 ranks (--min-np) are there after 20 s (--elastic-timeout);"
                         + " missing are rank 1 on h1, rank 2 on h2; started, and not there yet, are worker 3 on h3");
@@ -300,13 +301,15 @@ class CoordinatorTest {
         end(1);
         ready(0, 0, 4);
         assertThat(sentences(pass(LIMIT_MILLIS - TICK_MILLIS)))
-                .containsExactly("the next generation waits for rank 2 on h2, which has not ended its step yet; no sign of"
-                        + " life comes from rank 2 on h2, whose process may be stopped");
-        assertThat(pass(TICK_MILLIS)).contains(new Form(1, List.of(0), 0)).anyMatch(order -> order
-                        instanceof Release release
-                && release.worker() == 2
-                && !release.wanted()
-                && release.why().contains("it has not left generation 0 within 20 s (--elastic-timeout)"));
+                .containsExactly(
+                        "the next generation waits for rank 2 on h2, which has not ended its step yet; no sign of"
+                                + " life comes from rank 2 on h2, whose process may be stopped");
+        assertThat(pass(TICK_MILLIS))
+                .contains(new Form(1, List.of(0), 0))
+                .anyMatch(order -> order instanceof Release release
+                        && release.worker() == 2
+                        && !release.wanted()
+                        && release.why().contains("it has not left generation 0 within 20 s (--elastic-timeout)"));
     }
 
     @Test
@@ -316,15 +319,15 @@ class CoordinatorTest {
         pass(3_000);
         apart(0, 0, 4, 2);
 
-        assertThat(apart(1, 0, 4, 2))
-                .containsExactly(new Form(1, List.of(0, 1), 0));
+        assertThat(apart(1, 0, 4, 2)).containsExactly(new Form(1, List.of(0, 1), 0));
     }
 
     @Test
     void aMemberThatIsHeardIsNotLostBecauseAnotherDoesNotReachIt() {
         running(1, 3, 3);
 
-        assertThat(apart(0, 0, 4, 2)).containsExactly(new Abandon(0, List.of(1, 2), "rank 0 on h0 has left the generation"));
+        assertThat(apart(0, 0, 4, 2))
+                .containsExactly(new Abandon(0, List.of(1, 2), "rank 0 on h0 has left the generation"));
         assertThat(pass(LIMIT_MILLIS - TICK_MILLIS)).noneMatch(Release.class::isInstance);
     }
 
@@ -508,8 +511,9 @@ class CoordinatorTest {
         running(1, 3, 4);
         assertThat(join(3)).containsExactly(new Interrupt(0, List.of(0, 1, 2)));
 
-        assertThat(apart(0, 0, 4, 2)).anyMatch(order -> order instanceof Abandon abandon
-                && abandon.members().equals(List.of(1, 2)));
+        assertThat(apart(0, 0, 4, 2))
+                .anyMatch(order ->
+                        order instanceof Abandon abandon && abandon.members().equals(List.of(1, 2)));
     }
 
     @Test
@@ -544,8 +548,7 @@ class CoordinatorTest {
         tell(new Leaving(1));
         ready(0, 0, 4);
 
-        assertThat(ready(1, 0, 4))
-                .containsExactly(new Release(1, true, ""), new Form(1, List.of(0, 5), 0));
+        assertThat(ready(1, 0, 4)).containsExactly(new Release(1, true, ""), new Form(1, List.of(0, 5), 0));
         assertThat(pass(TICK_MILLIS)).containsExactly(new Interrupt(1, List.of(0, 5)));
         ready(0, 1, 5);
         assertThat(ready(5, 1, 5)).containsExactly(new Release(0, true, ""), new Form(2, List.of(6, 5), 1));
@@ -584,7 +587,9 @@ class CoordinatorTest {
         ready(0, 1, 5);
         end(2);
 
-        assertThat(failure(pass(LIMIT_MILLIS))).contains("; missing are rank 1 on h3, rank 2 on h2").doesNotContain("h1");
+        assertThat(failure(pass(LIMIT_MILLIS)))
+                .contains("; missing are rank 1 on h3, rank 2 on h2")
+                .doesNotContain("h1");
     }
 
     @Test

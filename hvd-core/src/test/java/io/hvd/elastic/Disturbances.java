@@ -104,7 +104,9 @@ final class Disturbances {
     }
 
     private void killRoot() {
-        if (job.latest() != null && job.latest().root().isAlive() && !isSafe(job.latest().root())) {
+        if (job.latest() != null
+                && job.latest().root().isAlive()
+                && !isSafe(job.latest().root())) {
             kill(job.latest().root());
         }
     }

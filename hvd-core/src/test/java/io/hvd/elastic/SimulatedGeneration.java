@@ -83,8 +83,8 @@ final class SimulatedGeneration {
     private boolean isConnected() {
         return job.network().isWhole()
                 || members.stream()
-                        .allMatch(one -> members.stream()
-                                .allMatch(other -> job.network().reaches(one.host(), other.host())));
+                        .allMatch(one ->
+                                members.stream().allMatch(other -> job.network().reaches(one.host(), other.host())));
     }
 
     private Result sync() {

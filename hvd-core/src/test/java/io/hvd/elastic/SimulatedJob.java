@@ -147,7 +147,8 @@ final class SimulatedJob {
 
     private void carryOut(ElasticOrder order) {
         if (order instanceof Form form) {
-            List<SimulatedWorker> members = form.members().stream().map(workers::get).toList();
+            List<SimulatedWorker> members =
+                    form.members().stream().map(workers::get).toList();
             SimulatedGeneration generation = new SimulatedGeneration(this, form.number(), members, form.root());
             generations.add(generation);
             members.forEach(member -> member.assign(generation));

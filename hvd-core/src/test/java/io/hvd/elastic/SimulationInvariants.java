@@ -61,7 +61,7 @@ final class SimulationInvariants {
     void told(ElasticEvent event) {
         if (event instanceof Started it) {
             started.add(it.worker());
-            names.put(it.worker(), "worker " + it.worker() + " on " + it.host());
+            nameByNumber(it.worker());
         } else if (event instanceof Joined it) {
             joined.add(it.worker());
         } else if (event instanceof Ended it) {
@@ -69,6 +69,10 @@ final class SimulationInvariants {
         } else if (event instanceof Ready it && latest != null && it.generation() == latest.number()) {
             toldBroken();
         }
+    }
+
+    private void nameByNumber(int worker) {
+        names.put(worker, "worker " + worker + " on " + worker(worker).hostName());
     }
 
     private void toldOfEnd(int worker) {
@@ -114,7 +118,9 @@ final class SimulationInvariants {
 
     private void requireOfLatest(int generation, List<Integer> members, ElasticOrder order) {
         require(
-                latest != null && latest.number() == generation && latest.members().containsAll(members),
+                latest != null
+                        && latest.number() == generation
+                        && latest.members().containsAll(members),
                 "an order goes to others than the latest generation: " + order);
         requireThere(members, order);
     }
@@ -130,7 +136,9 @@ final class SimulationInvariants {
     private void formed(Form form) {
         ElasticLimits limits = job.scenario().limits();
         int size = form.members().size();
-        require(size >= limits.atLeast() && size <= limits.atMost(), "a generation has a size beyond the limits: " + form);
+        require(
+                size >= limits.atLeast() && size <= limits.atMost(),
+                "a generation has a size beyond the limits: " + form);
         require(new HashSet<>(form.members()).size() == size, "a worker has two ranks: " + form);
         require(joined.containsAll(form.members()), "a worker is a member before it has joined: " + form);
         requireThere(form.members(), form);
@@ -142,13 +150,16 @@ final class SimulationInvariants {
         }
         survivorsStay(form);
         newestStateStays(form);
-        latest = form;
         broken = false;
         toldBroken = false;
         missing.clear();
+        latestMembers().forEach(this::nameByNumber);
         for (int rank = 0; rank < size; rank++) {
-            names.put(form.members().get(rank), "rank " + rank + " on " + worker(form.members().get(rank)).hostName());
+            names.put(
+                    form.members().get(rank),
+                    "rank " + rank + " on " + worker(form.members().get(rank)).hostName());
         }
+        latest = form;
     }
 
     private SimulatedWorker worker(int number) {
@@ -189,8 +200,8 @@ final class SimulationInvariants {
 
     /** A generation's members have the root's state. */
     void synced(SimulatedGeneration generation, TrainedState state) {
-        long step = state == null ? -1 : state.step();
-        require(step >= 0 || furthest <= 0, "the training begins again after step " + furthest);
+        long step = state == null ? 0 : state.step();
+        require(state != null || furthest <= 1, "the training begins again after step " + furthest);
         require(step >= furthest - 1, "the training goes back to step " + step + " after step " + furthest);
         requireLatest(generation);
     }
@@ -222,7 +233,8 @@ final class SimulationInvariants {
     private void released(Release release) {
         requireThere(List.of(release.worker()), release);
         SimulatedWorker worker = worker(release.worker());
-        boolean late = toldBroken && now() - toldBrokenSince >= job.scenario().limits().timeoutMillis();
+        boolean late =
+                toldBroken && now() - toldBrokenSince >= job.scenario().limits().timeoutMillis();
         require(
                 release.wanted() || late || wasApart(worker),
                 "worker " + release.worker() + " has to go although its host was always reachable: " + release);
@@ -231,8 +243,7 @@ final class SimulationInvariants {
 
     /** Whether a worker's host and another one of its generation have been cut off from each other. */
     private boolean wasApart(SimulatedWorker worker) {
-        return job.latest().members().stream()
-                .anyMatch(other -> job.network().wasEverCut(worker.host(), other.host()));
+        return job.latest().members().stream().anyMatch(other -> job.network().wasEverCut(worker.host(), other.host()));
     }
 
     /** Looks now and then whether the job gets on. */
@@ -253,7 +264,8 @@ final class SimulationInvariants {
     private void lookForHang(Scenario scenario) {
         long candidates = candidates().stream().filter(this::isOfLatestOrNew).count();
         boolean state = latest == null || latest.members().stream().anyMatch(this::isCandidate);
-        int needed = latest == null ? scenario.limits().first() : scenario.limits().atLeast();
+        int needed =
+                latest == null ? scenario.limits().first() : scenario.limits().atLeast();
         require(
                 candidates < needed || !state || now() - brokenSince < scenario.boundMillis(),
                 candidates + " workers wait, " + needed + " are needed, and no generation begins");
@@ -285,8 +297,10 @@ final class SimulationInvariants {
     }
 
     private void finished(String failure) {
-        List<Integer> survivors = latestMembers().stream().filter(this::isCandidate).toList();
-        boolean state = latest == null || survivors.stream().anyMatch(worker -> worker(worker).step() >= 0);
+        List<Integer> survivors =
+                latestMembers().stream().filter(this::isCandidate).toList();
+        boolean state = latest == null
+                || survivors.stream().anyMatch(worker -> worker(worker).step() >= 0);
         if (failure.isEmpty()) {
             succeeded();
         } else if (failure.contains("--reset-limit")) {
@@ -332,7 +346,9 @@ final class SimulationInvariants {
         SimulatedWorker any = null;
         for (int member : latest.members()) {
             SimulatedWorker worker = worker(member);
-            require(worker.isDone() || !isCandidate(member), "rank of worker " + member + " is not done, and the job ends");
+            require(
+                    worker.isDone() || !isCandidate(member),
+                    "rank of worker " + member + " is not done, and the job ends");
             any = worker.isDone() ? worker : any;
         }
         require(any != null, "the job ends and no rank is done");

@@ -29,7 +29,8 @@ record TrainedState(long step, int position, int[] counts, long hash) {
 
     Share share(Course course, int rank, int size) {
         int end = course.endOfStep(position, size);
-        return new Share(Math.min(end, position + rank * course.batch()), Math.min(end, position + (rank + 1) * course.batch()));
+        return new Share(
+                Math.min(end, position + rank * course.batch()), Math.min(end, position + (rank + 1) * course.batch()));
     }
 
     /** The state after a step in which the ranks of a generation have contributed these samples. */
