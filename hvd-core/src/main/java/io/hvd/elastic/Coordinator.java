@@ -243,10 +243,8 @@ public final class Coordinator {
             fail(worker.name() + " is lost");
             breakUp();
         }
-        if (!worker.done) {
-            missing.add(worker.name());
-            orders.add(new Say(worker.name() + " is lost: " + why));
-        }
+        missing.add(worker.name());
+        orders.add(new Say(worker.name() + " is lost: " + why));
     }
 
     private void decide() {

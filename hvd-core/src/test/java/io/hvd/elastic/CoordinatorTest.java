@@ -602,4 +602,14 @@ class CoordinatorTest {
 
         assertThat(sentences(pass(4_000))).hasSize(1).first().asString().contains("1 ranks are there", "rank 2 on h2");
     }
+
+    @Test
+    void oneThatIsDoneAndEndsBeforeTheOthersIsMissingToo() {
+        running(2, 2, 2);
+        done(0, 0, 9);
+
+        assertThat(sentences(end(0))).containsExactly("rank 0 on h0 is lost: killed by signal 9");
+        ready(1, 0, 8);
+        assertThat(failure(pass(LIMIT_MILLIS))).contains("missing are rank 0 on h0");
+    }
 }
