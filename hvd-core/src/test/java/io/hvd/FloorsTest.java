@@ -290,6 +290,7 @@ class FloorsTest {
                     LAUNCH + ".mpi",
                     LAUNCH + ".jvm",
                     LAUNCH + ".hosts",
+                    LAUNCH + ".options",
                     LAUNCH + ".line",
                     LAUNCH + ".failure",
                     LAUNCH + ".process",
