@@ -238,9 +238,24 @@ class RankPlaceTest {
                     .as("NCCL may serve tensors on GPUs")
                     .isEqualTo(HvdConfig.BackendChoice.AUTO);
         }
-        assertThat(HvdConfig.from(Map.of("HOROVOD_CPU_OPERATIONS", "mpi"))
-                        .control()
-                        .gloo())
-                .isFalse();
+    }
+
+    @Test
+    void horovodsVariableOfDataCountsMoreThanThatOfTheController() {
+        ControlSettings data = HvdConfig.from(Map.of("HOROVOD_CONTROLLER", "gloo", "HOROVOD_CPU_OPERATIONS", "MPI"))
+                .control();
+        assertThat(data.gloo()).isFalse();
+        assertThat(data.mpi()).contains("HOROVOD_CPU_OPERATIONS=mpi");
+
+        ControlSettings controller =
+                HvdConfig.from(Map.of("HOROVOD_CONTROLLER", "mpi")).control();
+        assertThat(controller.gloo()).isFalse();
+        assertThat(controller.mpi()).contains("HOROVOD_CONTROLLER=mpi");
+
+        ControlSettings mixed = HvdConfig.from(Map.of("HOROVOD_CONTROLLER", "mpi", "HOROVOD_CPU_OPERATIONS", "gloo"))
+                .control();
+        assertThat(mixed.gloo()).isTrue();
+        assertThat(mixed.mpi()).isEmpty();
+        assertThat(HvdConfig.from(Map.of()).control().mpi()).isEmpty();
     }
 }
