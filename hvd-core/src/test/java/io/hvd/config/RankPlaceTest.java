@@ -128,6 +128,10 @@ class RankPlaceTest {
 
         nextStep.put("HVD_PORT_RANGE", "4001-4003");
         assertThat(meeting(nextStep).ports()).containsExactlyInAnyOrder(4001, 4002, 4003);
+        assertThat(meeting(nextStep).source())
+                .as("who waits in vain shows it beside that of the other ranks")
+                .endsWith(" of HVD_PORT_RANGE=4001-4003");
+        assertThat(meeting(task).source()).endsWith(" of 20000-29999, as HVD_PORT_RANGE is not set");
     }
 
     @ParameterizedTest
