@@ -119,6 +119,12 @@ final class MpiBinding {
             if (cause instanceof HvdException known) {
                 throw known;
             }
+            if (cause instanceof IllegalCallerException) {
+                throw new HvdException(
+                        ErrorId.INIT_FAILED,
+                        "Java does not let hvd call MPI: add --enable-native-access=ALL-UNNAMED to java's flags",
+                        cause);
+            }
             throw new HvdException(ErrorId.INIT_FAILED, what + " did not start: " + cause, cause);
         }
     }
