@@ -104,7 +104,7 @@ final class MpiBinding {
     }
 
     /** By foreign functions. @param library the file of MPI's library, or a name that the system's loader finds */
-    private static Mpi toLibrary(String library) {
+    static Mpi toLibrary(String library) {
         return load("io.hvd.transport.mpi.foreign.ForeignMpi", new ForeignClassLoader(library), library);
     }
 
