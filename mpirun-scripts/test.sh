@@ -35,6 +35,7 @@ DivergenceIT         digits and mnist with a loss that is no number
 DjlMnistIT           djl-mnist with 1 and 4 ranks
 DoctorHostsIT        hvd-doctor between hosts (root)
 ElasticFaultsIT      elastic jobs whose processes are killed, stopped and ended at random times
+ElasticHostsIT       an elastic job on three hosts, one of which loses its cable and gets it back (root)
 EquivalenceIT        training on 4 ranks beside that on one
 EvaluationIT         an evaluation whose figures every rank compares
 ExplorerHostsIT      random programs between hosts (root)

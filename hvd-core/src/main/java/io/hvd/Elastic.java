@@ -123,7 +123,7 @@ public final class Elastic {
                 Duration.ofSeconds(config.control().startTimeoutSeconds()))) {
             run(link, state, body);
             if (link.leaves()) {
-                SigTerm.raise(); // nobody listens any more, so this process ends now, as the signal has asked
+                SigTerm.end(); // what the program does after a whole training is not for a rank that has left before
             }
         }
     }
@@ -165,7 +165,7 @@ public final class Elastic {
             Set<Integer> unreachable = Set.of();
             HvdContext hvd = null;
             try {
-                hvd = Hvd.init(options(member));
+                hvd = joined(member);
                 link.entered(member.number(), hvd.membership()::giveUpFor);
                 sync(hvd, member.root());
                 failedStarts = 0;
@@ -183,6 +183,17 @@ public final class Elastic {
                 }
             }
             link.ready(member.number(), step, done, unreachable);
+        }
+
+        /** Joins the generation, unless the coordinator gives it up before: then another rank may never come. */
+        private HvdContext joined(Membership member) {
+            Joining joining = new Joining(Thread.currentThread());
+            link.entered(member.number(), joining::giveUp);
+            try {
+                return Hvd.init(options(member));
+            } finally {
+                joining.end();
+            }
         }
 
         private void runBody(HvdContext hvd, int generation) throws Exception {
@@ -250,6 +261,33 @@ public final class Elastic {
             settings.put("HOROVOD_LOCAL_SIZE", String.valueOf(here.size()));
             settings.put(Setting.RENDEZVOUS.variable(), RankPlace.LAUNCHER + member.meeting());
             return InitOptions.standard().withSettings(settings).withFailurePolicy(FailurePolicy.THROW);
+        }
+    }
+
+    /** A thread that joins a generation. An interrupt ends that. */
+    private static final class Joining {
+        /** Null after the end. */
+        private Thread thread;
+
+        private boolean givenUp;
+
+        Joining(Thread thread) {
+            this.thread = thread;
+        }
+
+        synchronized void giveUp(String why) {
+            if (thread != null) {
+                givenUp = true;
+                thread.interrupt();
+            }
+        }
+
+        /** The thread goes on with other things, which nobody has interrupted. */
+        synchronized void end() {
+            thread = null;
+            if (givenUp) {
+                Thread.interrupted();
+            }
         }
     }
 

@@ -4,6 +4,7 @@ import io.hvd.log.HvdLogger;
 import java.lang.reflect.Proxy;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 
 /**
  * SIGTERM, which Slurm and clouds send some time before they end a process. From the first listener on until the last one is
@@ -15,6 +16,8 @@ import java.util.concurrent.ConcurrentHashMap;
 public final class SigTerm implements AutoCloseable {
     private static final HvdLogger LOG = HvdLogger.of(SigTerm.class);
     private static final String NAME = "TERM";
+    /** What the program does at its end may take so long. */
+    private static final long LONGEST_END_SECONDS = 600;
 
     /** Those that listen; a process has one handler, and perhaps several ranks as threads. */
     private static final Set<SigTerm> OPEN = ConcurrentHashMap.newKeySet();
@@ -56,11 +59,14 @@ public final class SigTerm implements AutoCloseable {
         }
     }
 
-    /** Sends the signal to this process, which ends if nobody listens any more. */
-    public static void raise() {
+    /** Ends this process as the signal would have done, if nobody listens any more; returns only where that does not work. */
+    public static void end() {
         try {
             Class<?> signal = Class.forName("sun.misc.Signal");
             signal.getMethod("raise", signal).invoke(null, named(signal));
+            TimeUnit.SECONDS.sleep(LONGEST_END_SECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         } catch (ReflectiveOperationException | IllegalArgumentException e) {
             LOG.warn("SIG{} cannot be sent", NAME, e);
         }
