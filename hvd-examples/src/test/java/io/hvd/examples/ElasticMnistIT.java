@@ -1,0 +1,76 @@
+package io.hvd.examples;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import io.hvd.testing.Job;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** Processes with LibTorch, of which one is killed in the middle of a step; the others end the training. */
+class ElasticMnistIT {
+    private static final int EPOCHS = 2;
+    private static final int IMAGES = 6000;
+    private static final int BATCH = 64;
+    private static final int KILL_STEP = 40;
+    /** Accuracy is a part of 1,000 test images, and the batches behind the loss are others. */
+    private static final double TOLERANCE = 0.03;
+
+    private static String[] flags(String... more) {
+        return Stream.concat(
+                        Stream.of("elastic-mnist", "--epochs", String.valueOf(EPOCHS)),
+                        Stream.of(more))
+                .toArray(String[]::new);
+    }
+
+    private static Map<String, String> result(Job job) {
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        List<String> lines = job.lines("RESULT ");
+        assertThat(lines).as(job.output()).hasSize(1);
+        return Stream.of(lines.get(0).replaceFirst(".*RESULT ", "").split(" "))
+                .map(field -> field.split("=", 2))
+                .collect(Collectors.toMap(pair -> pair[0], pair -> pair[1]));
+    }
+
+    @Test
+    void aTrainingThatLosesARankEndsAsOneThatLosesNone() {
+        Map<String, String> undisturbed = result(TrainJar.horovodrun(3, flags()));
+        Job job = TrainJar.elastic(3, flags("--kill-rank", "1", "--kill-step", String.valueOf(KILL_STEP)));
+        Map<String, String> found = result(job);
+
+        assertThat(Double.parseDouble(found.get("accuracy")))
+                .as(job.output())
+                .isCloseTo(Double.parseDouble(undisturbed.get("accuracy")), within(TOLERANCE))
+                .isGreaterThan(0.8);
+        assertThat(job.lines("generation 1: 2 ranks, step " + (KILL_STEP - 1) + ", " + 3 * BATCH
+                        + " samples of the abandoned step are drawn again"))
+                .as(job.output())
+                .hasSize(1);
+        assertThat(found).as(job.output()).containsEntry("generations", "2").containsEntry("ranks", "2");
+        assertThat(found)
+                .containsEntry("steps", String.valueOf(steps()))
+                .containsEntry("samples", String.valueOf(EPOCHS * IMAGES))
+                .containsEntry("each_at_least", String.valueOf(EPOCHS))
+                .containsEntry("each_at_most", String.valueOf(EPOCHS));
+        List<String> sums = job.lines("weights crc32").stream()
+                .map(line -> line.replaceAll(".*crc32 ", ""))
+                .toList();
+        assertThat(sums).as(job.output()).hasSize(2);
+        assertThat(sums.get(1)).isEqualTo(sums.get(0));
+    }
+
+    /** The steps of three ranks up to the loss, and those in which two ranks see the rest. */
+    private static int steps() {
+        int perEpoch = ceiling(IMAGES, 3 * BATCH);
+        assertThat(KILL_STEP).as("it dies in the second epoch").isGreaterThan(perEpoch);
+        int left = IMAGES - (KILL_STEP - 1 - perEpoch) * 3 * BATCH;
+        return KILL_STEP - 1 + ceiling(left, 2 * BATCH);
+    }
+
+    private static int ceiling(int number, int by) {
+        return (number + by - 1) / by;
+    }
+}
