@@ -60,6 +60,8 @@ module io.hvd.core {
             io.hvd.optimizer;
     exports io.hvd.log to
             io.hvd.optimizer;
+    exports io.hvd.signal to
+            io.hvd.optimizer;
     exports io.hvd.net to
             io.hvd.benchmarks,
             io.hvd.launch;

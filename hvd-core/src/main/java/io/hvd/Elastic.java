@@ -11,6 +11,7 @@ import io.hvd.error.ShutdownException;
 import io.hvd.log.HvdLogger;
 import io.hvd.net.HostAddress;
 import io.hvd.net.LauncherAddress;
+import io.hvd.signal.SigTerm;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 import java.time.Duration;
@@ -92,6 +93,9 @@ public final class Elastic {
      * Runs a body in one generation after the other, until it returns on all ranks. In a job that is not elastic, and without a
      * launcher, there is one generation, and a failure ends it as {@link Hvd#init()} says.
      *
+     * <p>After SIGTERM, which clouds and Slurm send before they take a host away, this rank leaves the job at the end of a step
+     * and its process ends; the others go on.
+     *
      * @param state is the same on all ranks before the body runs: in the first generation that of rank 0, later that of a rank
      *     with the most steps
      * @param body lets exceptions of hvd pass; any other exception ends this rank, and the others go on without it
@@ -118,6 +122,19 @@ public final class Elastic {
                 System.getenv().getOrDefault("HOROVOD_HOSTNAME", HostAddress.localName()),
                 config.control().encryption(),
                 Duration.ofSeconds(config.control().startTimeoutSeconds()))) {
+            run(link, state, body);
+            if (link.leaves()) {
+                SigTerm.raise(); // nobody listens any more, so this process ends now, as the signal has asked
+            }
+        }
+    }
+
+    private static void run(CoordinatorLink link, ElasticState state, Body body) throws Exception {
+        Runnable leave = () -> {
+            LOG.notice("SIGTERM has come: this rank leaves the job after a step, and the others go on");
+            link.leave();
+        };
+        try (SigTerm signal = SigTerm.listen(leave)) {
             new Worker(link, state, body).run();
         }
     }

@@ -36,6 +36,7 @@ class FloorsTest {
     private static final String CONTROL = "io.hvd.control";
     private static final String RENDEZVOUS = "io.hvd.rendezvous";
     private static final String TCP = "io.hvd.transport.tcp";
+    private static final String SIGNAL = "io.hvd.signal";
     private static final String ELASTIC = "io.hvd.elastic";
     private static final String BACKEND = "io.hvd.backend";
     private static final String MEMORY = "io.hvd.host.memory";
@@ -63,6 +64,7 @@ class FloorsTest {
             // floor 0: values
             floor(ERROR),
             floor(LOG, "org.slf4j.*"),
+            floor(SIGNAL, LOG),
             // the record of memory outside the heap, for everybody who makes some
             floor(BUFFER, ERROR),
             floor(TENSOR, BUFFER, ERROR),
@@ -220,6 +222,7 @@ class FloorsTest {
             floor(
                     FACADE,
                     ELASTIC,
+                    SIGNAL,
                     JOB,
                     JOB + ".failure",
                     KERNEL,

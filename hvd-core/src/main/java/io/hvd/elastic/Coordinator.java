@@ -88,7 +88,8 @@ public final class Coordinator {
         }
 
         String name() {
-            return rank < 0 ? "worker " + number + " on " + host : "rank " + rank + " on " + host;
+            String process = "worker " + number + " on " + host;
+            return rank < 0 ? process : "rank " + rank + " (" + process + ")";
         }
     }
 
@@ -151,7 +152,10 @@ public final class Coordinator {
         } else if (event instanceof Ready ready) {
             ready(ready);
         } else if (event instanceof Leaving leaving) {
-            of(leaving.worker()).forEach(worker -> worker.leaving = true);
+            of(leaving.worker()).forEach(worker -> {
+                worker.leaving = true;
+                worker.heard = now;
+            });
         } else if (event instanceof Ended ended) {
             of(ended.worker()).forEach(worker -> lose(worker, ended.why()));
         } else if (event instanceof Heard heard) {
@@ -192,7 +196,7 @@ public final class Coordinator {
             failed = true;
             breakUp();
         }
-        if (worker.rank >= 0 && !worker.done) {
+        if (!worker.done) {
             lost.add(worker.name());
             orders.add(new Say(worker.name() + " is lost: " + why));
         }

@@ -39,6 +39,7 @@ public final class CoordinatorLink implements AutoCloseable {
 
     private long heard = System.nanoTime();
     private volatile boolean closed;
+    private volatile boolean leaves;
 
     /**
      * A generation, as one of its ranks sees it.
@@ -165,9 +166,14 @@ public final class CoordinatorLink implements AutoCloseable {
         send(new WorkerMessage.Ready(generation, step, done, unreachable));
     }
 
-    /** Asks to leave at the end of a step. */
-    public void leaving() {
-        send(new WorkerMessage.Leaving());
+    /** Asks to leave at the end of a step; returns at once. */
+    public void leave() {
+        leaves = true;
+    }
+
+    /** Whether this worker has asked to leave. */
+    public boolean leaves() {
+        return leaves;
     }
 
     /** Says why this worker is about to end. */
@@ -188,7 +194,7 @@ public final class CoordinatorLink implements AutoCloseable {
 
     private void giveSignsOfLife() {
         while (!closed) {
-            send(new WorkerMessage.Alive());
+            send(leaves ? new WorkerMessage.Leaving() : new WorkerMessage.Alive());
             try {
                 TimeUnit.MILLISECONDS.sleep(ALIVE_MILLIS);
             } catch (InterruptedException e) {

@@ -181,10 +181,13 @@ public final class CoordinatorServer implements AutoCloseable {
 
     /** False if a worker of that number is connected already, or the job has ended. */
     private synchronized boolean admit(int worker, Connected connected) {
-        if (closed || coordinator.isOver() || workers.containsKey(worker)) {
+        if (closed || workers.containsKey(worker)) {
             return false;
         }
         workers.put(worker, connected);
+        if (coordinator.isOver()) {
+            send(worker, new CoordinatorMessage.Release("").encode());
+        }
         handle(new ElasticEvent.Joined(worker, connected.host()));
         return true;
     }

@@ -18,6 +18,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -31,7 +33,7 @@ import java.util.concurrent.TimeUnit;
 public final class ElasticJob implements StartedJob {
 
     private static final long LAST_WORDS_MILLIS = 2_000;
-    private static final long POLL_MILLIS = 100;
+    private static final long POLL_MILLIS = 20;
     private static final int FAILED = 1;
 
     private final DirectPlan plan;
@@ -47,7 +49,10 @@ public final class ElasticJob implements StartedJob {
     private String end;
 
     private int started;
-    private int living;
+    private final Set<Integer> living = new TreeSet<>();
+    /** The workers of the latest generation. */
+    private volatile Set<Integer> members = Set.of();
+
     private volatile Optional<ObservedFailure> failure = Optional.empty();
 
     /**
@@ -65,7 +70,7 @@ public final class ElasticJob implements StartedJob {
         this.variables = new HashMap<>(variables);
         this.variables.remove(Setting.DECLARED_JOB.variable()); // its size is no longer what it was declared to be
         this.processes = new RankProcesses(plan, this.variables, folder, around);
-        this.slots = new WorkerSlots(plan, settings);
+        this.slots = new WorkerSlots(plan, settings, System::nanoTime);
     }
 
     @Override
@@ -108,6 +113,7 @@ public final class ElasticJob implements StartedJob {
 
         @Override
         public void begun(int generation, List<Integer> workers) {
+            members = Set.copyOf(workers);
             if (generation > 0) {
                 say("generation " + generation + " begins with " + workers.size() + " ranks, of workers " + workers);
             }
@@ -129,13 +135,13 @@ public final class ElasticJob implements StartedJob {
 
     private void expect(PlannedRank worker) {
         started++;
-        living++;
+        living.add(worker.rank());
         slots.take(worker);
         coordinator.started(worker.rank(), worker.host());
     }
 
     private int runToEnd() throws IOException, InterruptedException {
-        while (end == null && living > 0) {
+        while (end == null && !living.isEmpty()) {
             Runnable task = tasks.poll(POLL_MILLIS, TimeUnit.MILLISECONDS);
             if (task != null) {
                 task.run();
@@ -149,27 +155,38 @@ public final class ElasticJob implements StartedJob {
                 startMore();
             }
         }
-        if (end != null && !end.isEmpty()) {
-            System.err.println("horovodrun: the elastic job has failed: " + end);
-            processes.endRanks(RankProcesses.GRACE_MILLIS);
+        if (end == null || !end.isEmpty()) {
+            return failed();
         }
+        living.stream().filter(worker -> !members.contains(worker)).forEach(processes::endOne);
         return awaitEnds();
     }
 
+    private int failed() throws InterruptedException {
+        if (end != null) {
+            System.err.println("horovodrun: the elastic job has failed: " + end);
+        }
+        processes.endRanks(RankProcesses.GRACE_MILLIS);
+        return failure.map(ObservedFailure::exitCode).orElse(end == null ? 0 : FAILED);
+    }
+
     private void noteEnd(RankProcess one) {
-        living--;
         int code = one.process().exitValue();
         int worker = one.rank().rank();
-        if (code != 0 && failure.isEmpty()) {
-            failure = Optional.of(one.failure(code));
+        String why = code == 0
+                ? "its program has ended"
+                : one.failure(code, "worker").words();
+        living.remove(worker);
+        if (code != 0) {
+            System.err.println("horovodrun: " + why);
+            failure = failure.or(() -> Optional.of(one.failure(code, "worker")));
         }
         slots.ended(worker, code != 0);
-        coordinator.ended(
-                worker, code == 0 ? "its program has ended" : one.failure(code).words());
+        coordinator.ended(worker, why);
     }
 
     private void startMore() throws IOException, InterruptedException {
-        List<PlannedRank> more = slots.free(started, settings.atMost() - living);
+        List<PlannedRank> more = slots.free(started, settings.atMost() - living.size());
         if (!more.isEmpty()) {
             processes.reserve(more);
         }
@@ -181,19 +198,16 @@ public final class ElasticJob implements StartedJob {
 
     /** After the end of a job that has ended well its programs do what they do after it, such as saving a model. */
     private int awaitEnds() throws InterruptedException {
-        int code = 0;
-        while (living > 0) {
+        failure = Optional.empty();
+        while (!living.isEmpty()) {
             RankProcess one = processes.ended().take();
-            living--;
-            if (one.process().exitValue() != 0 && code == 0) {
-                code = one.process().exitValue();
-                failure = Optional.of(one.failure(code));
+            int code = one.process().exitValue();
+            living.remove(one.rank().rank());
+            if (code != 0 && failure.isEmpty() && members.contains(one.rank().rank())) {
+                failure = Optional.of(one.failure(code, "worker"));
             }
         }
-        if (end != null && end.isEmpty()) {
-            return code;
-        }
-        return failure.map(ObservedFailure::exitCode).orElse(end == null ? code : FAILED);
+        return failure.map(ObservedFailure::exitCode).orElse(0);
     }
 
     @Override

@@ -105,7 +105,12 @@ final class RankProcess {
 
     /** How it has ended, in words. @param code not 0 */
     ObservedFailure failure(int code) {
-        String name = "rank " + rank.rank() + " on " + rank.host();
+        return failure(code, "rank");
+    }
+
+    /** The same for a process that may have another rank than its number. @param kind what it is called */
+    ObservedFailure failure(int code, String kind) {
+        String name = kind + " " + rank.rank() + " on " + rank.host();
         String number = pid.getNow("").isEmpty() ? "" : ", pid " + pid.getNow("");
         if (ObservedFailure.isSignal(code)) {
             String words = name + number + ", was ended by signal " + (code - ObservedFailure.SIGNAL_BASE);
@@ -114,8 +119,8 @@ final class RankProcess {
         if (code == SshAccess.NOT_REACHED && !rank.here()) {
             String words = pid.getNow("").isEmpty()
                     ? "ssh has not started " + name + ", and its own words above say why"
-                    : "ssh has lost the connection to " + rank.host() + ", where rank " + rank.rank() + " ran, or"
-                            + " the rank ended with exit code " + code + ", which is ssh's own too";
+                    : "ssh has lost the connection to " + rank.host() + ", where " + kind + " " + rank.rank()
+                            + " ran, or" + " it ended with exit code " + code + ", which is ssh's own too";
             return new ObservedFailure(rank.rank(), rank.host(), code, words);
         }
         return new ObservedFailure(rank.rank(), rank.host(), code, name + number + ", ended with exit code " + code);

@@ -9,6 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 
 /**
  * The slots of an elastic job's hosts: which of them workers have, and which may be used again. A slot whose worker has failed
@@ -30,17 +31,21 @@ final class WorkerSlots {
     private final Map<String, List<Empty>> empty = new HashMap<>();
     private final Map<String, Integer> failures = new HashMap<>();
     private final Map<Integer, Boolean> lostHosts = new HashMap<>();
-    private long discovered = System.nanoTime();
+    private final LongSupplier clock;
+    private long discovered;
     private boolean told;
 
-    /** A slot that is not used before a time of {@link System#nanoTime}. */
+    /** A slot that is not used before a time of the clock. */
     private record Empty(long until, boolean forEver) {
-        boolean isOver() {
-            return !forEver && System.nanoTime() - until >= 0;
+        boolean isOver(long now) {
+            return !forEver && now - until >= 0;
         }
     }
 
-    WorkerSlots(DirectPlan plan, ElasticSettings settings) {
+    /** @param clock in nanoseconds */
+    WorkerSlots(DirectPlan plan, ElasticSettings settings, LongSupplier clock) {
+        this.clock = clock;
+        this.discovered = clock.getAsLong();
         this.plan = plan;
         this.settings = settings;
         List<HostSlots> named = plan.job().hosts();
@@ -84,7 +89,7 @@ final class WorkerSlots {
                                 (long) range.most(), (long) range.least() << Math.min(count - 1, Long.SIZE / 4)))
                         .orElse(0L);
         empty.computeIfAbsent(host, name -> new ArrayList<>())
-                .add(new Empty(System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds), forEver));
+                .add(new Empty(clock.getAsLong() + TimeUnit.SECONDS.toNanos(seconds), forEver));
     }
 
     /**
@@ -98,7 +103,7 @@ final class WorkerSlots {
         List<PlannedRank> more = new ArrayList<>();
         for (Map.Entry<String, Integer> host : slots.entrySet()) {
             List<Empty> unused = empty.computeIfAbsent(host.getKey(), name -> new ArrayList<>());
-            unused.removeIf(Empty::isOver);
+            unused.removeIf(slot -> slot.isOver(clock.getAsLong()));
             int taken = (int) living.values().stream()
                     .filter(worker -> worker.host().equals(host.getKey()))
                     .count();
@@ -122,10 +127,10 @@ final class WorkerSlots {
     }
 
     private void discover() throws InterruptedException {
-        if (settings.discovery().isEmpty() || System.nanoTime() - discovered < DISCOVERY_NANOS) {
+        if (settings.discovery().isEmpty() || clock.getAsLong() - discovered < DISCOVERY_NANOS) {
             return;
         }
-        discovered = System.nanoTime();
+        discovered = clock.getAsLong();
         try {
             note(settings.discovery().get().look());
             told = false;

@@ -21,7 +21,11 @@ public record HostDiscovery(Path script, int slotsPerHost) {
     /** The hosts before the job begins. @throws UsageException if the program fails */
     public List<HostSlots> first() {
         try {
-            return look();
+            List<HostSlots> hosts = look();
+            if (hosts.isEmpty()) {
+                throw new IOException("it names no host, expected lines of the form host or host:slots");
+            }
+            return hosts;
         } catch (IOException e) {
             throw new UsageException("discovery", "--host-discovery-script " + script + ": " + e.getMessage());
         } catch (InterruptedException e) {

@@ -53,7 +53,7 @@ record ElasticFlags(List<FlagValue> given) {
                 .orElseThrow(() -> new UsageException(
                         "np-missing", "-np is missing: say with how many ranks the job begins, as in -np 4"));
         int least = number(Flag.MIN_NP).orElse(asked);
-        int slots = hosts.isEmpty() ? asked : HostSlots.total(hosts);
+        int slots = hosts.isEmpty() ? Integer.MAX_VALUE : HostSlots.total(hosts);
         if (slots < least) {
             throw new UsageException(
                     "np-exceeds-slots",

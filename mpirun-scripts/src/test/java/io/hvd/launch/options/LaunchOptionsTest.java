@@ -69,6 +69,7 @@ final class LaunchOptionsTest {
                         Action.DRY_RUN,
                         Starter.EITHER,
                         3,
+                        Optional.empty(),
                         List.of(new HostSlots("a", 2), new HostSlots("b", 4)),
                         new SshAccess(Optional.of(2222), Optional.of("/keys/id")),
                         new HostChecks(20, false),
@@ -279,19 +280,7 @@ final class LaunchOptionsTest {
     }
 
     @ParameterizedTest
-    @CsvSource({
-        "--jsrun,mpirun starts the ranks",
-        "--min-np,not there yet",
-        "--min-num-proc,not there yet",
-        "--max-np,not there yet",
-        "--max-num-proc,not there yet",
-        "--slots-per-host,not there yet",
-        "--elastic-timeout,not there yet",
-        "--reset-limit,not there yet",
-        "--max-restarts,its last checkpoint",
-        "--blacklist-cooldown-range,not there yet",
-        "--host-discovery-script,not there yet"
-    })
+    @CsvSource({"--jsrun,mpirun starts the ranks", "--max-restarts,its last checkpoint"})
     void whatHvdCannotDoIsRefusedWithTheReason(String flag, String reason) {
         refused("-np", "2", flag, "2", "true").hasMessageContainingAll("flag-refused", flag, reason);
         refused("-np", "2", flag + "=2", "true").hasMessageContainingAll("flag-refused", flag, reason);

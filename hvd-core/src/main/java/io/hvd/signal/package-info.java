@@ -1,0 +1,2 @@
+/** Signals of the system. */
+package io.hvd.signal;
