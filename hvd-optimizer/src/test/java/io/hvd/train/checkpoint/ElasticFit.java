@@ -25,9 +25,9 @@ final class ElasticFit {
     static final int BATCH = 2;
 
     final float[] w;
-    final double[] b = {0.5};
+    final float[] b = {0.5f};
     private final float[] wGradient = new float[3];
-    private final double[] bGradient = new double[1];
+    private final float[] bGradient = new float[1];
     final ElasticSampler sampler = ElasticSampler.builder(POINTS).seed(5).build();
     long best;
     double share;
@@ -76,7 +76,7 @@ final class ElasticFit {
     List<Object> bits() {
         return List.of(
                 Arrays.toString(Arrays.copyOf(w, w.length)) + Float.floatToRawIntBits(w[0]),
-                Double.doubleToRawLongBits(b[0]),
+                Float.floatToRawIntBits(b[0]),
                 Arrays.toString(state.optimizer().saveState()),
                 state.optimizer().scaler().stateDict(),
                 state.optimizer().learningRate(),
@@ -94,7 +94,7 @@ final class ElasticFit {
                 for (int i = 0; i < w.length; i++) {
                     wGradient[i] += (float) (scale * (w[i] - Math.sin(point + i)));
                 }
-                bGradient[0] += scale * (b[0] - point);
+                bGradient[0] += (float) (scale * (b[0] - point));
             }
         });
     }
@@ -112,7 +112,7 @@ final class ElasticFit {
         List<Integer> waiting = new ArrayList<>();
         try (var loader = loader()) {
             return TrainingLoop.of(elastic.context(), state.optimizer())
-                    .with(new LearningRate(Schedule.constant(0.01)))
+                    .with(new LearningRate(Schedule.fixed(0.01)))
                     .with(new CommitState(elastic, state))
                     .run(epochs, loader, (batch, training) -> {
                         if (waiting.isEmpty()) {
