@@ -64,7 +64,8 @@ abstract sealed class EpochMeeting {
             if (most == 0 && training.stepsResumed() == 0) {
                 throw new HvdException(
                         ErrorId.BAD_ARGUMENT,
-                        "epoch " + training.epoch() + ": the loop's data has 0 batches on every rank, expected at least 1");
+                        "epoch " + training.epoch()
+                                + ": the loop's data has 0 batches on every rank, expected at least 1");
             }
         }
 

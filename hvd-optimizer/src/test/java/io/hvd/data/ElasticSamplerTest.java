@@ -183,7 +183,8 @@ class ElasticSamplerTest {
         List<ElasticSampler> samplers = new ArrayList<>();
         List<DataLoader<Integer, Numbers>> loaders = new ArrayList<>();
         for (int rank = 0; rank < 5; rank++) {
-            ElasticSampler sampler = ElasticSampler.builder(101).seed(SEED).padded(false).build();
+            ElasticSampler sampler =
+                    ElasticSampler.builder(101).seed(SEED).padded(false).build();
             Dataset<Integer> numbers =
                     Dataset.of(IntStream.range(0, 101).boxed().toList());
             samplers.add(sampler);
@@ -214,7 +215,8 @@ class ElasticSamplerTest {
         loaders.forEach(DataLoader::close);
         assertThat(open).hasValue(0);
         assertThat(seen)
-                .containsExactlyInAnyOrderElementsOf(IntStream.range(0, 101).boxed().toList());
+                .containsExactlyInAnyOrderElementsOf(
+                        IntStream.range(0, 101).boxed().toList());
         assertThatThrownBy(() -> samplers.get(0).deal(2, 2)).isInstanceOf(IllegalArgumentException.class);
     }
 

@@ -25,8 +25,7 @@ record ElasticOptions(int epochs, int batchSize, double learningRate, long seed,
                 .addOption(Flags.valued("lr", "learning rate, whatever the number of ranks, default " + RATE))
                 .addOption(Flags.valued("seed", "seed of weights, order and dropout, default " + SEED))
                 .addOption(Flags.valued("kill-rank", "rank that kills itself, to see the others go on; default none"))
-                .addOption(Flags.valued(
-                        "kill-step", "the step in the middle of which it does, default " + KILL_STEP));
+                .addOption(Flags.valued("kill-step", "the step in the middle of which it does, default " + KILL_STEP));
     }
 
     static ElasticOptions from(CommandLine line) throws ParseException {

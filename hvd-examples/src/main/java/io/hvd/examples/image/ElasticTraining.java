@@ -32,7 +32,7 @@ import org.bytedeco.pytorch.SGDOptions;
 
 /** Trains in one generation after the other. What outlives a generation is a field here, and a part of the state. */
 final class ElasticTraining {
-    private static final double MOMENTUM = 0.5;
+    private static final double MOMENTUM = 0.9;
 
     private final ElasticOptions options;
     private final ImageSets images;
@@ -76,8 +76,7 @@ final class ElasticTraining {
     private void generation(Elastic elastic) {
         HvdContext hvd = elastic.context();
         model.seedDropout(options.seed() + 1 + elastic.step() * hvd.size() + hvd.rank());
-        Evaluator evaluator =
-                new Evaluator(hvd, images, TorchDevice.of(hvd, false), model, options.batchSize(), 0);
+        Evaluator evaluator = new Evaluator(hvd, images, TorchDevice.of(hvd, false), model, options.batchSize(), 0);
         try (TorchLoader<ImageSample> loader = TorchLoader.builder(images.train(), sampler, new ImageTensors(images))
                 .batchSize(options.batchSize())
                 .build()) {
@@ -114,7 +113,9 @@ final class ElasticTraining {
             TorchOptimizer.backward(nll_loss(
                     model.forward(batch.fields().get(ImageTensors.IMAGES)),
                     batch.fields().get(ImageTensors.LABELS)));
-            if (elastic.generation() == 0 && hvd.rank() == options.killRank() && elastic.step() + 1 == options.killStep()) {
+            if (elastic.generation() == 0
+                    && hvd.rank() == options.killRank()
+                    && elastic.step() + 1 == options.killStep()) {
                 killThisProcess();
             }
             int[] ofStep = (int[]) all.synchronize().toArray();
@@ -132,7 +133,11 @@ final class ElasticTraining {
         HvdContext hvd = elastic.context();
         WeightCheck weights = WeightCheck.of(hvd, model);
         out.accept(String.format(
-                Locale.ROOT, "rank %d of %d: weights crc32 %08x", hvd.rank(), hvd.size(), weights.checksums()[hvd.rank()]));
+                Locale.ROOT,
+                "rank %d of %d: weights crc32 %08x",
+                hvd.rank(),
+                hvd.size(),
+                weights.checksums()[hvd.rank()]));
         if (hvd.rank() == 0) {
             out.accept(String.format(
                     Locale.ROOT,

@@ -9,8 +9,8 @@ import io.hvd.optimizer.Adam;
 import io.hvd.optimizer.AmpOptimizer;
 import io.hvd.optimizer.ArrayParameters;
 import io.hvd.optimizer.DistributedOptimizer;
-import io.hvd.train.Schedule;
 import io.hvd.train.LearningRate;
+import io.hvd.train.Schedule;
 import io.hvd.train.Training;
 import io.hvd.train.TrainingLoop;
 import java.util.ArrayList;
@@ -60,7 +60,8 @@ final class ElasticFit {
     private static final class Numbers implements ObjectCodec<List<Integer>> {
         @Override
         public byte[] encode(List<Integer> value) {
-            return ObjectCodec.utf8().encode(String.join(",", value.stream().map(String::valueOf).toList()));
+            return ObjectCodec.utf8()
+                    .encode(String.join(",", value.stream().map(String::valueOf).toList()));
         }
 
         @Override

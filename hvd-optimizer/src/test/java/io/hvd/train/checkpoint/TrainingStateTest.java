@@ -92,10 +92,7 @@ class TrainingStateTest {
         assertThatThrownBy(() -> Hvd.spawn(2, hvd -> {
                     if (hvd.rank() == 1) {
                         hvd.broadcastObject(
-                                "training.words",
-                                workers.get(1).state.words().encode(),
-                                ObjectCodec.utf8(),
-                                1);
+                                "training.words", workers.get(1).state.words().encode(), ObjectCodec.utf8(), 1);
                         throw new IllegalStateException("the root is lost");
                     }
                     Runnable back = workers.get(0).state.backup();
@@ -134,7 +131,8 @@ class TrainingStateTest {
             long again = ElasticFit.BATCH * 3L * passes;
             AtomicReferenceArray<Training> ends = generation(next, 2, passes);
             assertThat(next).extracting(fit -> fit.state.samplesDrawnAgain()).containsOnly(again);
-            assertThat(next.get(0).state.news()).isEqualTo(", " + again + " samples of the abandoned step are drawn again");
+            assertThat(next.get(0).state.news())
+                    .isEqualTo(", " + again + " samples of the abandoned step are drawn again");
             assertThat(next.get(0).bits()).isEqualTo(next.get(1).bits());
             assertThat(ends.get(0).epoch()).isEqualTo(2);
             // Both have their samples of before the loss in the epoch's metric; those of rank 2 are gone with it.
@@ -144,7 +142,9 @@ class TrainingStateTest {
 
             next.add(new ElasticFit(9, passes));
             ends = generation(next, 3, passes);
-            assertThat(next.get(2).bits()).isEqualTo(next.get(0).bits()).isEqualTo(next.get(1).bits());
+            assertThat(next.get(2).bits())
+                    .isEqualTo(next.get(0).bits())
+                    .isEqualTo(next.get(1).bits());
             assertThat(next).extracting(fit -> fit.state.samplesDrawnAgain()).containsOnly(0L);
             assertThat(ends.get(2).steps()).isEqualTo(ends.get(0).steps());
 
@@ -192,9 +192,14 @@ class TrainingStateTest {
         return ends;
     }
 
-    private static void refused(Function<DistributedOptimizerBuilder, DistributedOptimizerBuilder> choose, boolean shards, String... words) {
+    private static void refused(
+            Function<DistributedOptimizerBuilder, DistributedOptimizerBuilder> choose,
+            boolean shards,
+            String... words) {
         assertThatThrownBy(() -> Hvd.spawn(2, hvd -> {
-                    var arrays = new ArrayParameters().add("w", new float[3], new float[3]).add("b", new float[2], new float[2]);
+                    var arrays = new ArrayParameters()
+                            .add("w", new float[3], new float[3])
+                            .add("b", new float[2], new float[2]);
                     Function<ArrayParameters, Optimizer> sgd = share -> new Sgd(share, 0.1, 0.9, 0);
                     TrainingState.of(ranks -> choose.apply(DistributedOptimizer.wrap(
                                             shards ? ShardedOptimizer.ofArrays(ranks, arrays, sgd) : sgd.apply(arrays)))
