@@ -24,6 +24,7 @@ BytesOnTheWireIT     bytes between two hosts (root)
 CharLmIT             the language model on one rank
 CifarIT              predictions of 4 ranks and of threads, one thread per process; threads of two processes
 ContractHostsIT      the contract between two hosts (root)
+CoordinatorSimulationTest 100,000 schedules of elastic jobs instead of 2,000, and what a regroup of 64 to 1,024 workers costs
 CudaMlpIT            the trainer with its own kernels with Adam, with gradients in 16 bits, one rank with a launcher, and more ranks than GPUs on the CPU
 DeadPeerIT           other ranks that are killed while others wait for them
 DemosIT              the demonstrations as processes; the hang on two ranks runs every day
@@ -33,6 +34,7 @@ DirectHostsIT        ranks on two hosts that ssh alone starts (root)
 DivergenceIT         digits and mnist with a loss that is no number
 DjlMnistIT           djl-mnist with 1 and 4 ranks
 DoctorHostsIT        hvd-doctor between hosts (root)
+ElasticFaultsIT      elastic jobs whose processes are killed, stopped and ended at random times
 EquivalenceIT        training on 4 ranks beside that on one
 EvaluationIT         an evaluation whose figures every rank compares
 ExplorerHostsIT      random programs between hosts (root)

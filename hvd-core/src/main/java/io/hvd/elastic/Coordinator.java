@@ -14,12 +14,15 @@ import io.hvd.elastic.ElasticOrder.Release;
 import io.hvd.elastic.ElasticOrder.Say;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -58,8 +61,10 @@ public final class Coordinator {
     private static final class Worker {
         private final int number;
         private final String host;
-        private final long since;
-        private State state;
+        private State state = State.STARTED;
+        /** Since when it waits for its first generation. */
+        private long joined;
+
         private long heard;
         /** Steps that its state has seen; -1 if it has none. */
         private long step = -1;
@@ -71,12 +76,26 @@ public final class Coordinator {
 
         private Set<Integer> unreachable = Set.of();
 
-        Worker(int number, String host, State state, long now) {
+        Worker(int number, String host) {
             this.number = number;
             this.host = host;
-            this.state = state;
-            this.since = now;
-            this.heard = now;
+        }
+
+        void join(long now) {
+            if (state == State.STARTED) {
+                state = State.NEW;
+                joined = now;
+                heard = now;
+            }
+        }
+
+        /** What it had is worth nothing any more, since others have gone on without it. */
+        void beginAnew() {
+            state = State.NEW;
+            step = -1;
+            done = false;
+            rank = -1;
+            unreachable = Set.of();
         }
 
         boolean waits() {
@@ -95,6 +114,9 @@ public final class Coordinator {
 
     private final ElasticLimits limits;
     private final Map<Integer, Worker> workers = new TreeMap<>();
+    /** The numbers of all workers that there have ever been. */
+    private final Set<Integer> met = new HashSet<>();
+
     private final List<ElasticOrder> orders = new ArrayList<>();
     /** The number of the current generation; -1 before the first one. */
     private int generation = -1;
@@ -106,17 +128,22 @@ public final class Coordinator {
     private boolean broken = true;
     /** Whether its members were asked to leave at the end of a step. */
     private boolean interrupted;
-    /** Whether it cannot go on, and did not just end. */
-    private boolean failed;
+    /** Why it cannot go on, if it did not just end; empty otherwise. */
+    private String failure = "";
+
     /** Whether those that have not left yet were told that it cannot go on. */
     private boolean abandoned;
 
-    private boolean told;
-    /** Whether a worker's state has seen that all members had the same. */
-    private boolean stateExists;
+    /** What the user was last told about whom the others wait for, and when. */
+    private String said = "";
+
+    private long saidAt;
+    /** Whether a state has seen a step, so that without it the training would begin again. */
+    private boolean stepsMade;
 
     private boolean over;
-    private final List<String> lost = new ArrayList<>();
+    /** Members that have gone and were not replaced. */
+    private final List<String> missing = new ArrayList<>();
 
     /** @param now the time in milliseconds, on a clock that only goes on */
     public Coordinator(ElasticLimits limits, long now) {
@@ -129,7 +156,7 @@ public final class Coordinator {
     public List<ElasticOrder> on(ElasticEvent event, long millis) {
         now = Math.max(now, millis);
         orders.clear();
-        if (!over) {
+        if (!over && !isSignOfLifeAsExpected(event)) {
             note(event);
             decide();
         }
@@ -141,14 +168,23 @@ public final class Coordinator {
         return over;
     }
 
+    /** By far the most events are such, and nothing follows from them that the next tick does not see. */
+    private boolean isSignOfLifeAsExpected(ElasticEvent event) {
+        if (!(event instanceof Heard heard)) {
+            return false;
+        }
+        Worker worker = workers.get(heard.worker());
+        boolean expected = worker == null || !worker.isSilent(now);
+        of(heard.worker()).forEach(one -> one.heard = now);
+        return expected;
+    }
+
     private void note(ElasticEvent event) {
         if (event instanceof Started started) {
-            workers.put(started.worker(), new Worker(started.worker(), started.host(), State.STARTED, now));
+            meet(started.worker(), started.host());
         } else if (event instanceof Joined joined) {
-            Worker known = workers.get(joined.worker());
-            if (known == null || known.state == State.STARTED) {
-                workers.put(joined.worker(), new Worker(joined.worker(), joined.host(), State.NEW, now));
-            }
+            meet(joined.worker(), joined.host());
+            of(joined.worker()).forEach(worker -> worker.join(now));
         } else if (event instanceof Ready ready) {
             ready(ready);
         } else if (event instanceof Leaving leaving) {
@@ -157,9 +193,17 @@ public final class Coordinator {
                 worker.heard = now;
             });
         } else if (event instanceof Ended ended) {
+            met.add(ended.worker());
             of(ended.worker()).forEach(worker -> lose(worker, ended.why()));
         } else if (event instanceof Heard heard) {
             of(heard.worker()).forEach(worker -> worker.heard = now);
+        }
+    }
+
+    /** Messages about a worker may overtake each other; one that has ended does not come back. */
+    private void meet(int worker, String host) {
+        if (met.add(worker)) {
+            workers.put(worker, new Worker(worker, host));
         }
     }
 
@@ -177,8 +221,10 @@ public final class Coordinator {
         worker.step = ready.step();
         worker.done = ready.done();
         worker.unreachable = ready.unreachable();
-        stateExists |= ready.step() >= 0;
-        failed |= !interrupted && !ready.done();
+        stepsMade |= ready.step() > 0;
+        if (!ready.unreachable().isEmpty() || !interrupted && !ready.done()) {
+            fail(worker.name() + " has left the generation");
+        }
         breakUp();
     }
 
@@ -186,23 +232,27 @@ public final class Coordinator {
         if (!broken) {
             broken = true;
             brokenSince = now;
-            told = false;
+        }
+    }
+
+    private void fail(String why) {
+        if (failure.isEmpty()) {
+            failure = why;
         }
     }
 
     private void lose(Worker worker, String why) {
         workers.remove(worker.number);
         if (worker.state == State.MEMBER) {
-            failed = true;
+            fail(worker.name() + " is lost");
             breakUp();
         }
-        if (!worker.done) {
-            lost.add(worker.name());
-            orders.add(new Say(worker.name() + " is lost: " + why));
-        }
+        missing.add(worker.name());
+        orders.add(new Say(worker.name() + " is lost: " + why));
     }
 
     private void decide() {
+        letGo(in(State.NEW));
         if (!broken) {
             growOrShrink();
             return;
@@ -214,10 +264,13 @@ public final class Coordinator {
             hurry(inside);
             return;
         }
-        letGo();
-        if (finishIfDone()) {
+        separate();
+        if (isDone()) {
+            workers.values().forEach(worker -> orders.add(new Release(worker.number, true, "")));
+            finish("");
             return;
         }
+        letGo(survivorsThatMayGo());
         form();
     }
 
@@ -225,42 +278,66 @@ public final class Coordinator {
     private void growOrShrink() {
         List<Worker> members = in(State.MEMBER);
         boolean shrinks = members.stream().anyMatch(worker -> worker.leaving);
-        List<Worker> fresh = Stream.concat(audible(State.READY).stream(), audible(State.NEW).stream())
-                .toList(); // a survivor that was stopped while the others went on comes back like a new one
+        List<Worker> fresh = audible(State.NEW);
         boolean grows = !fresh.isEmpty()
                 && members.size() < limits.atMost()
-                && (in(State.STARTED).isEmpty()
-                        || fresh.stream().allMatch(worker -> now - worker.since >= GATHERING_MILLIS));
+                && generation < limits.resets()
+                && (noneIsToCome() || fresh.stream().anyMatch(worker -> now - worker.joined >= GATHERING_MILLIS));
         if (!interrupted && (shrinks || grows)) {
             interrupted = true;
             orders.add(new Interrupt(generation, numbers(members)));
         }
     }
 
-    /** One of two workers that cannot reach each other has to go; the one with the higher rank does. */
+    /** A member that is silent and that others do not reach either is lost. */
     private void evictUnreachable() {
-        Set<Integer> accused =
-                ready().stream().flatMap(worker -> worker.unreachable.stream()).collect(Collectors.toSet());
-        for (Worker worker : List.copyOf(workers.values())) {
-            if (worker.state == State.MEMBER && worker.isSilent(now) && accused.contains(worker.number)) {
-                evict(worker, "its host is unreachable");
-            }
-        }
-        if (!in(State.MEMBER).isEmpty()) {
+        List<Worker> silent =
+                in(State.MEMBER).stream().filter(worker -> worker.isSilent(now)).toList();
+        if (silent.isEmpty()) {
             return;
         }
+        Set<Integer> accused = in(State.READY).stream()
+                .flatMap(worker -> worker.unreachable.stream())
+                .collect(Collectors.toSet());
+        silent.stream()
+                .filter(worker -> accused.contains(worker.number))
+                .forEach(worker -> evict(worker, "its host is unreachable"));
+    }
+
+    /**
+     * Of survivors that do not reach each other one has to go: first one that has no state, then the one that is apart from
+     * more of them, then the one with the higher rank.
+     */
+    private void separate() {
+        Map<Integer, Set<Integer>> apart = apart();
         Set<Integer> kept = new HashSet<>();
-        Set<Integer> refused = new HashSet<>();
-        for (Worker worker : ready()) {
-            boolean apart = refused.contains(worker.number)
-                    || worker.unreachable.stream().anyMatch(kept::contains);
-            if (apart) {
-                evict(worker, "the hosts of other ranks do not reach its host");
-            } else {
-                kept.add(worker.number);
-                refused.addAll(worker.unreachable);
+        in(State.READY).stream()
+                .filter(worker -> apart.containsKey(worker.number))
+                .sorted(Comparator.comparing((Worker worker) -> worker.step < 0)
+                        .thenComparing(worker -> apart.get(worker.number).size())
+                        .thenComparing(worker -> worker.rank))
+                .forEach(worker -> {
+                    if (apart.get(worker.number).stream().anyMatch(kept::contains)) {
+                        evict(worker, "the hosts of other ranks do not reach its host");
+                    } else {
+                        kept.add(worker.number);
+                    }
+                });
+    }
+
+    /** From which of the others each audible survivor is apart, whichever of two has found it out. */
+    private Map<Integer, Set<Integer>> apart() {
+        Set<Integer> audible = new HashSet<>(numbers(audible(State.READY)));
+        Map<Integer, Set<Integer>> apart = new HashMap<>();
+        for (int one : audible) {
+            for (int other : workers.get(one).unreachable) {
+                if (audible.contains(other)) {
+                    apart.computeIfAbsent(one, any -> new HashSet<>()).add(other);
+                    apart.computeIfAbsent(other, any -> new HashSet<>()).add(one);
+                }
             }
         }
+        return apart;
     }
 
     private void evict(Worker worker, String why) {
@@ -269,23 +346,17 @@ public final class Coordinator {
     }
 
     private void abandon(List<Worker> inside) {
-        if (failed && !abandoned) {
+        if (!failure.isEmpty() && !abandoned) {
             abandoned = true;
-            orders.add(new Abandon(
-                    generation,
-                    numbers(inside),
-                    lost.isEmpty() ? "another rank has left the generation" : lost.get(lost.size() - 1) + " is lost"));
+            orders.add(new Abandon(generation, numbers(inside), failure));
         }
     }
 
     /** Whoever does not come out of the old generation holds up the next one. */
     private void hurry(List<Worker> inside) {
         long waited = now - brokenSince;
-        if (!told && waited >= QUIET_MILLIS) {
-            told = true;
-            orders.add(new Say("the next generation waits for " + names(inside, worker -> true)
-                    + ", which has not ended its step yet" + stopped(inside)));
-        }
+        say(() -> "the next generation waits for " + names(inside, worker -> true)
+                + ", which has not ended its step yet" + stopped(inside));
         if (waited >= limits.timeoutMillis()) {
             inside.forEach(worker -> evict(
                     worker,
@@ -300,24 +371,39 @@ public final class Coordinator {
         return silent.isEmpty() ? "" : "; no sign of life comes from " + silent + ", whose process may be stopped";
     }
 
-    /** Workers that have asked to leave do so between two generations. */
-    private void letGo() {
-        for (Worker worker : List.copyOf(workers.values())) {
-            if (worker.leaving && worker.waits()) {
+    /** Workers that have asked to leave do so when they are in no generation. */
+    private void letGo(List<Worker> some) {
+        for (Worker worker : some) {
+            if (worker.leaving) {
                 orders.add(new Release(worker.number, true, ""));
                 workers.remove(worker.number);
+                if (worker.rank >= 0) {
+                    missing.add(worker.name() + " (which has left)");
+                }
             }
         }
     }
 
-    private boolean finishIfDone() {
-        List<Worker> members = ready();
-        boolean done = !members.isEmpty() && members.stream().allMatch(worker -> worker.done);
-        if (done) {
-            workers.values().forEach(worker -> orders.add(new Release(worker.number, true, "")));
-            finish("");
-        }
-        return done;
+    /** Those of them that have the state alone stay until others have it, if there are others: one of them does. */
+    private List<Worker> survivorsThatMayGo() {
+        List<Worker> survivors = audible(State.READY);
+        boolean heirs = limits.atMost() > 1
+                && Stream.concat(survivors.stream(), audible(State.NEW).stream())
+                        .anyMatch(worker -> !worker.leaving);
+        boolean stays = survivors.stream().anyMatch(worker -> !worker.leaving && worker.step >= 0);
+        Optional<Worker> last = survivors.stream()
+                .filter(worker -> heirs && !stays)
+                .max(Comparator.comparing((Worker worker) -> worker.step).thenComparing(worker -> -worker.rank));
+        return in(State.READY).stream()
+                .filter(worker -> last.isEmpty() || worker != last.get())
+                .toList();
+    }
+
+    /** Whether somebody is done, and nobody stays who is not. */
+    private boolean isDone() {
+        List<Worker> survivors = in(State.READY);
+        return survivors.stream().anyMatch(worker -> worker.done)
+                && survivors.stream().allMatch(worker -> worker.done || worker.leaving);
     }
 
     private void finish(String failure) {
@@ -329,26 +415,43 @@ public final class Coordinator {
         List<Worker> survivors = audible(State.READY);
         List<Worker> fresh = audible(State.NEW);
         if (generation >= 0
-                && (ready().isEmpty() || stateExists && ready().stream().allMatch(one -> one.step < 0))) {
-            finish("no rank is left that has the state of the training, which these have had: " + lost);
+                && (ready().isEmpty() || stepsMade && ready().stream().allMatch(one -> one.step < 0))) {
+            finish("no rank is left that has the state of the training" + missing());
             return;
         }
         long waited = now - brokenSince;
+        long limit = generation < 0 ? limits.startMillis() : limits.timeoutMillis();
         List<Worker> chosen = Stream.concat(survivors.stream(), fresh.stream())
                 .limit(limits.atMost())
                 .toList();
-        boolean haveState = !stateExists || chosen.stream().anyMatch(worker -> worker.step >= 0);
+        boolean haveState = !stepsMade || chosen.stream().anyMatch(worker -> worker.step >= 0);
         boolean enough = chosen.size() >= limits.atLeast() && haveState;
         boolean complete = generation >= 0 || chosen.size() >= limits.first();
-        if (enough && (complete || noneIsToCome() && waited >= GATHERING_MILLIS || waited >= limits.timeoutMillis())) {
+        if (enough && (complete || noneIsToCome() && waited >= GATHERING_MILLIS || waited >= limit)) {
             begin(chosen);
-        } else if (waited >= limits.timeoutMillis()) {
+        } else if (waited >= limit) {
             finish("only " + chosen.size() + " of at least " + limits.atLeast() + " ranks (--min-np) are there after "
-                    + limits.timeoutMillis() / 1_000 + " s (--elastic-timeout)" + missing());
-        } else if (!told && waited >= QUIET_MILLIS) {
-            told = true;
-            orders.add(new Say(chosen.size() + " ranks are there and the next generation needs " + needed() + missing()
-                    + "; it waits for up to " + limits.timeoutMillis() / 1_000 + " s (--elastic-timeout)"));
+                    + limit / 1_000 + " s (" + flag() + ")" + missing());
+        } else {
+            say(() -> chosen.size() + " ranks are there and the next generation needs " + needed() + missing()
+                    + "; it waits for up to " + limit / 1_000 + " s (" + flag() + ")");
+        }
+    }
+
+    private String flag() {
+        return generation < 0 ? "the larger of --start-timeout and --elastic-timeout" : "--elastic-timeout";
+    }
+
+    /** Tells the user after a while whom the others wait for, and again when that has changed. */
+    private void say(Supplier<String> sentence) {
+        if (now - Math.max(brokenSince, saidAt) < QUIET_MILLIS) {
+            return;
+        }
+        String next = sentence.get();
+        if (!next.equals(said)) {
+            said = next;
+            saidAt = now;
+            orders.add(new Say(next));
         }
     }
 
@@ -363,24 +466,25 @@ public final class Coordinator {
     private String missing() {
         String started = names(in(State.STARTED), worker -> true);
         String silent = names(List.copyOf(workers.values()), worker -> worker.waits() && worker.isSilent(now));
-        return (lost.isEmpty() ? "" : "; lost are " + String.join(", ", lost))
+        return (missing.isEmpty() ? "" : "; missing are " + String.join(", ", missing))
                 + (started.isEmpty() ? "" : "; started, and not there yet, are " + started)
                 + (silent.isEmpty() ? "" : "; no sign of life comes from " + silent);
     }
 
     private void begin(List<Worker> chosen) {
         if (generation >= limits.resets()) {
-            finish("the job has had " + limits.resets() + " resets, which is its limit (--reset-limit)"
-                    + (lost.isEmpty() ? "" : "; lost are " + String.join(", ", lost)));
+            finish("the job has had " + limits.resets() + " resets, which is its limit (--reset-limit)" + missing());
             return;
         }
         List<Worker> byRank = ranked(chosen);
         generation++;
         broken = false;
-        failed = false;
+        failure = "";
         interrupted = false;
         abandoned = false;
-        told = false;
+        said = "";
+        missing.subList(0, Math.max(0, missing.size() - Math.max(0, limits.first() - chosen.size())))
+                .clear(); // the others have taken the places of those that have gone first
         int root = 0;
         for (int rank = 0; rank < byRank.size(); rank++) {
             Worker worker = byRank.get(rank);
@@ -389,6 +493,7 @@ public final class Coordinator {
             worker.unreachable = Set.of();
             root = worker.step > byRank.get(root).step ? rank : root;
         }
+        in(State.READY).forEach(Worker::beginAnew);
         orders.add(new Form(generation, numbers(byRank), root));
     }
 

@@ -6,12 +6,13 @@ package io.hvd.elastic;
  * @param atLeast ranks without which a generation does not begin ({@code --min-np})
  * @param atMost ranks that a generation has at most ({@code --max-np}); further workers wait until they are needed
  * @param first workers for which the first generation waits, as long as it may ({@code -np})
- * @param timeoutMillis how long a generation may wait for enough ranks ({@code --elastic-timeout})
+ * @param startMillis how long the first generation may wait for its workers ({@code --start-timeout}, or the next if that is more)
+ * @param timeoutMillis how long a later generation may wait for enough ranks ({@code --elastic-timeout})
  * @param resets how many generations may follow the first one ({@code --reset-limit}); {@link Integer#MAX_VALUE} if any
  */
-public record ElasticLimits(int atLeast, int atMost, int first, long timeoutMillis, int resets) {
+public record ElasticLimits(int atLeast, int atMost, int first, long startMillis, long timeoutMillis, int resets) {
     public ElasticLimits {
-        if (atLeast < 1 || first < atLeast || atMost < first || timeoutMillis < 1 || resets < 0) {
+        if (atLeast < 1 || first < atLeast || atMost < first || startMillis < 1 || timeoutMillis < 1 || resets < 0) {
             throw new IllegalArgumentException(
                     "an elastic job of " + atLeast + " to " + atMost + " ranks that begins with "
                             + first + ", with a limit of " + timeoutMillis + " ms and " + resets

@@ -98,6 +98,9 @@ public final class ElasticJob implements StartedJob {
                 settings.atLeast(),
                 settings.atMost(),
                 first,
+                TimeUnit.SECONDS.toMillis(Math.max(
+                        settings.timeoutSeconds(),
+                        plan.job().settings().checks().limitSeconds())),
                 TimeUnit.SECONDS.toMillis(settings.timeoutSeconds()),
                 settings.resets());
         return CoordinatorServer.start(
