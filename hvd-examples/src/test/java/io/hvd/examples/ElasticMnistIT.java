@@ -43,13 +43,12 @@ class ElasticMnistIT {
                 .as(job.output())
                 .isCloseTo(Double.parseDouble(undisturbed.get("accuracy")), within(TOLERANCE))
                 .isGreaterThan(0.9);
-        assertThat(job.lines("generation 1: 2 ranks, step " + (KILL_STEP - 1) + ", " + 3 * BATCH
-                        + " samples of the abandoned step are drawn again"))
-                .as(job.output())
-                .hasSize(1);
+        int kept = stepOfSecondGeneration(job);
+        // Rank 1 has sent its gradients before it is killed, so the others may just have ended that step too.
+        assertThat(kept).as(job.output()).isBetween(KILL_STEP - 1, KILL_STEP);
         assertThat(found).as(job.output()).containsEntry("generations", "2").containsEntry("ranks", "2");
         assertThat(found)
-                .containsEntry("steps", String.valueOf(steps()))
+                .containsEntry("steps", String.valueOf(steps(kept)))
                 .containsEntry("samples", String.valueOf(EPOCHS * IMAGES))
                 .containsEntry("each_at_least", String.valueOf(EPOCHS))
                 .containsEntry("each_at_most", String.valueOf(EPOCHS));
@@ -60,12 +59,25 @@ class ElasticMnistIT {
         assertThat(sums.get(1)).isEqualTo(sums.get(0));
     }
 
-    /** The steps of three ranks up to the loss, and those in which two ranks see the rest. */
-    private static int steps() {
+    /** No step is lost that a survivor has ended: the next generation goes on behind the last one of them. */
+    private static int stepOfSecondGeneration(Job job) {
+        int last = job.lines(" was abandoned: ").stream()
+                .mapToInt(line -> Integer.parseInt(line.replaceFirst(".*step (\\d+) was abandoned.*", "$1")) - 1)
+                .max()
+                .orElseThrow(() -> new AssertionError(job.output()));
+        List<String> lines = job.lines("generation 1: 2 ranks, step " + last);
+        assertThat(lines).as(job.output()).hasSize(1);
+        assertThat(lines.get(0))
+                .matches(".*step \\d+(, " + 3 * BATCH + " samples of the abandoned step are drawn again)?");
+        return last;
+    }
+
+    /** Those of three ranks up to the loss, and those in which two ranks see the rest. */
+    private static int steps(int kept) {
         int perEpoch = ceiling(IMAGES, 3 * BATCH);
-        assertThat(KILL_STEP).as("it dies in the second epoch").isGreaterThan(perEpoch);
-        int left = IMAGES - (KILL_STEP - 1 - perEpoch) * 3 * BATCH;
-        return KILL_STEP - 1 + ceiling(left, 2 * BATCH) + (EPOCHS - 2) * ceiling(IMAGES, 2 * BATCH);
+        assertThat(kept).as("it dies in the second epoch").isGreaterThan(perEpoch);
+        int left = IMAGES - (kept - perEpoch) * 3 * BATCH;
+        return kept + ceiling(left, 2 * BATCH) + (EPOCHS - 2) * ceiling(IMAGES, 2 * BATCH);
     }
 
     private static int ceiling(int number, int by) {

@@ -16,7 +16,7 @@ record ElasticOptions(int epochs, int batchSize, double learningRate, long seed,
     private static final int BATCH = 64;
     private static final double RATE = 0.05;
     private static final int SEED = 42;
-    private static final int KILL_STEP = 40;
+    private static final int KILL_STEP = 41;
 
     static Options flags() {
         return new Options()
