@@ -59,6 +59,7 @@ public final class Hvd {
     /**
      * Joins a job of only some of the world's ranks. Each of these ranks makes this call; the other ranks make none.
      * Where the ranks meet at rank 0, with neither MPI nor horovodrun, rank 0 is one of them or calls for a job of its own.
+     * A rank that has not made the call within HOROVOD_START_TIMEOUT is named to those that have, and their calls fail.
      *
      * <pre>{@code
      * HvdContext hvd = Hvd.init(List.of(2, 0)); // on world ranks 2 and 0 alone; world rank 2 is rank 0 now

@@ -290,6 +290,7 @@ class FloorsTest {
                     LAUNCH + ".mpi",
                     LAUNCH + ".jvm",
                     LAUNCH + ".hosts",
+                    LAUNCH + ".options",
                     LAUNCH + ".line",
                     LAUNCH + ".failure",
                     LAUNCH + ".process",
@@ -566,6 +567,7 @@ class FloorsTest {
                     TENSOR,
                     ERROR,
                     FILE,
+                    SIGNAL,
                     LOG),
             // the file of a checkpoint
             floor("io.hvd.train.safetensors", BUFFER, KERNEL, TENSOR, ERROR, FILE, LOG, "com.google.gson.*"),

@@ -14,6 +14,7 @@ import java.util.Optional;
  * @param encryption of hvd's own connections
  * @param connections TCP connections between two ranks that send each other data
  * @param gloo whether Horovod's variables choose Gloo, in the place of which hvd has TCP, where HVD_BACKEND leaves it open
+ * @param mpi the one of them that chooses MPI there, such as HOROVOD_CONTROLLER=mpi; empty if none does
  */
 public record ControlSettings(
         int startTimeoutSeconds,
@@ -22,13 +23,18 @@ public record ControlSettings(
         PortRange ports,
         Encryption encryption,
         int connections,
-        boolean gloo) {
+        boolean gloo,
+        Optional<String> mpi) {
     /** Eleven days; sockets count their timeouts in milliseconds, as an int. */
     private static final int LONGEST_START_TIMEOUT = 1_000_000;
 
     private static final int MOST_CONNECTIONS = 16;
 
     static ControlSettings from(SettingReader reader) {
+        Optional<Plane> controller = plane(reader, Setting.CONTROLLER);
+        Optional<Plane> data = plane(reader, Setting.CPU_OPERATIONS);
+        Setting chooses = data.isPresent() ? Setting.CPU_OPERATIONS : Setting.CONTROLLER;
+        Optional<Plane> chosen = data.or(() -> controller);
         return new ControlSettings(
                 startTimeout(reader),
                 reader.text(Setting.CONTROL_INTERFACE),
@@ -37,7 +43,8 @@ public record ControlSettings(
                         .orElse(PortRange.ANY),
                 reader.flag(Setting.TLS) ? Encryption.TLS : Encryption.NONE,
                 reader.between(Setting.TCP_CONNECTIONS, 1, MOST_CONNECTIONS),
-                plane(reader, Setting.CONTROLLER) == Plane.GLOO | plane(reader, Setting.CPU_OPERATIONS) == Plane.GLOO);
+                chosen.filter(Plane.GLOO::equals).isPresent(),
+                chosen.filter(Plane.MPI::equals).map(mpi -> chooses.variable() + "=mpi"));
     }
 
     private static int startTimeout(SettingReader reader) {
@@ -49,8 +56,8 @@ public record ControlSettings(
                 : reader.between(Setting.START_TIMEOUT, 1, LONGEST_START_TIMEOUT);
     }
 
-    private static Plane plane(SettingReader reader, Setting setting) {
-        return reader.text(setting).isPresent() ? reader.choice(setting, Plane.class) : Plane.MPI;
+    private static Optional<Plane> plane(SettingReader reader, Setting setting) {
+        return reader.text(setting).map(given -> reader.choice(setting, Plane.class));
     }
 
     /** Horovod's names of what connects processes. */

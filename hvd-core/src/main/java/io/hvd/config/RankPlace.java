@@ -246,7 +246,7 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
                     ports,
                     "slurm " + value(environment, "SLURM_JOB_UID"),
                     task.step(),
-                    "SLURM_STEP_NODELIST=" + nodes + " with ports " + ports);
+                    "SLURM_STEP_NODELIST=" + nodes + " with ports " + ports + range(environment));
         });
     }
 
@@ -259,6 +259,14 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
         return IntStream.range(0, Math.min(count, CHOICE_OF_PORTS))
                 .mapToObj(next -> range.first() + (first + next) % count)
                 .toList();
+    }
+
+    /** Ranks that have another range do not meet, and each then names its own. */
+    private static String range(Map<String, String> environment) {
+        String range = value(environment, PortRange.VARIABLE);
+        return range.isEmpty()
+                ? " of " + OWN_PORTS + ", as " + PortRange.VARIABLE + " is not set"
+                : " of " + PortRange.VARIABLE + "=" + range;
     }
 
     /** The first name of a list in Slurm's form, such as {@code n[01-03,7],m}; empty for an empty list. */
@@ -295,8 +303,8 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
             return Optional.empty();
         }
         List<Integer> ports = ports(job, environment);
-        return Optional.of(
-                new AtRankZero(hosts, ports, orte, job, "the host of mpirun, " + hosts + " with ports " + ports));
+        return Optional.of(new AtRankZero(
+                hosts, ports, orte, job, "the host of mpirun, " + hosts + " with ports " + ports + range(environment)));
     }
 
     /** Why the ranks cannot meet, for an error. */

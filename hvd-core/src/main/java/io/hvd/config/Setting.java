@@ -41,8 +41,8 @@ public enum Setting {
             JOB,
             "connections between two ranks whose data travels over TCP, from 1 to 16; more help where a network limits each"
                     + " of them"),
-    CONTROLLER("HOROVOD_CONTROLLER", "", JOB, "gloo makes auto take tcp; mpi leaves it as it is"),
-    CPU_OPERATIONS("HOROVOD_CPU_OPERATIONS", "", JOB, "gloo makes auto take tcp; mpi leaves it as it is"),
+    CONTROLLER("HOROVOD_CONTROLLER", "", JOB, "HOROVOD_CPU_OPERATIONS where that is not set"),
+    CPU_OPERATIONS("HOROVOD_CPU_OPERATIONS", "", JOB, "gloo makes auto take tcp, and mpi makes it require MPI"),
     OPENMPI_HOME("HVD_OPENMPI_HOME", "", RANK, "prefix of the Open MPI to use; otherwise that of the mpirun on PATH"),
     MPI_JAR("HVD_MPI_JAR", "", RANK, "mpi.jar to use instead of the one found; its version must be Open MPI's"),
     MPI_LIBRARY("HVD_MPI_LIBRARY", "", RANK, "any MPI's library, to call without mpi.jar; needs Java 22"),

@@ -4,7 +4,6 @@ import io.hvd.backend.ProcessProvider;
 import io.hvd.config.HvdConfig;
 import io.hvd.config.HvdConfig.BackendChoice;
 import io.hvd.config.LauncherFacts;
-import io.hvd.config.RankPlace;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.host.local.LocalProvider;
@@ -64,6 +63,10 @@ final class BackendSelection {
                 if (config.control().gloo()) {
                     yield new TcpProvider("");
                 }
+                if (config.control().mpi().isPresent()) {
+                    requireMpi(config, config.control().mpi().get());
+                    yield new MpiProvider();
+                }
                 if (!started.ofMpi() && started.byLauncher()) {
                     yield new TcpProvider("as no launcher of MPI's has started the ranks");
                 }
@@ -71,7 +74,9 @@ final class BackendSelection {
                 Optional<String> missing =
                         config.mpi().jar().isPresent() ? Optional.empty() : MpiProvider.missing(config);
                 if (missing.isPresent() && !started.meets()) {
-                    started.place().filter(place -> place.size() > 1).ifPresent(place -> requireMpi(config, place));
+                    started.place()
+                            .filter(place -> place.size() > 1)
+                            .ifPresent(place -> requireJar(config, place.noMeeting()));
                 }
                 yield missing.filter(why -> started.meets())
                         .<TransportProvider>map(why -> new TcpProvider("as " + why))
@@ -80,12 +85,26 @@ final class BackendSelection {
         };
     }
 
+    /** Refuses ranks that only TCP could connect, which nobody would see in a job that has been asked to use MPI. */
+    private static void requireMpi(HvdConfig config, String asked) {
+        if (!config.started().ofMpi()) {
+            throw new HvdException(
+                    ErrorId.INIT_FAILED,
+                    asked
+                            + " asks for MPI, but no launcher of MPI's has started this rank: start the ranks with mpirun,"
+                            + " or leave it out, and TCP connects them");
+        }
+        if (MpiProvider.missing(config).isPresent()) {
+            requireJar(config, "leave out " + asked + ", which asks for it");
+        }
+    }
+
     /** Says what MPI lacks, and what would do without it. */
-    private static void requireMpi(HvdConfig config, RankPlace place) {
+    private static void requireJar(HvdConfig config, String without) {
         try {
             MpiProvider.jar(config);
         } catch (HvdException e) {
-            throw new HvdException(e.id(), e.words() + ". Or go without MPI: " + place.noMeeting(), e);
+            throw new HvdException(e.id(), e.words() + ". Or go without MPI: " + without, e);
         }
     }
 

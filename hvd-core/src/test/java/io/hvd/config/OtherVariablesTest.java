@@ -66,8 +66,6 @@ class OtherVariablesTest {
 
     @ParameterizedTest
     @CsvSource({
-        "HOROVOD_CPU_OPERATIONS, mpi",
-        "HOROVOD_CONTROLLER, MPI",
         "HOROVOD_ENABLE_XLA_OPS, false",
         "HOROVOD_ELASTIC, 0",
         "HOROVOD_CONTROLLER, ''",

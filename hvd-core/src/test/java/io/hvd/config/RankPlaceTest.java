@@ -128,6 +128,10 @@ class RankPlaceTest {
 
         nextStep.put("HVD_PORT_RANGE", "4001-4003");
         assertThat(meeting(nextStep).ports()).containsExactlyInAnyOrder(4001, 4002, 4003);
+        assertThat(meeting(nextStep).source())
+                .as("who waits in vain shows it beside that of the other ranks")
+                .endsWith(" of HVD_PORT_RANGE=4001-4003");
+        assertThat(meeting(task).source()).endsWith(" of 20000-29999, as HVD_PORT_RANGE is not set");
     }
 
     @ParameterizedTest
@@ -238,9 +242,24 @@ class RankPlaceTest {
                     .as("NCCL may serve tensors on GPUs")
                     .isEqualTo(HvdConfig.BackendChoice.AUTO);
         }
-        assertThat(HvdConfig.from(Map.of("HOROVOD_CPU_OPERATIONS", "mpi"))
-                        .control()
-                        .gloo())
-                .isFalse();
+    }
+
+    @Test
+    void horovodsVariableOfDataCountsMoreThanThatOfTheController() {
+        ControlSettings data = HvdConfig.from(Map.of("HOROVOD_CONTROLLER", "gloo", "HOROVOD_CPU_OPERATIONS", "MPI"))
+                .control();
+        assertThat(data.gloo()).isFalse();
+        assertThat(data.mpi()).contains("HOROVOD_CPU_OPERATIONS=mpi");
+
+        ControlSettings controller =
+                HvdConfig.from(Map.of("HOROVOD_CONTROLLER", "mpi")).control();
+        assertThat(controller.gloo()).isFalse();
+        assertThat(controller.mpi()).contains("HOROVOD_CONTROLLER=mpi");
+
+        ControlSettings mixed = HvdConfig.from(Map.of("HOROVOD_CONTROLLER", "mpi", "HOROVOD_CPU_OPERATIONS", "gloo"))
+                .control();
+        assertThat(mixed.gloo()).isTrue();
+        assertThat(mixed.mpi()).isEmpty();
+        assertThat(HvdConfig.from(Map.of()).control().mpi()).isEmpty();
     }
 }

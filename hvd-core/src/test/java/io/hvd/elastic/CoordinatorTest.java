@@ -145,8 +145,8 @@ class CoordinatorTest {
 
         assertThat(end(1))
                 .containsExactly(
-                        new Say("rank 1 on h1 is lost: killed by signal 9"),
-                        new Abandon(0, List.of(0, 2), "rank 1 on h1 is lost"));
+                        new Say("rank 1 (worker 1 on h1) is lost: killed by signal 9"),
+                        new Abandon(0, List.of(0, 2), "rank 1 (worker 1 on h1) is lost"));
         assertThat(ready(0, 0, 7)).isEmpty();
         assertThat(ready(2, 0, 8)).containsExactly(new Form(1, List.of(0, 2), 1));
     }
@@ -223,11 +223,12 @@ class CoordinatorTest {
 
         assertThat(sentences(pass(LIMIT_MILLIS - TICK_MILLIS)))
                 .containsExactly(
-                        "1 ranks are there and the next generation needs 2; missing are rank 1 on h1, rank 2 on h2;"
+                        "1 ranks are there and the next generation needs 2; missing are rank 1 (worker 1 on h1), rank 2 (worker 2 on h2);"
                                 + " started, and not there yet, are worker 3 on h3; it waits for up to 20 s (--elastic-timeout)");
         assertThat(failure(pass(TICK_MILLIS)))
-                .isEqualTo("only 1 of at least 2 ranks (--min-np) are there after 20 s (--elastic-timeout);"
-                        + " missing are rank 1 on h1, rank 2 on h2; started, and not there yet, are worker 3 on h3");
+                .isEqualTo(
+                        "only 1 of at least 2 ranks (--min-np) are there after 20 s (--elastic-timeout);"
+                                + " missing are rank 1 (worker 1 on h1), rank 2 (worker 2 on h2); started, and not there yet, are worker 3 on h3");
         assertThat(coordinator.isOver()).isTrue();
     }
 
@@ -262,7 +263,7 @@ class CoordinatorTest {
 
         assertThat(failure(ready(0, 1, 5)))
                 .isEqualTo("the job has had 1 resets, which is its limit (--reset-limit);"
-                        + " missing are rank 1 on h1, rank 1 on h2");
+                        + " missing are rank 1 (worker 1 on h1), rank 1 (worker 2 on h2)");
     }
 
     @Test
@@ -272,7 +273,8 @@ class CoordinatorTest {
         join(3);
         end(0);
 
-        assertThat(failure(end(1))).contains("state of the training", "rank 0 on h0", "rank 1 on h1");
+        assertThat(failure(end(1)))
+                .contains("state of the training", "rank 0 (worker 0 on h0)", "rank 1 (worker 1 on h1)");
     }
 
     @Test
@@ -282,7 +284,7 @@ class CoordinatorTest {
         ready(0, 0, 4);
         end(0);
 
-        assertThat(failure(ready(1, 1, -1))).contains("state of the training", "rank 0 on h0");
+        assertThat(failure(ready(1, 1, -1))).contains("state of the training", "rank 0 (worker 0 on h0)");
     }
 
     @Test
@@ -303,8 +305,8 @@ class CoordinatorTest {
         ready(0, 0, 4);
         assertThat(sentences(pass(LIMIT_MILLIS - TICK_MILLIS)))
                 .containsExactly(
-                        "the next generation waits for rank 2 on h2, which has not ended its step yet; no sign of"
-                                + " life comes from rank 2 on h2, whose process may be stopped");
+                        "the next generation waits for rank 2 (worker 2 on h2), which has not ended its step yet; no sign of"
+                                + " life comes from rank 2 (worker 2 on h2), whose process may be stopped");
         assertThat(pass(TICK_MILLIS))
                 .contains(new Form(1, List.of(0), 0))
                 .anyMatch(order -> order instanceof Release release
@@ -328,7 +330,7 @@ class CoordinatorTest {
         running(1, 3, 3);
 
         assertThat(apart(0, 0, 4, 2))
-                .containsExactly(new Abandon(0, List.of(1, 2), "rank 0 on h0 has left the generation"));
+                .containsExactly(new Abandon(0, List.of(1, 2), "rank 0 (worker 0 on h0) has left the generation"));
         assertThat(pass(LIMIT_MILLIS - TICK_MILLIS)).noneMatch(Release.class::isInstance);
     }
 
@@ -382,7 +384,8 @@ class CoordinatorTest {
         end(1);
         audible.add(0);
 
-        assertThat(failure(end(2))).contains("state of the training", "rank 1 on h1", "rank 0 on h2");
+        assertThat(failure(end(2)))
+                .contains("state of the training", "rank 1 (worker 1 on h1)", "rank 0 (worker 2 on h2)");
     }
 
     @Test
@@ -413,7 +416,7 @@ class CoordinatorTest {
         assertThat(ready(0, 0, 4))
                 .containsExactly(
                         new Release(2, false, "the hosts of other ranks do not reach its host"),
-                        new Say("rank 2 on h2 is lost: the hosts of other ranks do not reach its host"),
+                        new Say("rank 2 (worker 2 on h2) is lost: the hosts of other ranks do not reach its host"),
                         new Form(1, List.of(0, 1), 0));
     }
 
@@ -563,8 +566,9 @@ class CoordinatorTest {
         ready(0, 0, 4);
 
         assertThat(failure(ready(1, 0, 4)))
-                .isEqualTo("no rank is left that has the state of the training;"
-                        + " missing are rank 0 on h0 (which has left), rank 1 on h1 (which has left)");
+                .isEqualTo(
+                        "no rank is left that has the state of the training;"
+                                + " missing are rank 0 (worker 0 on h0) (which has left), rank 1 (worker 1 on h1) (which has left)");
     }
 
     @Test
@@ -574,7 +578,8 @@ class CoordinatorTest {
         ready(0, 0, 4);
         ready(2, 0, 4);
 
-        assertThat(ready(0, 1, 5)).containsExactly(new Abandon(1, List.of(2), "rank 0 on h0 has left the generation"));
+        assertThat(ready(0, 1, 5))
+                .containsExactly(new Abandon(1, List.of(2), "rank 0 (worker 0 on h0) has left the generation"));
     }
 
     @Test
@@ -589,7 +594,7 @@ class CoordinatorTest {
         end(2);
 
         assertThat(failure(pass(LIMIT_MILLIS)))
-                .contains("; missing are rank 1 on h3, rank 2 on h2")
+                .contains("; missing are rank 1 (worker 3 on h3), rank 2 (worker 2 on h2)")
                 .doesNotContain("h1");
     }
 
@@ -598,10 +603,14 @@ class CoordinatorTest {
         running(2, 3, 3);
         end(1);
         ready(0, 0, 4);
-        assertThat(sentences(pass(4_000))).hasSize(1).first().asString().contains("waits for rank 2 on h2");
+        assertThat(sentences(pass(4_000))).hasSize(1).first().asString().contains("waits for rank 2 (worker 2 on h2)");
         end(2);
 
-        assertThat(sentences(pass(4_000))).hasSize(1).first().asString().contains("1 ranks are there", "rank 2 on h2");
+        assertThat(sentences(pass(4_000)))
+                .hasSize(1)
+                .first()
+                .asString()
+                .contains("1 ranks are there", "rank 2 (worker 2 on h2)");
     }
 
     @Test
@@ -609,8 +618,8 @@ class CoordinatorTest {
         running(2, 2, 2);
         done(0, 0, 9);
 
-        assertThat(sentences(end(0))).containsExactly("rank 0 on h0 is lost: killed by signal 9");
+        assertThat(sentences(end(0))).containsExactly("rank 0 (worker 0 on h0) is lost: killed by signal 9");
         ready(1, 0, 8);
-        assertThat(failure(pass(LIMIT_MILLIS))).contains("missing are rank 0 on h0");
+        assertThat(failure(pass(LIMIT_MILLIS))).contains("missing are rank 0 (worker 0 on h0)");
     }
 }

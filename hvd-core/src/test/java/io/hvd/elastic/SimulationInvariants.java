@@ -157,7 +157,8 @@ final class SimulationInvariants {
         for (int rank = 0; rank < size; rank++) {
             names.put(
                     form.members().get(rank),
-                    "rank " + rank + " on " + worker(form.members().get(rank)).hostName());
+                    "rank " + rank + " (worker " + form.members().get(rank) + " on "
+                            + worker(form.members().get(rank)).hostName() + ")");
         }
         latest = form;
     }

@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.jar.Attributes;
 import java.util.jar.JarOutputStream;
 import java.util.jar.Manifest;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -129,6 +130,19 @@ class LifecycleIT {
         assertThat(job.output())
                 .contains("rank 1 has not called Hvd.init() again, as this rank has")
                 .contains("throw".equals(how) ? "first failure: rank 1 on " : "first failure: rank ");
+    }
+
+    /** Rank 3 ends too, and nobody waits for it. */
+    @ParameterizedTest
+    @CsvSource({"exit, 0 1 2", "return, 1 2 0"})
+    void aRankThatEndsWhereSomeOthersJoinAgainWithItIsNamedAndEndsTheJob(String how, String members) {
+        Job job = Job.horovodrun(
+                4, Map.of("HOROVOD_START_TIMEOUT", "5"), LifecycleProgram.class, "ends-before-some", how, members);
+
+        assertThat(job.exitCode()).as(job.output()).isNotZero();
+        String named = "ranks [1] have not called Hvd.init([" + members.replace(" ", ", ") + "]) within 5 s";
+        assertThat(job.output())
+                .containsPattern("first failure: rank [02] on .*\\s+init failed: .*" + Pattern.quote(named));
     }
 
     @Test

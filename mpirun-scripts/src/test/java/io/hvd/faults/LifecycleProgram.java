@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
 
 /** Init, shutdown and init again, and jobs of some of the ranks only. */
 public final class LifecycleProgram {
@@ -27,6 +28,7 @@ public final class LifecycleProgram {
             case "some" -> some();
             case "save-at-the-end" -> saveAtTheEnd();
             case "ends-between" -> endsBetween(args[1]);
+            case "ends-before-some" -> endsBeforeSome(args[1], args[2]);
             case "refused-and-caught" -> refusedAndCaught();
             case "refused-again" -> refusedAgain(args[1]);
             case "init" -> Hvd.init().close();
@@ -95,6 +97,18 @@ public final class LifecycleProgram {
             throw new IllegalStateException("between two jobs");
         } else if ("exit".equals(how)) {
             System.exit(3);
+        }
+    }
+
+    /** Ranks 0 and 2 join again, with rank 1, which ends. */
+    private static void endsBeforeSome(String how, String members) {
+        int rank = Hvd.init().rank();
+        Hvd.shutdown();
+        if (rank % 2 == 0) {
+            Hvd.init(Stream.of(members.split(" ")).map(Integer::valueOf).toList())
+                    .close();
+        } else if (rank == 1 && "exit".equals(how)) {
+            System.exit(0);
         }
     }
 

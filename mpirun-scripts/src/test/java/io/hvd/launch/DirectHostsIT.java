@@ -11,7 +11,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -73,7 +75,7 @@ final class DirectHostsIT {
 
     @Test
     void aRankThatIsKilledOnTheOtherHostIsNamedAndNoRankIsLeft() throws Exception {
-        Process launcher = train();
+        Process launcher = train(Map.of());
         List<Long> ranks = untilTheyTrain(launcher.inputReader());
         long begun = System.nanoTime();
 
@@ -122,9 +124,46 @@ final class DirectHostsIT {
         return hosts.on("node-a", words);
     }
 
+    /** Nobody can end the ranks behind the cut: they and the shells that have started them notice it by themselves. */
+    @Test
+    void aHostWhoseCableIsPulledEndsTheJobAndIsNamedAndNothingIsLeftOnEitherHost() throws Exception {
+        String own = "-Djava.io.tmpdir=" + folder.resolve("private"); // no host sees the launcher's temporary folder
+        Process launcher = train(Map.of("JDK_JAVA_OPTIONS", own));
+        List<Long> left = new ArrayList<>();
+        for (long rank : untilTheyTrain(launcher.inputReader())) {
+            left.add(rank);
+            left.add(ProcessHandle.of(rank)
+                    .flatMap(ProcessHandle::parent)
+                    .orElseThrow()
+                    .pid());
+        }
+        assertThat(left)
+                .as("four ranks, the launcher, and a shell for each rank on the other host")
+                .hasSize(8)
+                .satisfies(pids -> assertThat(new HashSet<>(pids)).hasSize(7));
+
+        long cutNanos = System.nanoTime();
+        hosts.cut("node-b");
+        boolean ended = launcher.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS);
+        double seconds = (System.nanoTime() - cutNanos) / 1e9;
+        try {
+            awaitEnd(left);
+        } finally {
+            hosts.mend("node-b");
+        }
+
+        String err = Files.readString(folder.resolve("err"));
+        System.out.printf(Locale.ROOT, "the job ended %.1f s after the cut%n%s", seconds, err);
+        assertThat(ended).as(err).isTrue();
+        assertThat(seconds).isLessThan(15);
+        assertThat(launcher.exitValue()).as(err).isNotZero();
+        assertThat(err.substring(err.lastIndexOf("horovodrun: first failure")))
+                .contains("host node-b with ranks [2, 3]");
+    }
+
     @Test
     void aLauncherThatIsKilledTakesTheRanksOfBothHostsWithIt() throws Exception {
-        Process launcher = train();
+        Process launcher = train(Map.of());
         List<Long> ranks = untilTheyTrain(launcher.inputReader());
 
         launcher.destroyForcibly();
@@ -132,10 +171,10 @@ final class DirectHostsIT {
         awaitEnd(ranks);
     }
 
-    private static Process train() throws IOException {
+    private static Process train(Map<String, String> environment) throws IOException {
         var builder = new ProcessBuilder(words("train", "-1"))
                 .redirectError(folder.resolve("err").toFile());
-        builder.environment().putAll(environment(Map.of()));
+        builder.environment().putAll(environment(environment));
         return builder.start();
     }
 

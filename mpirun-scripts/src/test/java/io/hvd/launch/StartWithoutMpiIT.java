@@ -307,6 +307,22 @@ final class StartWithoutMpiIT {
     }
 
     @Test
+    void ranksThatAreToUseMpiDoNotTrainWithoutIt() {
+        List<String> line = new ArrayList<>(List.of("mpirun", "--oversubscribe", "-np", "2", "env", "ODD_VALUE=1"));
+        line.addAll(Job.program(HostsProgram.class));
+        Job job = Job.run(
+                line,
+                Map.of(
+                        "HOROVOD_CONTROLLER", "mpi",
+                        "HVD_OPENMPI_HOME", "/nonexistent",
+                        "OMPI_ALLOW_RUN_AS_ROOT", "1",
+                        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"));
+
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
+        assertThat(job.output()).contains("leave out HOROVOD_CONTROLLER=mpi").doesNotContain(TOGETHER);
+    }
+
+    @Test
     void ranksThatChooseDifferentBackEndsAreToldHowToAgree() {
         for (int without = 0; without < 2; without++) {
             List<String> line = new ArrayList<>(List.of("mpirun", "--oversubscribe"));

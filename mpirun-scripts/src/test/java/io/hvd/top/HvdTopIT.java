@@ -5,18 +5,24 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+import io.hvd.launch.Horovodrun;
 import io.hvd.testing.Job;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.StreamSupport;
-import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A real job of two processes with two ranks each. */
 class HvdTopIT {
-    private static final int PROCESSES = 2;
 
-    @Test
-    void aLateRankAndAProcessThatIsStoppedAreNamedToThoseThatWait() {
-        Job job = Job.horovodrun(PROCESSES, LateRankProgram.class);
+    @ParameterizedTest
+    @ValueSource(strings = {"--mpi", "--gloo"})
+    void aLateRankAndAProcessThatIsStoppedAreNamedToThoseThatWait(String starter) {
+        List<String> words = new ArrayList<>(Job.program(Horovodrun.class, starter, "-np", "2"));
+        words.addAll(Job.program(LateRankProgram.class));
+        Job job = Job.run(words, Map.of());
 
         assertThat(job.exitCode()).as(job.output()).isZero();
         List<JsonObject> late = ranks(job, "TOP {");

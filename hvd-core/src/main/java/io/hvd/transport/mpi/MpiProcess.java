@@ -73,7 +73,7 @@ public final class MpiProcess implements MpiFinalization.Mpi {
         if (barrier != null && (ranks.isEmpty() || ranks.size() == session.worldSize())) {
             requireAllAgain(barrier);
         }
-        return session.connect(ranks);
+        return session.connect(ranks, Duration.ofSeconds(config.control().startTimeoutSeconds()));
     }
 
     /** MPI itself would wait for ever for a rank whose process ends, as by an exception between two jobs. */

@@ -9,6 +9,7 @@ import io.hvd.spi.TransportProvider.Connection;
 import io.hvd.transport.mpi.calls.Mpi;
 import io.hvd.transport.mpi.calls.MpiCommunicator;
 import io.hvd.transport.mpi.calls.ThreadLevel;
+import java.time.Duration;
 import java.util.List;
 
 /**
@@ -24,6 +25,7 @@ final class MpiSession {
 
     private final Mpi mpi;
     private final ThreadLevel provided;
+    private final SubsetMeeting meeting;
     /** The least number of the next job. */
     private int next;
 
@@ -32,11 +34,16 @@ final class MpiSession {
         ThreadLevel wanted = ThreadLevel.wantedBy(config);
         this.provided = mpi.isInitialized() ? mpi.provided() : mpi.initialize(wanted);
         ThreadLevel.require(wanted, provided, mpi.isThreadMain());
+        this.meeting = new SubsetMeeting(mpi.world());
     }
 
-    /** Makes a communicator of some ranks; empty means all. */
-    Connection connect(List<Integer> ranks) {
-        MpiCommunicator comm = communicator(ranks);
+    /**
+     * Makes a communicator of some ranks; empty means all.
+     *
+     * @param limit within which some ranks must have come
+     */
+    Connection connect(List<Integer> ranks, Duration limit) {
+        MpiCommunicator comm = communicator(ranks, limit);
         // Looks for a message that no rank sends, so that MPI moves on whatever it has under way.
         MpiProgress progress = new MpiProgress(() -> comm.probe(PROGRESS_TAG), System::nanoTime);
         MpiBootstrap bootstrap = new MpiBootstrap(mpi, comm, progress, next);
@@ -51,12 +58,13 @@ final class MpiSession {
         }
     }
 
-    private MpiCommunicator communicator(List<Integer> ranks) {
+    private MpiCommunicator communicator(List<Integer> ranks, Duration limit) {
         MpiCommunicator world = mpi.world();
         if (ranks.isEmpty()) {
             return world.duplicate();
         }
         Subset.require(ranks, world.rank(), world.size());
+        meeting.require(ranks, limit);
         return world.of(ranks.stream().mapToInt(Integer::intValue).toArray(), GROUP_TAG);
     }
 

@@ -74,7 +74,7 @@ public final class LaunchOptions {
                         ShellWords.split("--mpi-args", value(Flag.MPI_ARGS).orElse(""))),
                 new LaunchSettings.Java(archive(), !has(Flag.NO_JVM_FLAGS)),
                 Assignment.of(given),
-                FlagRemarks.notes(given),
+                notes(),
                 has(Flag.VERBOSE),
                 command);
     }
@@ -125,15 +125,25 @@ public final class LaunchOptions {
     private int limitSeconds() {
         return limit(Flag.START_TIMEOUT, Setting.START_TIMEOUT)
                 .or(() -> limit(Flag.GLOO_TIMEOUT, Setting.GLOO_TIMEOUT))
+                .map(one -> one.number(1, LONGEST_LIMIT))
                 .orElse(Integer.parseInt(Setting.START_TIMEOUT.defaultValue()));
     }
 
-    private Optional<Integer> limit(Flag flag, Setting setting) {
+    private Optional<FlagValue> limit(Flag flag, Setting setting) {
         return FlagValue.last(given, flag)
                 .or(() -> Optional.ofNullable(environment.get(setting.variable()))
                         .filter(text -> !text.isBlank())
-                        .map(text -> new FlagValue(flag, text.strip(), setting.variable())))
-                .map(one -> one.number(1, LONGEST_LIMIT));
+                        .map(text -> new FlagValue(flag, text.strip(), setting.variable())));
+    }
+
+    private List<String> notes() {
+        List<String> notes = new ArrayList<>(FlagRemarks.notes(given));
+        limit(Flag.START_TIMEOUT, Setting.START_TIMEOUT)
+                .ifPresent(counts -> limit(Flag.GLOO_TIMEOUT, Setting.GLOO_TIMEOUT)
+                        .filter(other -> !other.value().equals(counts.value()))
+                        .ifPresent(other -> notes.add(counts.origin() + " " + counts.value() + " wins over "
+                                + other.origin() + " " + other.value() + ": both limit the start")));
+        return notes;
     }
 
     private ArchiveChoice archive() {

@@ -112,6 +112,31 @@ final class LaunchOptionsTest {
     }
 
     @Test
+    void ofTwoLimitsOfTheStartTheOneThatCountsIsNamed() {
+        LaunchSettings flags = parse("--gloo-timeout-seconds", "60", "--start-timeout", "20", "-np", "2", "true");
+        assertThat(flags.checks().limitSeconds()).isEqualTo(20);
+        assertThat(flags.notes())
+                .containsExactly("--start-timeout 20 wins over --gloo-timeout-seconds 60: both limit the start");
+
+        LaunchSettings variable = LaunchOptions.parse(
+                Map.of("HOROVOD_START_TIMEOUT", "40"), "--gloo-timeout-seconds", "60", "-np", "2", "true");
+        assertThat(variable.checks().limitSeconds()).isEqualTo(40);
+        assertThat(variable.notes())
+                .containsExactly("HOROVOD_START_TIMEOUT 40 wins over --gloo-timeout-seconds 60: both limit the start");
+
+        assertThat(LaunchOptions.parse(
+                                Map.of("HOROVOD_GLOO_TIMEOUT_SECONDS", "20"),
+                                "--start-timeout",
+                                "20",
+                                "-np",
+                                "2",
+                                "true")
+                        .notes())
+                .as("there is nothing to choose")
+                .isEmpty();
+    }
+
+    @Test
     void theLaunchersSocketsListenWhereThoseOfTheRanksDo() {
         Map<String, String> environment = Map.of("HOROVOD_GLOO_IFACE", "eth2");
         String[] job = {"-np", "2", "true"};
