@@ -4,7 +4,7 @@
 # quickstart.sh and test.sh source it: they then run with the JDK and the Open MPI found here.
 # With wants_mpi=no in the shell that sources it, it leaves out Open MPI and mpi.jar.
 #
-# Where mpirun is MPICH's or Intel MPI's, it takes a JDK of 22 or newer, makes no mpi.jar, and leaves wants_mpi=foreign.
+# Where mpirun is MPICH's or Intel MPI's, it takes or installs a JDK of 22 or newer, makes no mpi.jar, and leaves wants_mpi=foreign.
 #
 #   JAVA_HOME         the JDK to use; otherwise the javac on PATH, otherwise one below /usr/lib/jvm
 #   HVD_OPENMPI_HOME  prefix of the Open MPI to use (bin/mpirun below it); otherwise the mpirun on PATH

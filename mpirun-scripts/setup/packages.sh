@@ -1,22 +1,33 @@
 # Installs the distribution's packages that this machine lacks, in one apt-get call. Sourced by setup.sh.
 
 missing_packages() {
-    jdk_home 17 >/dev/null || jdk_package
+    local least=17
+    if calls_by_foreign_functions; then least=22; fi
+    jdk_home $least >/dev/null || jdk_package $least
     has mvn || echo maven
-    if [[ $wants_mpi != no ]]; then
+    if [[ $wants_mpi != no ]] && ! calls_by_foreign_functions; then
         [[ -n ${HVD_OPENMPI_HOME:-} ]] || has mpirun || echo openmpi-bin
         has xz || echo xz-utils
     fi
     [[ -e /etc/ssl/certs/ca-certificates.crt || -d /etc/pki ]] || echo ca-certificates
 }
 
-# Newer distributions have no JDK 17 any more, and older ones have a default below 17.
+# Whether the mpirun of PATH is MPICH's or Intel MPI's, which have no mpi.jar.
+calls_by_foreign_functions() {
+    [[ $wants_mpi != no && -z ${HVD_OPENMPI_HOME:-} && -n $(hydra_version) ]]
+}
+
+# jdk_package LEAST: newer distributions have no JDK 17 any more, and older ones have a default below 17. Where none has the
+# least version, use_mpi says so.
 jdk_package() {
-    if apt-cache show openjdk-17-jdk-headless >/dev/null 2>&1; then
-        echo openjdk-17-jdk-headless
-    else
-        echo default-jdk-headless
-    fi
+    local version
+    for version in 17 21 25; do
+        if ((version >= $1)) && apt-cache show "openjdk-$version-jdk-headless" >/dev/null 2>&1; then
+            echo "openjdk-$version-jdk-headless"
+            return
+        fi
+    done
+    jdk_home 17 >/dev/null || echo default-jdk-headless
 }
 
 install_missing_packages() {

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.hvd.contract.GroupContractTest;
 import io.hvd.contract.MovementContractTest;
 import io.hvd.faults.FaultyProgram;
+import io.hvd.faults.HangProgram;
 import io.hvd.launch.mpi.MpiInstall;
 import io.hvd.testing.InsideMpirun;
 import io.hvd.testing.Job;
@@ -122,6 +123,25 @@ final class HydraIT {
 
         assertThat(job.exitCode()).as(job.output()).isEqualTo(7);
         assertThat(job.output()).contains("first failure: rank 1 on ", "ended with exit code 7");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "stuck, rank 1 has not called allreduce \"a\": it is at ",
+        "stop,  'rank 1 is stopped (process state T), process '"
+    })
+    @Tag("timing")
+    void aRankThatTheOthersWaitForIsNamed(String fault, String why) {
+        environment.put("HOROVOD_STALL_CHECK_TIME_SECONDS", "2");
+        environment.put("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "3");
+        environment.put("HVD_REPORT_DIR", folder.toString());
+
+        Job job = horovodrun(3, HangProgram.class, fault, "1");
+
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
+        assertThat(job.seconds()).as(job.output()).isLessThan(40);
+        assertThat(job.lines("hvd: HANG: ")).singleElement().asString().startsWith("hvd: HANG: " + why);
+        assertThat(job.output()).contains("horovodrun: first failure: rank ", "the job hangs: " + why);
     }
 
     @Test

@@ -75,6 +75,19 @@ final class QuietStepsTest {
                 .startsWith("openjdk-17-jdk-headless", "maven", "openmpi-bin", "xz-utils");
     }
 
+    /** Its JDK 21 would compile hvd, but cannot call MPI. */
+    @Test
+    void whereMpirunIsMpichsTheJdkMustHaveForeignFunctions() {
+        Job job = bash(". " + TOOLS.resolveSibling("packages.sh")
+                + "; wants_mpi=yes; unset HVD_OPENMPI_HOME; is_jdk() { (($2 <= 21)); }; has() { return 1; }"
+                + "; mpirun() { printf 'HYDRA build details:\\n    Version:    4.2.1\\n'; }"
+                + "; apt-cache() { [[ $2 == openjdk-2[15]-jdk-headless ]]; }; missing_packages");
+
+        assertThat(job.output().lines().toList())
+                .startsWith("openjdk-25-jdk-headless", "maven")
+                .doesNotContain("openmpi-bin", "xz-utils");
+    }
+
     private Job bash(String script) {
         String begin = "set -euo pipefail; . " + TOOLS + "; quiet_log=" + folder.resolve("log") + "; ";
         return Job.run(List.of("bash", "-c", begin + script), Map.of());

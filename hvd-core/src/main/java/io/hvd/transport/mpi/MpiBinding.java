@@ -104,7 +104,7 @@ final class MpiBinding {
     }
 
     /** By foreign functions. @param library the file of MPI's library, or a name that the system's loader finds */
-    private static Mpi toLibrary(String library) {
+    static Mpi toLibrary(String library) {
         return load("io.hvd.transport.mpi.foreign.ForeignMpi", new ForeignClassLoader(library), library);
     }
 
@@ -118,6 +118,12 @@ final class MpiBinding {
             }
             if (cause instanceof HvdException known) {
                 throw known;
+            }
+            if (cause instanceof IllegalCallerException) {
+                throw new HvdException(
+                        ErrorId.INIT_FAILED,
+                        "Java does not let hvd call MPI: add --enable-native-access=ALL-UNNAMED to java's flags",
+                        cause);
             }
             throw new HvdException(ErrorId.INIT_FAILED, what + " did not start: " + cause, cause);
         }

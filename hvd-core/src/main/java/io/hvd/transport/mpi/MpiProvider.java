@@ -3,10 +3,14 @@ package io.hvd.transport.mpi;
 import io.hvd.config.HvdConfig;
 import io.hvd.error.HvdException;
 import io.hvd.spi.TransportProvider;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.ReduceOp;
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Executor;
+import java.util.function.ObjIntConsumer;
 
 /** Connects processes by MPI. */
 public final class MpiProvider implements TransportProvider {
@@ -41,6 +45,16 @@ public final class MpiProvider implements TransportProvider {
      */
     public static Optional<String> byForeignFunctions(HvdConfig config) {
         return MpiBinding.byForeignFunctions(config);
+    }
+
+    /**
+     * MPI_Allreduce in place of so many floats by foreign functions, to be compared with mpi.jar that has started MPI in this
+     * process; empty where this Java has none.
+     */
+    public static Optional<ObjIntConsumer<ByteBuffer>> sumByForeignFunctions(HvdConfig config) {
+        return byForeignFunctions(config)
+                .map(library -> MpiBinding.toLibrary(library).world())
+                .map(world -> (floats, count) -> world.allreduce(floats, count, DType.FLOAT32, ReduceOp.SUM));
     }
 
     /** The local Maven repository in which mpi.jar is looked for. */

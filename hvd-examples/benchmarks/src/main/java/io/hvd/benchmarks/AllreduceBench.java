@@ -26,7 +26,8 @@ final class AllreduceBench implements Benchmark {
     @Override
     public String summary() {
         return "Times allreduce by size, against mpi.jar under eight settings of Open MPI (three with --repeat 1), under its"
-                + " components xhc and acoll where it has them, and against Gloo. --only takes part of the name of a setting.";
+                + " components xhc and acoll where it has them, and against Gloo; from Java 22 on, also MPI by"
+                + " foreign functions against mpi.jar. --only takes part of the name of a setting.";
     }
 
     @Override
@@ -96,6 +97,9 @@ final class AllreduceBench implements Benchmark {
             }
             results.add(compressed(ranks, bytes, usual));
         }
+        if (usual != null && usual.has(Samples.FOREIGN)) {
+            results.add(foreign(ranks, bytes, usual));
+        }
         if (usual != null && usual.has("gloo")) {
             results.add(
                     result("allreduce-raw", "raw", "gloo", ranks, bytes, usual, usual.about("gloo") + "[not-bound]"));
@@ -120,6 +124,13 @@ final class AllreduceBench implements Benchmark {
         String opponent = "pack+" + named(run, setting) + "+unpack";
         return result("allreduce-heap", "heap", "mpi-heap", ranks, bytes, run, opponent)
                 .withPairs(run.ratios("heap", "mpi-heap", bytes));
+    }
+
+    /** One call of MPI by foreign functions and by mpi.jar, in the same processes. */
+    private static Result foreign(int ranks, long bytes, Samples run) {
+        return result("allreduce-foreign", Samples.FOREIGN, "mpi", ranks, bytes, run, named(run, "default"))
+                .withPairs(run.ratios(Samples.FOREIGN, "mpi", bytes))
+                .with("ours", "mpi[foreign-functions]");
     }
 
     /** The time that the engine adds to the collective. */

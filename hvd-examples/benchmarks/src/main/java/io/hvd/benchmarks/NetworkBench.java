@@ -26,7 +26,8 @@ final class NetworkBench implements Benchmark {
     public String summary() {
         return "Times allreduce, broadcast, allgather and reduce-scatter between the hosts of --hosts, against mpi.jar"
                 + " under several settings of Open MPI (one with --quick); allreduce also as fp16, without MPI, and against"
-                + " Gloo and plain TCP in both directions at once. bench.jar and Java must have the same paths on all hosts. --ranks has no"
+                + " Gloo and plain TCP in both directions at once; from Java 22 on, also MPI by foreign functions against"
+                + " mpi.jar. bench.jar and Java must have the same paths on all hosts. --ranks has no"
                 + " effect; the number of ranks comes from --hosts.";
     }
 
@@ -89,6 +90,7 @@ final class NetworkBench implements Benchmark {
         for (Collective collective : Collective.values()) {
             results.addAll(againstMpi(collective, ranks, bytes, runs));
         }
+        runs.forEach((setting, run) -> results.addAll(foreign(ranks, bytes, run, "[" + setting.name() + "]")));
         if (!runs.isEmpty()) {
             results.addAll(againstOthers(ranks, bytes, Samples.together(runs.values())));
         }
@@ -113,6 +115,17 @@ final class NetworkBench implements Benchmark {
                     }
                 });
         return results;
+    }
+
+    /** One call of MPI by foreign functions and by mpi.jar, in the same processes. */
+    private static List<Result> foreign(int ranks, long bytes, Samples run, String setting) {
+        if (!run.has(Samples.FOREIGN)) {
+            return List.of();
+        }
+        Collective allreduce = Collective.ALLREDUCE;
+        return List.of(mpi(allreduce, Samples.FOREIGN, ranks, bytes, run, setting)
+                .withPairs(run.ratios(Samples.FOREIGN, allreduce.mpiSeries(), bytes))
+                .with("ours", "mpi[foreign-functions]"));
     }
 
     private static Result mpi(Collective collective, String ours, int ranks, long bytes, Samples run, String setting) {

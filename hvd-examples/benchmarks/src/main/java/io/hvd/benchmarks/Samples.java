@@ -17,6 +17,9 @@ import java.util.stream.Collectors;
  * file in the run's folder, and the program that has started the ranks reads all of them. Not thread-safe.
  */
 public final class Samples {
+    /** The series of MPI by foreign functions, which there is only where Java has them. */
+    public static final String FOREIGN = "foreign";
+
     private static final String SAID = "SAMPLE ";
 
     private final List<Sample> samples = new ArrayList<>();

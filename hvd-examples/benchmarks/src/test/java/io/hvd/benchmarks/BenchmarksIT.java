@@ -47,7 +47,8 @@ class BenchmarksIT {
         List<Result> results = allreduce("default");
 
         assertThat(results.stream().map(Result::bench).distinct())
-                .containsExactlyInAnyOrder("allreduce-raw", "allreduce-heap", "allreduce-engine", "allreduce-fp16");
+                .containsExactlyInAnyOrderElementsOf(withForeign(
+                        "allreduce-foreign", "allreduce-raw", "allreduce-heap", "allreduce-engine", "allreduce-fp16"));
         assertThat(opponents(results))
                 .containsExactlyInAnyOrder(
                         "mpi.jar-N[default]",
@@ -80,18 +81,28 @@ class BenchmarksIT {
 
         assertThat(results.stream().map(Result::bytes).distinct()).containsExactly(4096L, 1L << 20);
         assertThat(results.stream().map(Result::bench).distinct())
-                .containsExactlyInAnyOrder(
+                .containsExactlyInAnyOrderElementsOf(withForeign(
+                        "network-foreign",
                         "network-float32",
                         "network-fp16",
+                        "network-over-tcp",
                         "network-broadcast",
                         "network-allgather",
-                        "network-reducescatter");
+                        "network-reducescatter"));
         assertThat(opponents(results))
                 .containsExactlyInAnyOrder(
                         "mpi.jar-N[default]",
                         "mpi.jar-N[best:default]",
                         "tcp[both-ways]",
+                        "gloo-torch-N",
                         "hvd[shared_memory_over_mpi][float32]");
+    }
+
+    /** The benchmarks of every Java, and the one of those that have foreign functions. */
+    private static List<String> withForeign(String foreign, String... always) {
+        boolean newer = Runtime.version().feature() >= 22;
+        return Stream.concat(Stream.of(always), newer ? Stream.of(foreign) : Stream.empty())
+                .toList();
     }
 
     @Test

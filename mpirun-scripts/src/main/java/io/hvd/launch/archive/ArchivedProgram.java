@@ -39,10 +39,11 @@ public record ArchivedProgram(Path java, List<String> flags, List<String> jars) 
     private static final Pattern UNFIT =
             Pattern.compile("-Xshare.*|-XX:.*(Archive|AOT|LoadedClassList|SharedClass|SharedSpaces).*"
                     + "|--(patch-module|upgrade-module-path|limit-modules).*|-Xbootclasspath.*|-XX:\\+Use(Z|Shenandoah|Epsilon)GC"
-                    + "|-Xverify.*|-javaagent.*|-Djava\\.system\\.class\\.loader.*");
+                    + "|-Xverify.*|-javaagent.*|-Djava\\.system\\.class\\.loader.*|--enable-native-access");
 
     private static final Pattern SHAPING = Pattern.compile(
-            "-Xmx.*|-XX:MaxHeapSize.*|-XX:MaxRAM.*|-XX:[+-]Use(Compressed|Compact).*|-XX:ObjectAlignment.*");
+            "-Xmx.*|-XX:MaxHeapSize.*|-XX:MaxRAM.*|-XX:[+-]Use(Compressed|Compact).*|-XX:ObjectAlignment.*"
+                    + "|--enable-native-access=.*");
     private static final int OLDEST = 17;
     private static final int DIGITS = 24;
 

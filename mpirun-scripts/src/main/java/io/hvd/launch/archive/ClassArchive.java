@@ -1,6 +1,7 @@
 package io.hvd.launch.archive;
 
 import io.hvd.config.LauncherSettings.ArchiveChoice;
+import io.hvd.launch.jvm.InstalledJava;
 import io.hvd.launch.jvm.JavaLine;
 import io.hvd.launch.line.CommandCheck;
 import io.hvd.launch.line.LaunchFacts;
@@ -50,11 +51,24 @@ public record ClassArchive(
         if (!job.allRanksHere() || CommandCheck.isElsewhere(job.settings())) {
             return none("no class-data archive: ranks run on other hosts or from another folder");
         }
-        ArchivedProgram.Answer answer = ArchivedProgram.of(line, job.machine().environment(), directory);
+        ArchivedProgram.Answer answer = ArchivedProgram.of(
+                asStarted(job, line, directory), job.machine().environment(), directory);
         if (answer.program().isEmpty()) {
             return none("no class-data archive: " + answer.why());
         }
         return look(answer.program().get(), line.subcommand(), folder, starts);
+    }
+
+    /** With the flag that the rank's command gets: a JVM of another flag prints an error about the archive. */
+    private static JavaLine asStarted(LaunchFacts job, JavaLine line, Path directory) {
+        if (!job.settings().java().flags()) {
+            return line;
+        }
+        Map<String, String> environment = job.machine().environment();
+        return InstalledJava.of(line.program(), environment, directory)
+                .flatMap(java -> InstalledJava.nativeAccess(java.release()))
+                .flatMap(flag -> JavaLine.of(line.with(List.of(flag)), environment))
+                .orElse(line);
     }
 
     private static ClassArchive look(ArchivedProgram program, String subcommand, ArchiveFolder folder, boolean starts) {

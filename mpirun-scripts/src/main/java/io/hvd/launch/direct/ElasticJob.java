@@ -184,6 +184,9 @@ public final class ElasticJob implements StartedJob {
             System.err.println("horovodrun: " + why);
             failure = failure.or(() -> Optional.of(one.failure(code, "worker")));
         }
+        if (one.wasNotReached()) {
+            slots.hostIsLost(worker);
+        }
         slots.ended(worker, code != 0);
         coordinator.ended(worker, why);
     }

@@ -103,6 +103,11 @@ final class RankProcess {
         }
     }
 
+    /** Whether it has ended because ssh has not reached its host. */
+    boolean wasNotReached() {
+        return !rank.here() && process.exitValue() == SshAccess.NOT_REACHED && pid.getNow("").isEmpty();
+    }
+
     /** How it has ended, in words. @param code not 0 */
     ObservedFailure failure(int code) {
         return failure(code, "rank");

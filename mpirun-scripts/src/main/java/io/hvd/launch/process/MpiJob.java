@@ -84,7 +84,12 @@ public final class MpiJob implements StartedJob {
             endOrphans(started, exitCode, copier);
         }
         copier.join(LAST_WORDS_MILLIS);
-        return exitCode;
+        return ending() ? exitCode : ofFirstRank().orElse(exitCode);
+    }
+
+    /** Hydra itself may have the code of a rank that it has killed. */
+    private Optional<Integer> ofFirstRank() {
+        return hydra.flatMap(words -> words.firstFailure(List.of())).map(ObservedFailure::exitCode);
     }
 
     private int endOf(Process started) throws InterruptedException {

@@ -92,6 +92,21 @@ final class ArchivesTest {
         assertThat(first.recording().orElseThrow()).doesNotExist();
     }
 
+    /** JDK 25 prints an error in each rank whose flags for native access are not those of the archive. */
+    @Test
+    void theArchiveIsMadeWithTheFlagsForNativeAccessThatTheRanksHave() throws Exception {
+        write(home.resolve("jdk/release"), "JAVA_VERSION=\"25.0.1\"\n");
+        String flag = "--enable-native-access=ALL-UNNAMED";
+
+        make(look("java -jar t.jar", true), "A\n");
+        make(look("java " + flag + " -jar t.jar", true), "A\n");
+        make(look(Map.of(), "--no-jvm-flags", "java -jar t.jar", true), "A\n");
+
+        assertThat(calls().stream().filter(call -> call.contains("-Xshare:dump")))
+                .extracting(call -> call.substring(0, call.indexOf("-cp ")))
+                .containsExactly(flag + " ", flag + " " + flag + " ", "");
+    }
+
     @Test
     void theArchiveHasTheClassesOfAllRanksAndOfNoTornLine() throws Exception {
         ClassArchive first = look("java -jar t.jar digits", true);

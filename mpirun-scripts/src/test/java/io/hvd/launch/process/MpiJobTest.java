@@ -62,6 +62,19 @@ final class MpiJobTest {
         assertThat(exitCode.get()).isZero();
     }
 
+    @Test
+    void theExitCodeUnderHydraIsThatOfTheFirstRankAndNotOfOneThatHydraHasKilled() throws Exception {
+        String ends = "echo 'hvd: the process of rank 2 on b has ended with code 1' >&2; exit 9";
+
+        MpiJob hydra = job(ends, true);
+        assertThat(hydra.run()).isEqualTo(1);
+        hydra.release();
+
+        MpiJob other = job(ends);
+        assertThat(other.run()).isEqualTo(9);
+        other.release();
+    }
+
     private static void run(MpiJob job, CompletableFuture<Integer> exitCode) {
         try {
             exitCode.complete(job.run());
@@ -71,6 +84,10 @@ final class MpiJobTest {
     }
 
     private MpiJob job(String script) {
+        return job(script, false);
+    }
+
+    private MpiJob job(String script, boolean hydra) {
         Map<String, String> environment = Map.of(
                 "PATH",
                 System.getenv("PATH"),
@@ -79,6 +96,6 @@ final class MpiJobTest {
                 FailureRecord.DIRECTORY_VARIABLE,
                 folder.toString());
         var around = new LaunchEnvironment(environment, Optional.empty(), false, false);
-        return new MpiJob(List.of("sh", "-c", script), false, environment, folder, around);
+        return new MpiJob(List.of("sh", "-c", script), hydra, environment, folder, around);
     }
 }

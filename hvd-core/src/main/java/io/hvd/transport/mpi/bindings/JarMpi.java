@@ -27,6 +27,11 @@ public final class JarMpi implements Mpi {
         void run() throws MPIException;
     }
 
+    /** Loads the bindings' native library, so that what is wrong with it is said here. */
+    public JarMpi() {
+        isInitialized();
+    }
+
     static <T> T result(String function, Call<T> call) {
         try {
             return call.run();

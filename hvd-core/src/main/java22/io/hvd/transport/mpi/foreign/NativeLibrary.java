@@ -11,6 +11,8 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Optional;
 
 /**
@@ -24,7 +26,7 @@ final class NativeLibrary {
 
     private NativeLibrary() {}
 
-    /** @throws HvdException with the loader's own words if the file is missing or of another architecture */
+    /** @throws HvdException with the loader's own words if it refuses the file */
     static SymbolLookup load(String file) {
         try (Arena arena = Arena.ofConfined()) {
             MethodHandle setenv = function("setenv", FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, JAVA_INT));
@@ -38,14 +40,10 @@ final class NativeLibrary {
             if (handle.address() == 0) {
                 throw new HvdException(
                         ErrorId.INIT_FAILED,
-                        "MPI's library cannot be loaded: " + words((MemorySegment) dlerror.invokeExact()));
+                        "MPI's library cannot be loaded: " + why(file, words((MemorySegment) dlerror.invokeExact()))
+                                + "; HVD_MPI_LIBRARY names the file to load");
             }
             return name -> symbol(dlsym, handle, name);
-        } catch (IllegalCallerException e) {
-            throw new HvdException(
-                    ErrorId.INIT_FAILED,
-                    "Java does not let hvd call MPI: add --enable-native-access=ALL-UNNAMED to java's flags",
-                    e);
         } catch (Throwable e) {
             throw Functions.unexpected("dlopen", e);
         }
@@ -63,6 +61,12 @@ final class NativeLibrary {
         } catch (Throwable e) {
             throw Functions.unexpected("dlsym", e);
         }
+    }
+
+    /** The system's loader passes over a file for another processor, and then says that there is none. */
+    private static String why(String file, String words) {
+        boolean denied = words.equals(file + ": cannot open shared object file: No such file or directory");
+        return denied && Files.exists(Path.of(file)) ? file + " is not for this Java's processor" : words;
     }
 
     private static String words(MemorySegment text) {

@@ -67,7 +67,9 @@ public final class AllreduceRank {
     private void raw(Backend hvd, MpiCalls mpi) {
         samples.about("raw", "hvd[" + RawJob.way(hvd.description()) + "]");
         samples.about("mpi", mpi.version());
-        timing.run(contenders(hvd, mpi), sizes, mpi);
+        List<Contender> all = new ArrayList<>(contenders(hvd, mpi));
+        all.addAll(RawJob.byForeignFunctions(floats));
+        timing.run(all, sizes, mpi);
     }
 
     private void gloo() {

@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.IntFunction;
@@ -52,7 +53,9 @@ public final class NetworkRank {
                 TcpRing tcp = new TcpRing(hvd, here);
                 Gloo gloo = Gloo.between(RawJob.meeting(hvd, here), here, job.rank(), job.size())) {
             samples.about("over-tcp", "hvd[" + RawJob.way(overTcp.description()) + "]");
-            time(allreduces(hvd, overTcp, mpi, gloo, tcp), mpi);
+            List<Contender> allreduces = new ArrayList<>(allreduces(hvd, overTcp, mpi, gloo, tcp));
+            allreduces.addAll(RawJob.byForeignFunctions(floats));
+            time(allreduces, mpi);
             time(broadcasts(hvd.collectives(), mpi), mpi);
             time(allgathers(hvd.collectives(), mpi), mpi);
             time(reduceScatters(hvd.collectives(), mpi), mpi);

@@ -1,6 +1,7 @@
 package io.hvd.benchmarks.rank;
 
 import io.hvd.backend.ProcessProvider;
+import io.hvd.benchmarks.Samples;
 import io.hvd.config.HvdConfig;
 import io.hvd.net.HostAddress;
 import io.hvd.net.MessageReader;
@@ -52,6 +53,17 @@ final class RawJob {
                 body.run(hvd, mpi);
             }
         }));
+    }
+
+    /**
+     * MPI_Allreduce by foreign functions, where this Java has them, in the process in which mpi.jar has started MPI.
+     *
+     * @param floats whose direct buffer is summed
+     */
+    static List<Contender> byForeignFunctions(Floats floats) {
+        return MpiProvider.sumByForeignFunctions(HvdConfig.fromEnvironment()).stream()
+                .map(sum -> Contender.sum(Samples.FOREIGN, count -> () -> sum.accept(floats.direct(), count)))
+                .toList();
     }
 
     /** Opens hvd's TCP beside MPI, among the same ranks, which meet at rank 0; all ranks call this together. */
