@@ -79,7 +79,9 @@ final class ElasticIT {
 
         assertThat(job.exitCode()).as(job.output()).isEqualTo(137);
         assertThat(job.output())
-                .contains("only 1 of at least 2 ranks (--min-np) are there after 2 s", "missing are rank 1 (worker 1 on ");
+                .contains(
+                        "only 1 of at least 2 ranks (--min-np) are there after 2 s",
+                        "missing are rank 1 (worker 1 on ");
     }
 
     @Test

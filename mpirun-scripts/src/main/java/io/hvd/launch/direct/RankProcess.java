@@ -105,7 +105,9 @@ final class RankProcess {
 
     /** Whether it has ended because ssh has not reached its host. */
     boolean wasNotReached() {
-        return !rank.here() && process.exitValue() == SshAccess.NOT_REACHED && pid.getNow("").isEmpty();
+        return !rank.here()
+                && process.exitValue() == SshAccess.NOT_REACHED
+                && pid.getNow("").isEmpty();
     }
 
     /** How it has ended, in words. @param code not 0 */
