@@ -53,6 +53,7 @@ public final class Elastic {
     private final HvdContext context;
     private final int generation;
     private final Optional<CoordinatorLink> link;
+    private final ElasticState state;
     private final int[] vote = new int[1];
     /** Null while none has been made. */
     private PreparedAllreduce votes;
@@ -60,10 +61,11 @@ public final class Elastic {
     private boolean voting;
     private long step;
 
-    private Elastic(HvdContext context, int generation, Optional<CoordinatorLink> link, long step) {
+    private Elastic(HvdContext context, int generation, Optional<CoordinatorLink> link, ElasticState state, long step) {
         this.context = context;
         this.generation = generation;
         this.link = link;
+        this.state = state;
         this.step = step;
     }
 
@@ -109,8 +111,7 @@ public final class Elastic {
                         .isPresent());
         if (place.isEmpty()) {
             try (HvdContext hvd = Hvd.init()) {
-                state.sync(hvd, 0);
-                body.run(new Elastic(hvd, 0, Optional.empty(), 0));
+                run(hvd, state, body);
             }
             return;
         }
@@ -138,6 +139,12 @@ public final class Elastic {
         }
     }
 
+    /** Runs a body in one generation, that of a context that is there, such as one of {@link Hvd#spawn}: for tests, and ranks as threads. */
+    public static void run(HvdContext hvd, ElasticState state, Body body) throws Exception {
+        state.sync(hvd, 0);
+        body.run(new Elastic(hvd, 0, Optional.empty(), state, 0));
+    }
+
     /** This process in one generation after the other. */
     private static final class Worker {
         private final CoordinatorLink link;
@@ -162,6 +169,7 @@ public final class Elastic {
 
         private void run(Membership member) throws Exception {
             boolean done = false;
+            boolean lost = false;
             Set<Integer> unreachable = Set.of();
             HvdContext hvd = null;
             try {
@@ -169,10 +177,12 @@ public final class Elastic {
                 link.entered(member.number(), hvd.membership()::giveUpFor);
                 sync(hvd, member.root());
                 failedStarts = 0;
+                tell(hvd, member.number());
                 runBody(hvd, member.number());
                 done = true;
             } catch (Throwable e) {
-                if (!goesOn(e, hvd)) {
+                lost = isLost(e, hvd);
+                if (!lost && causes(e).noneMatch(MembershipChange.class::isInstance)) {
                     link.failed("thread " + Thread.currentThread().getName() + " threw " + e);
                     throw e;
                 }
@@ -181,6 +191,9 @@ public final class Elastic {
                 if (hvd != null) {
                     hvd.shutdown();
                 }
+            }
+            if (lost) {
+                state.abandoned(); // behind the shutdown, when nothing is in flight any more
             }
             link.ready(member.number(), step, done, unreachable);
         }
@@ -197,7 +210,7 @@ public final class Elastic {
         }
 
         private void runBody(HvdContext hvd, int generation) throws Exception {
-            Elastic elastic = new Elastic(hvd, generation, Optional.of(link), step);
+            Elastic elastic = new Elastic(hvd, generation, Optional.of(link), state, step);
             try {
                 body.run(elastic);
                 elastic.endVotes();
@@ -219,17 +232,19 @@ public final class Elastic {
             step = Math.max(0, newest);
         }
 
-        /** Whether another generation may follow. */
-        private boolean goesOn(Throwable e, HvdContext hvd) {
-            if (causes(e).anyMatch(MembershipChange.class::isInstance)) {
-                return true;
+        private void tell(HvdContext hvd, int generation) {
+            if (hvd.rank() == 0 && generation > 0) {
+                LOG.notice("generation {}: {} ranks, step {}{}", generation, hvd.size(), step, state.news());
             }
+        }
+
+        /** Whether a rank is lost, so that the step under way is abandoned and another generation may follow. */
+        private boolean isLost(Throwable e, HvdContext hvd) {
             boolean lost = hvd == null
                     ? e instanceof HvdException known && isLoss(known) && ++failedStarts <= MOST_FAILED_STARTS
                     : !hvd.membership().failure().isEmpty() || causes(e).anyMatch(ShutdownException.class::isInstance);
             if (lost) {
                 LOG.notice("step {} was abandoned: {}", step + 1, e.getMessage());
-                state.abandoned();
             }
             return lost;
         }
@@ -313,6 +328,7 @@ public final class Elastic {
      */
     public void commit() {
         step++;
+        state.committed();
         if (link.isEmpty()) {
             return;
         }

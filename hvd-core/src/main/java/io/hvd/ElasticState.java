@@ -10,10 +10,10 @@ public interface ElasticState {
     /**
      * Makes this rank's state that of one rank. A collective: all ranks of the new generation call it before their body runs.
      *
-     * @param ranks all ranks of the generation
+     * @param hvd the context of the new generation
      * @param root the rank whose state all take
      */
-    void sync(ProcessSet ranks, int root);
+    void sync(HvdContext hvd, int root);
 
     /**
      * Keeps a copy of this rank's state, which may be lost while {@link #sync} overwrites it: the rank that it comes from may end
@@ -23,8 +23,18 @@ public interface ElasticState {
      */
     Runnable backup();
 
+    /** {@link Elastic#commit()} has counted a step: the state is what {@link #abandoned} goes back to. Nothing is sent or received here. */
+    default void committed() {
+        // What changes only in the optimizer's step needs to know nothing.
+    }
+
     /** A step was abandoned; its gradients, and what else it has begun, are to be dropped. Nothing is sent or received here. */
     default void abandoned() {
         // What begins a step anew needs to know nothing.
+    }
+
+    /** What the line about a new generation says beside its ranks and steps, behind {@link #sync}; usually nothing. */
+    default String news() {
+        return "";
     }
 }

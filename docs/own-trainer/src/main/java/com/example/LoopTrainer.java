@@ -1,5 +1,6 @@
 package com.example;
 
+import io.hvd.Elastic;
 import io.hvd.HvdContext;
 import io.hvd.data.DataLoader;
 import io.hvd.data.Dataset;
@@ -21,6 +22,8 @@ import io.hvd.train.Training;
 import io.hvd.train.TrainingLoop;
 import io.hvd.train.checkpoint.AutoResume;
 import io.hvd.train.checkpoint.Checkpoints;
+import io.hvd.train.checkpoint.CommitState;
+import io.hvd.train.checkpoint.TrainingState;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -76,6 +79,32 @@ final class LoopTrainer {
                         optimizer.step();
                     });
         }
+    }
+
+    /** In an elastic job: each generation goes on where the one before has ended, in the middle of an epoch. */
+    void trainElastic(int epochs) throws Exception {
+        var parameters = new ArrayParameters()
+                .add("slope", slope, slopeGradient)
+                .add("offset", offset, offsetGradient);
+        var samples = Dataset.of(IntStream.range(0, 96).boxed().toList());
+        var sampler = ElasticSampler.builder(samples.size()).build();
+        var stop = new EarlyStop(Goal.smallest("loss").by(1e-9), 5);
+        var state = TrainingState.of(hvd -> DistributedOptimizer.wrap(new Sgd(parameters, 0.1)).build())
+                .with("sampler", sampler)
+                .with("early_stop", stop)
+                .build();
+        Elastic.run(state, elastic -> {
+            try (var loader = DataLoader.builder(samples, sampler, batch -> batch).batchSize(8).build()) {
+                TrainingLoop.of(elastic.context(), state.optimizer())
+                        .with(new CommitState(elastic, state))
+                        .with(stop)
+                        .run(epochs, loader, (batch, training) -> {
+                            state.optimizer().zeroGradients();
+                            backward(batch, training.metrics());
+                            state.optimizer().step();
+                        });
+            }
+        });
     }
 
     /** Adds the squared errors to the metric, which the loop averages over the samples of all ranks. */

@@ -54,7 +54,7 @@ public final class ElasticProgram {
     /** What the ranks have in common. */
     private final class Counts implements ElasticState {
         @Override
-        public void sync(ProcessSet ranks, int root) {
+        public void sync(HvdContext ranks, int root) {
             generation++;
             if (isFault("sync", generation)) {
                 Runtime.getRuntime().halt(KILLED);

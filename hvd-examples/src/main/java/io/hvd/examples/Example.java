@@ -5,6 +5,7 @@ import io.hvd.RankBody;
 import io.hvd.error.HvdException;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.Callable;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Options;
 import org.apache.commons.cli.ParseException;
@@ -44,6 +45,16 @@ public interface Example {
     /** The options with which the ranks join the job, processes as well as threads. */
     default InitOptions joining(CommandLine line) throws ParseException {
         return InitOptions.standard();
+    }
+
+    /**
+     * Reads the flags as {@link #program} does.
+     *
+     * @return what a process runs whose program joins its job itself, such as an elastic one; its result is the exit code. Empty if it is
+     *     the {@link #program}, in the job that it finds
+     */
+    default Optional<Callable<Integer>> joinsItself(CommandLine line) throws ParseException {
+        return Optional.empty();
     }
 
     /**

@@ -16,6 +16,7 @@ import io.hvd.examples.gan.GanExample;
 import io.hvd.examples.gpu.GpuCheck;
 import io.hvd.examples.image.CifarExample;
 import io.hvd.examples.image.DigitsExample;
+import io.hvd.examples.image.ElasticExample;
 import io.hvd.examples.image.ImageNetExample;
 import io.hvd.examples.image.MnistCallbacksExample;
 import io.hvd.examples.image.MnistExample;
@@ -29,6 +30,8 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
+import java.util.concurrent.Callable;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.DefaultParser;
 import org.apache.commons.cli.Options;
@@ -46,6 +49,7 @@ public final class Train {
             new DigitsExample(),
             new MnistExample(),
             new MnistCallbacksExample(),
+            new ElasticExample(),
             new CifarExample(),
             new ImageNetExample(),
             new CharLmExample(),
@@ -147,6 +151,10 @@ public final class Train {
     }
 
     private int runAsProcess(CommandLine line) throws Exception {
+        Optional<Callable<Integer>> own = example.joinsItself(line);
+        if (own.isPresent()) {
+            return own.get().call();
+        }
         RankBody<Integer> program = example.program(line);
         HvdContext joined;
         try {

@@ -25,6 +25,11 @@ public final class TrainJar {
         return horovodrun(ranks, List.of(), flags);
     }
 
+    /** An elastic job, which goes on with two ranks. */
+    public static Job elastic(int ranks, String... flags) {
+        return horovodrun(ranks, List.of("--min-np", "2"), flags);
+    }
+
     /** With a setting, which horovodrun hands on to every rank. */
     public static Job horovodrunWith(String variable, String value, int ranks, String... flags) {
         return horovodrun(ranks, List.of("env", variable + "=" + value), flags);

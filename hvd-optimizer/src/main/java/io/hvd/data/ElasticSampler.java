@@ -33,7 +33,7 @@ public final class ElasticSampler implements ResumableSampler {
     /** The words that tell a place; the others must be those of this sampler. */
     private static final Set<String> MOVING = Set.of(EPOCH, POSITION, DEALT_FROM, RANKS, BATCH_SIZE);
 
-    private final Shard whole;
+    private Shard whole;
     private final boolean shuffle;
     private final long seed;
     private final boolean padded;
@@ -63,6 +63,28 @@ public final class ElasticSampler implements ResumableSampler {
      */
     public static Builder builder(int datasetSize, int replicas, int rank) {
         return new Builder(new Shard(datasetSize, replicas, rank));
+    }
+
+    /**
+     * For an elastic job, whose ranks are not known yet: deals to one rank until {@link #deal} says to how many. A {@code TrainingState}
+     * calls it in each generation.
+     */
+    public static Builder builder(int datasetSize) {
+        return builder(datasetSize, 1, 0);
+    }
+
+    /**
+     * Deals what is left of the epoch to so many ranks, from {@link #position} on. A pass that is under way ends with it: the next one is
+     * the rest.
+     *
+     * @throws IllegalArgumentException if the rank is outside [0, replicas - 1]
+     */
+    public void deal(int replicas, int rank) {
+        Shard next = new Shard(datasetSize(), replicas, rank);
+        int before = replicas == replicas() ? dealtFrom : position;
+        whole = next;
+        start(epoch, position);
+        dealtFrom = before;
     }
 
     @Override
@@ -121,16 +143,16 @@ public final class ElasticSampler implements ResumableSampler {
 
     @Override
     public int[] indices() {
-        return deal(length(), from);
+        return places(length(), from);
     }
 
     @Override
     public int[] repeatable() {
-        return deal(padded ? whole.roundedUp() : whole.exact(), 0);
+        return places(padded ? whole.roundedUp() : whole.exact(), 0);
     }
 
     /** This rank's first samples from a place on, with those of the epoch's head behind its last one. */
-    private int[] deal(int count, int first) {
+    private int[] places(int count, int first) {
         int size = datasetSize();
         int[] order = shuffle ? Permutation.of(size, seed + epoch) : Permutation.identity(size);
         int[] mine = new int[count];

@@ -239,9 +239,15 @@ public final class AmpOptimizer implements Optimizer, AutoCloseable {
         return optimizer.join(divisor, this);
     }
 
-    /** Goes on in another context, as {@link DistributedOptimizer#rebind} says. */
+    /** Goes on in another context, as {@link DistributedOptimizer#rebind} says. The scaler forgets a step that was not ended, and keeps its scale. */
     public void rebind(HvdContext next) {
         optimizer.rebind(next);
+        scaler.begin();
+    }
+
+    /** The optimizer that it wraps, to ask it something; its {@link DistributedOptimizer#step()} is refused. */
+    public DistributedOptimizer inside() {
+        return optimizer;
     }
 
     @Override

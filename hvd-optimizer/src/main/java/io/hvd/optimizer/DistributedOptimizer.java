@@ -461,6 +461,11 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         bound.replicas().buffers().synchronize();
     }
 
+    /** Whether each rank keeps a share of the optimizer's state, as with a {@link ShardedOptimizer}. */
+    public boolean isSharded() {
+        return inner instanceof ShardedOptimizer;
+    }
+
     /** The names of {@link DistributedOptimizerBuilder#localParameters}; usually none. */
     public Set<String> localParameters() {
         return choices.local.names();

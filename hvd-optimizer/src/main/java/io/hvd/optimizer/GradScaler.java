@@ -209,7 +209,8 @@ public final class GradScaler {
         }
     }
 
-    private void begin() {
+    /** Begins the next iteration with the scale as it is. */
+    void begin() {
         progress.clear();
         scaled = false;
     }

@@ -4,6 +4,8 @@ import io.hvd.AllreduceOptions;
 import io.hvd.ObjectCodec;
 import io.hvd.ProcessSet;
 import io.hvd.data.EpochBatches;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
 import io.hvd.optimizer.AmpOptimizer;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.tensor.JoinDivisor;
@@ -52,8 +54,19 @@ abstract sealed class EpochMeeting {
             }
             StepCounts counts = StepCounts.gather(training.ranks(), pass.batches(), 0);
             counts.requireEven(WHY_EVEN);
+            requireBatches(counts.most());
             training.position().batches(counts.most(), pass);
             return pass.batches();
+        }
+
+        /** Only the rest of an epoch may have none. */
+        private void requireBatches(int most) {
+            if (most == 0 && training.stepsResumed() == 0) {
+                throw new HvdException(
+                        ErrorId.BAD_ARGUMENT,
+                        "epoch " + training.epoch()
+                                + ": the loop's data has 0 batches on every rank, expected at least 1");
+            }
         }
 
         @Override

@@ -26,7 +26,7 @@ public final class EpochMetrics {
     }
 
     private final SortedMap<String, Sum> sums = new TreeMap<>();
-    /** Whether the epoch is not over, so that a rank may have yet to add a metric. */
+    /** Whether ranks may lack a metric: the epoch is not over, or a rank has come in the middle of it. */
     private boolean part;
 
     /** Adds samples of this rank. */
@@ -53,6 +53,15 @@ public final class EpochMetrics {
             since.add(name, now.sum - before.sum, now.samples - before.samples);
         });
         return since;
+    }
+
+    /**
+     * Adds the sums that this rank has made in the same epoch before the ranks of an elastic job have changed; all ranks call it, a new one
+     * with none. {@link #reduce} then takes each metric from the ranks that have it. What a rank that is lost has added is lost.
+     */
+    public void resume(EpochMetrics earlier) {
+        part = true;
+        earlier.sums.forEach((name, sum) -> sums.merge(name, sum, Sum::plus));
     }
 
     /** This rank's own means, by name, without the other ranks; none of a metric without samples. */
@@ -100,6 +109,7 @@ public final class EpochMetrics {
     /** Forgets what was added. */
     public void clear() {
         sums.clear();
+        part = false;
     }
 
     /** A name that is spelt otherwise on one rank would be a mean over that rank alone. */

@@ -140,9 +140,10 @@ public final class TrainingLoop {
      * @throws CallbackException if a step, the evaluation or a callback throws on this rank
      */
     public <B> Training run(int epochs, Iterable<B> data, int batches, Step<B> step) {
-        requireSensible(epochs, batches);
+        boolean known = data instanceof EpochBatches<?>;
+        requireSensible(epochs, batches, known || divisor != null ? 0 : 1);
         Training training = new Training(ranks, optimizer, epochs, batches);
-        requireSame(training, !(data instanceof EpochBatches<?>));
+        requireSame(training, !known);
         if (data instanceof EpochBatches<?> loader) {
             DealtRanks.look(ranks, loader.replicas());
         }
@@ -162,8 +163,9 @@ public final class TrainingLoop {
         return training;
     }
 
-    private void requireSensible(int epochs, int batches) {
-        if (firstEpoch < 0 || epochs < firstEpoch || batches < (divisor == null ? 1 : 0)) {
+    /** @param least number of batches; the epochs of a loader are looked at when they begin */
+    private void requireSensible(int epochs, int batches, int least) {
+        if (firstEpoch < 0 || epochs < firstEpoch || batches < least) {
             throw new HvdException(
                     ErrorId.BAD_ARGUMENT,
                     "a loop from epoch " + firstEpoch + " to " + epochs + " with " + batches

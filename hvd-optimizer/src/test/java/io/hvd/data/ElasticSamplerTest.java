@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -165,5 +166,74 @@ class ElasticSamplerTest {
                         "ElasticSampler", "\"" + key + "\" is \"" + found + "\"", "expected " + expected);
         state.remove(key);
         assertThatThrownBy(() -> sampler.loadState(state)).hasMessageContaining("\"" + key + "\" is missing");
+    }
+
+    /** The ranks of an elastic job change twice; batches that were loaded ahead are dropped, and closed. */
+    @Test
+    void theRestIsDealtToTheRanksThatThereAreAndWhatWasLoadedAheadIsClosed() {
+        record Numbers(List<Integer> all, AtomicInteger open) implements AutoCloseable {
+            @Override
+            public void close() {
+                open.decrementAndGet();
+            }
+        }
+        AtomicInteger open = new AtomicInteger();
+        List<Integer> seen = new ArrayList<>();
+        int[][] rounds = {{4, 3}, {3, 2}, {3, 1}, {5, 99}};
+        List<ElasticSampler> samplers = new ArrayList<>();
+        List<DataLoader<Integer, Numbers>> loaders = new ArrayList<>();
+        for (int rank = 0; rank < 5; rank++) {
+            ElasticSampler sampler =
+                    ElasticSampler.builder(101).seed(SEED).padded(false).build();
+            Dataset<Integer> numbers =
+                    Dataset.of(IntStream.range(0, 101).boxed().toList());
+            samplers.add(sampler);
+            loaders.add(DataLoader.<Integer, Numbers>builder(numbers, sampler, batch -> {
+                        open.incrementAndGet();
+                        return new Numbers(List.copyOf(batch), open);
+                    })
+                    .batchSize(4)
+                    .workers(2)
+                    .prefetch(3)
+                    .build());
+        }
+        for (int[] round : rounds) {
+            Map<String, String> state = samplers.get(0).saveState();
+            for (int rank = 0; rank < round[0]; rank++) {
+                ElasticSampler sampler = samplers.get(rank);
+                sampler.loadState(state);
+                sampler.deal(round[0], rank);
+                assertThat(sampler.replicas()).isEqualTo(round[0]);
+                Epoch<Numbers> pass = loaders.get(rank).iterator();
+                for (int taken = 0; taken < round[1] && pass.hasNext(); taken++) {
+                    try (Numbers batch = pass.next()) {
+                        seen.addAll(batch.all());
+                    }
+                }
+            }
+        }
+        loaders.forEach(DataLoader::close);
+        assertThat(open).hasValue(0);
+        assertThat(seen)
+                .containsExactlyInAnyOrderElementsOf(
+                        IntStream.range(0, 101).boxed().toList());
+        assertThatThrownBy(() -> samplers.get(0).deal(2, 2)).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @Test
+    void withAsManyRanksADealChangesNothingInWhatIsLeft() {
+        ElasticSampler dealt = sampler(101, 3, 1).build();
+        ElasticSampler left = sampler(101, 3, 1).build();
+        for (ElasticSampler each : List.of(dealt, left)) {
+            each.beginEpoch();
+            each.recordBatch(4);
+            each.recordBatch(4);
+        }
+        dealt.deal(3, 1);
+        Map<String, String> state = left.saveState();
+        assertThat(dealt.saveState()).isEqualTo(state);
+        left.loadState(state);
+        assertThat(dealt.beginEpoch()).isEqualTo(left.beginEpoch());
+        assertThat(dealt.progress(4, 1, 6)).isEqualTo(left.progress(4, 1, 6));
     }
 }

@@ -11,12 +11,14 @@ import io.hvd.PreparedAllreduce;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.NotInitialisedException;
+import io.hvd.error.ShutdownException;
 import io.hvd.optimizer.reduce.TopK;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReferenceArray;
@@ -270,6 +272,70 @@ class RebindTest {
             return null;
         });
         assertThat(trainers.get(1).weights()).isEqualTo(trainers.get(0).weights());
+    }
+
+    /** An elastic job would make the step once more, with the same samples, if it did not count. */
+    @Test
+    void aStepCountsWhoseParametersHaveChangedBeforeARankWasLost() {
+        AtomicBoolean counted = new AtomicBoolean();
+        assertThatThrownBy(() -> Hvd.spawn(2, hvd -> {
+                    float[] w = {1};
+                    var arrays = new ArrayParameters().add("w", w, new float[] {1});
+                    Optimizer sgd = new Sgd(arrays, 0.5);
+                    var optimizer = DistributedOptimizer.wrap(hvd.rank() == 0 ? sgd : new LostInStep(sgd))
+                            .compareParametersEvery(1)
+                            .build();
+                    optimizer.step();
+                    assertThat(w[0]).isEqualTo(0.5f);
+                    assertThatThrownBy(hvd::barrier).isInstanceOf(ShutdownException.class);
+                    counted.set(true);
+                    return null;
+                }))
+                .hasStackTraceContaining("rank 1 is lost");
+        assertThat(counted).isTrue();
+    }
+
+    /** Has averaged its gradients with the others, and moves no parameter. */
+    private record LostInStep(Optimizer inner) implements Optimizer {
+        @Override
+        public List<Parameter> parameters() {
+            return inner.parameters();
+        }
+
+        @Override
+        public void step() {
+            throw new IllegalStateException("rank 1 is lost");
+        }
+
+        @Override
+        public void zeroGradients() {
+            inner.zeroGradients();
+        }
+
+        @Override
+        public double learningRate() {
+            return inner.learningRate();
+        }
+
+        @Override
+        public void learningRate(double rate) {
+            inner.learningRate(rate);
+        }
+
+        @Override
+        public Map<String, String> settings() {
+            return inner.settings();
+        }
+
+        @Override
+        public byte[] saveState() {
+            return inner.saveState();
+        }
+
+        @Override
+        public void loadState(byte[] state) {
+            inner.loadState(state);
+        }
     }
 
     /** The context is still open where the program learns of the failure. */

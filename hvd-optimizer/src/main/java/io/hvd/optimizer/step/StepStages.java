@@ -1,5 +1,7 @@
 package io.hvd.optimizer.step;
 
+import io.hvd.error.ShutdownException;
+import io.hvd.log.HvdLogger;
 import io.hvd.optimizer.GradientArithmetic;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.optimizer.Parameter;
@@ -9,6 +11,8 @@ import java.util.List;
 
 /** Chooses what the steps of one generation do; what has nothing to do is left out. */
 final class StepStages {
+    private static final HvdLogger LOG = HvdLogger.of(StepStages.class);
+
     private final Binding bound;
     private final StepProgress progress;
     private final List<StepStage> stages = new ArrayList<>();
@@ -58,9 +62,21 @@ final class StepStages {
         stages.add(() -> progress.setSynchronized(false));
         stages.add(bound.set()::markStep);
         if (bound.replicas().buffers().areKeptTheSame()) {
-            stages.add(bound.replicas().buffers()::stepped);
+            stages.add(() -> unlessARankIsLost(bound.replicas().buffers()::stepped));
         }
-        stages.add(bound.replicas().guard()::stepped);
+        stages.add(() -> unlessARankIsLost(bound.replicas().guard()::stepped));
         return stages.toArray(StepStage[]::new);
+    }
+
+    /**
+     * The parameters have changed, so the step is made, and an elastic job counts it. Where a rank is lost behind it, the next call of hvd
+     * throws.
+     */
+    private static void unlessARankIsLost(StepStage stage) {
+        try {
+            stage.run();
+        } catch (ShutdownException e) {
+            LOG.debug("a rank was lost behind the end of a step: {}", e.getMessage());
+        }
     }
 }

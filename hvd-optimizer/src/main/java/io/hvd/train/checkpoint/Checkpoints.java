@@ -5,15 +5,11 @@ import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.log.HvdLogger;
-import io.hvd.optimizer.AmpOptimizer;
-import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.Optimizer;
-import io.hvd.tensor.Tensor;
 import io.hvd.train.Checkpoint;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
-import java.util.SortedMap;
 
 /**
  * A series of checkpoints in a folder. The first rank of the set copies the state into memory of its own, which is the only
@@ -154,24 +150,7 @@ public final class Checkpoints implements AutoCloseable {
 
     private void takeOver(Manifest manifest) {
         parts.loadWords(manifest);
-        SortedMap<String, Tensor> model = parts.tensors().get();
-        ranks.broadcastParameters(model, root());
-        if (!isWriter()) {
-            parts.load().accept(model);
-        }
-        broadcastOptimizer();
-    }
-
-    private void broadcastOptimizer() {
-        Optimizer optimizer = parts.optimizer();
-        if (optimizer instanceof AmpOptimizer amp) {
-            amp.broadcastOptimizerState(root());
-        } else if (optimizer instanceof DistributedOptimizer distributed) {
-            distributed.broadcastOptimizerState(root());
-        } else {
-            byte[] mine = isWriter() ? optimizer.saveState() : null;
-            optimizer.loadState(ranks.broadcastObject("checkpoints.optimizer", mine, ObjectCodec.bytes(), root()));
-        }
+        parts.broadcastTensors(ranks, root());
     }
 
     /**

@@ -4,7 +4,6 @@ import io.hvd.ProcessSet;
 import io.hvd.data.Stateful;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
-import io.hvd.optimizer.AmpOptimizer;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.tensor.Tensor;
@@ -62,13 +61,9 @@ public final class CheckpointsBuilder {
 
     /** Adds a part whose state goes into the manifest, such as a sampler or an {@code EarlyStop}. */
     public CheckpointsBuilder with(String name, Stateful part) {
-        if (!name.matches("[a-z][a-z_]*") || List.of("config", "version").contains(name)) {
-            throw new HvdException(
-                    ErrorId.BAD_ARGUMENT,
-                    "Checkpoints.with(\"" + name + "\"): expected lower-case letters and underscores, and not"
-                            + " config or version");
-        }
-        stateful.put(name, Objects.requireNonNull(part, "part"));
+        stateful.put(
+                ResumableParts.requireName("Checkpoints.with", name, List.of("config", "version")),
+                Objects.requireNonNull(part, "part"));
         return this;
     }
 
@@ -121,9 +116,9 @@ public final class CheckpointsBuilder {
     }
 
     private void requireSharedState() {
-        Set<String> local = optimizer instanceof AmpOptimizer amp
-                ? amp.localParameters()
-                : optimizer instanceof DistributedOptimizer distributed ? distributed.localParameters() : Set.of();
+        Set<String> local = ResumableParts.distributed(optimizer)
+                .map(DistributedOptimizer::localParameters)
+                .orElse(Set.of());
         if (!local.isEmpty()) {
             throw new HvdException(
                     ErrorId.OPTIMIZER_MISUSE,

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /**
  * A checkpoint's description of itself, beside its tensors: the words of its header.
@@ -44,6 +45,19 @@ public record Manifest(long step, int epoch, int worldSize, SortedMap<String, St
         words.put(EPOCH, String.valueOf(epoch));
         words.put(WORLD_SIZE, String.valueOf(worldSize));
         return words;
+    }
+
+    /** For the other ranks: a line for each word, with a tab behind its key. */
+    String encode() {
+        return words().entrySet().stream()
+                .map(word -> word.getKey() + "\t" + word.getValue())
+                .collect(Collectors.joining("\n"));
+    }
+
+    static Manifest decode(List<String> lines) {
+        Map<String, String> words = new TreeMap<>();
+        lines.stream().map(line -> line.split("\t", 2)).forEach(word -> words.put(word[0], word[1]));
+        return of(words);
     }
 
     /** @throws HvdException if the words are not those of a checkpoint of a training; the message names the field */

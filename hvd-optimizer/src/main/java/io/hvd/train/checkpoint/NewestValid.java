@@ -6,8 +6,6 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.TreeMap;
-import java.util.stream.Collectors;
 
 /**
  * The checkpoints that rank 0 has found in the folder.
@@ -40,10 +38,7 @@ record NewestValid(Optional<Manifest> manifest, List<String> refused) {
     /** For the other ranks: a word of how it went, a tab, and the message or the words. */
     String encode() {
         if (manifest.isPresent()) {
-            return "resumed\n"
-                    + manifest.get().words().entrySet().stream()
-                            .map(word -> word.getKey() + "\t" + word.getValue())
-                            .collect(Collectors.joining("\n"));
+            return "resumed\n" + manifest.get().encode();
         }
         return refused.isEmpty() ? "none" : "refused\n" + String.join("\n", refused);
     }
@@ -54,8 +49,6 @@ record NewestValid(Optional<Manifest> manifest, List<String> refused) {
         if (!lines.get(0).equals("resumed")) {
             return new NewestValid(Optional.empty(), rest);
         }
-        TreeMap<String, String> words = new TreeMap<>();
-        rest.stream().map(line -> line.split("\t", 2)).forEach(word -> words.put(word[0], word[1]));
-        return new NewestValid(Optional.of(Manifest.of(words)), List.of());
+        return new NewestValid(Optional.of(Manifest.decode(rest)), List.of());
     }
 }

@@ -1,13 +1,19 @@
 package io.hvd.train.checkpoint;
 
+import io.hvd.ObjectCodec;
+import io.hvd.ProcessSet;
 import io.hvd.data.Stateful;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.AmpOptimizer;
+import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Tensor;
 import io.hvd.train.Checkpoint;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.Consumer;
@@ -76,6 +82,42 @@ record ResumableParts(
 
     void loadWords(Manifest manifest) {
         stateful.forEach((name, part) -> part.loadState(manifest.part(name)));
+    }
+
+    /** Gives model and optimizer of all ranks what those of the root have. A collective. @param root global rank */
+    void broadcastTensors(ProcessSet ranks, int root) {
+        SortedMap<String, Tensor> model = tensors.get();
+        ranks.broadcastParameters(model, root);
+        boolean isRoot = ranks.ranks().get(ranks.rank()) == root;
+        if (!isRoot) {
+            load.accept(model);
+        }
+        if (optimizer instanceof AmpOptimizer amp) {
+            amp.broadcastOptimizerState(root);
+        } else if (optimizer instanceof DistributedOptimizer distributed) {
+            distributed.broadcastOptimizerState(root);
+        } else {
+            byte[] mine = isRoot ? optimizer.saveState() : null;
+            optimizer.loadState(ranks.broadcastObject("training.optimizer", mine, ObjectCodec.bytes(), root));
+        }
+    }
+
+    /** The optimizer of hvd that it is, or that is inside of it. */
+    static Optional<DistributedOptimizer> distributed(Optimizer optimizer) {
+        if (optimizer instanceof AmpOptimizer amp) {
+            return Optional.of(amp.inside());
+        }
+        return optimizer instanceof DistributedOptimizer own ? Optional.of(own) : Optional.empty();
+    }
+
+    /** @param call for the message */
+    static String requireName(String call, String name, List<String> taken) {
+        if (!name.matches("[a-z][a-z_]*") || taken.contains(name)) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT,
+                    call + "(\"" + name + "\"): expected lower-case letters and underscores, and none of " + taken);
+        }
+        return name;
     }
 
     private void requireConfig(Map<String, String> saved) {

@@ -16,6 +16,7 @@ import io.hvd.optimizer.torch.norm.NormLayer;
 import io.hvd.optimizer.torch.norm.SyncSequential;
 import java.lang.ref.WeakReference;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.function.Supplier;
 import org.bytedeco.javacpp.PointerScope;
@@ -92,6 +93,28 @@ class SyncBatchNormTest {
                     .isEqualTo(TorchTensors.state(plain).keySet())
                     .contains("norm.running_mean");
             Tensor y = model.forward(samples(hvd.rank(), hvd.rank() + 1, 3));
+            Tensor whole = new BatchNorm1dImpl(new BatchNormOptions(3)).forward(samples(0, 2, 3));
+            assertThat(Models.floats(y.detach()))
+                    .usingComparatorWithPrecision(1e-5f)
+                    .containsExactly(Models.floats(
+                            whole.detach().narrow(0, hvd.rank(), 1).contiguous()));
+            return null;
+        });
+    }
+
+    /** One of three ranks is lost, say, and the others go on. */
+    @Test
+    void aLayerOverAllRanksGoesOnWithThoseOfTheNextContext() {
+        List<SequentialImpl> models = new ArrayList<>(Collections.nCopies(3, null));
+        Hvd.spawn(3, hvd -> {
+            SequentialImpl plain = new SequentialImpl();
+            plain.push_back("norm", new BatchNorm1dImpl(new BatchNormOptions(3)));
+            models.set(hvd.rank(), SyncBatchNorm.convert(plain, hvd));
+            models.get(hvd.rank()).forward(samples(hvd.rank(), hvd.rank() + 1, 3));
+            return null;
+        });
+        Hvd.spawn(2, hvd -> {
+            Tensor y = models.get(2 * hvd.rank()).forward(samples(hvd.rank(), hvd.rank() + 1, 3));
             Tensor whole = new BatchNorm1dImpl(new BatchNormOptions(3)).forward(samples(0, 2, 3));
             assertThat(Models.floats(y.detach()))
                     .usingComparatorWithPrecision(1e-5f)

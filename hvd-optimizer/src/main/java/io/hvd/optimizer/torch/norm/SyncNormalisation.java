@@ -1,5 +1,7 @@
 package io.hvd.optimizer.torch.norm;
 
+import io.hvd.Hvd;
+import io.hvd.HvdContext;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
@@ -21,7 +23,9 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
  * statistics. LibTorch's own operations do the work on the elements; only sums per channel travel.
  */
 public final class SyncNormalisation {
-    private final ProcessSet set;
+    /** The ranks of the generation under way, if it is all of them. */
+    private ProcessSet set;
+
     private final String name;
     private final NormLayer layer;
     /** Undefined tensors if the layer tracks none. */
@@ -60,6 +64,9 @@ public final class SyncNormalisation {
 
     public Tensor forward(Tensor input) {
         requireUsable(input);
+        if (set instanceof HvdContext over && !over.isOpen()) {
+            set = Hvd.context(); // that of the next generation
+        }
         if (!layer.is_training() || !set.included() || set.size() == 1) {
             return plain(input);
         }
