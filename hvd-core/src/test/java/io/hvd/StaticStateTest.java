@@ -23,6 +23,8 @@ class StaticStateTest {
                     "memory outside the heap belongs to the process, also where Tensor makes it"),
             Map.entry("io.hvd.transport.mpi.MpiProcess.THIS", "MPI starts and ends once in a process"),
             Map.entry("io.hvd.transport.tcp.TcpProcess.THIS", "a process has one rank, and numbers its jobs"),
+            Map.entry("io.hvd.signal.SigTerm.OPEN", "a process has one handler of SIGTERM, and perhaps many ranks"),
+            Map.entry("io.hvd.signal.SigTerm.before", "the handler that gets the signal back"),
             Map.entry("io.hvd.cuda.CudaPresence.process", "a library that has failed to load fails again"),
             Map.entry(
                     "io.hvd.transport.nccl.natives.NcclPresence.presence",

@@ -39,7 +39,7 @@ import java.util.stream.Stream;
  * <p>Silence alone is no death: a worker whose process is stopped or swapped out gives no sign of life either. It counts as
  * lost only if another member's monitor has found its host unreachable too, or after the limit.
  */
-public final class Coordinator {
+final class Coordinator {
     /** After so long without a sign of life a worker is silent. */
     static final long SILENT_MILLIS = 2_000;
     /** So long workers are waited for that are about to come, so that a job grows once and not once for each. */

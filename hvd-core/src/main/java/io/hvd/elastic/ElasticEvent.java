@@ -3,7 +3,7 @@ package io.hvd.elastic;
 import java.util.Set;
 
 /** What happens to the workers of an elastic job. Each worker has a number that no other process of the job ever has. */
-public sealed interface ElasticEvent {
+sealed interface ElasticEvent {
     /** The launcher starts a worker, which may take its time. */
     record Started(int worker, String host) implements ElasticEvent {}
 

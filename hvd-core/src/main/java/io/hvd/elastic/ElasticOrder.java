@@ -3,7 +3,7 @@ package io.hvd.elastic;
 import java.util.List;
 
 /** What the coordinator of an elastic job wants done. */
-public sealed interface ElasticOrder {
+sealed interface ElasticOrder {
     /**
      * Begins a generation.
      *

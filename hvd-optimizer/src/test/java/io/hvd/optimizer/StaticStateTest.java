@@ -22,8 +22,6 @@ class StaticStateTest {
             "io.hvd.optimizer.torch.graph.GraphHook.DELIVERED",
                     "LibTorch refers to a hook's result after the hook has ended",
             "io.hvd.optimizer.torch.graph.HookFailures.THROWN", "native code hands on only the text of an exception",
-            "io.hvd.signal.SigTerm.OPEN", "a process has one handler of SIGTERM, and perhaps many ranks",
-            "io.hvd.signal.SigTerm.before", "the handler that gets the signal back",
             "io.hvd.optimizer.torch.natives.NativePreparation.prepared",
                     "the native libraries are unpacked once in a process",
             "io.hvd.optimizer.torch.natives.NativePreparation.memoryKept",
