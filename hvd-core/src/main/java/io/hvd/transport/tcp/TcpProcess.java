@@ -19,6 +19,8 @@ final class TcpProcess {
 
     /** Null unless some of the ranks may still meet there. */
     private MeetingPlace place;
+    /** What {@link #place} was made of; null before the first one. */
+    private RankPlace madeOf;
     /** The least number of the next job. */
     private int next;
 
@@ -50,7 +52,12 @@ final class TcpProcess {
         List<Integer> members =
                 ranks.isEmpty() ? IntStream.range(0, mine.size()).boxed().toList() : ranks;
         Subset.require(members, mine.rank(), mine.size());
+        if (place != null && !mine.equals(madeOf)) {
+            place.close(); // that of an earlier generation of an elastic job, which has not begun
+            place = null;
+        }
         place = place == null ? MeetingPlace.of(mine, config) : place;
+        madeOf = mine;
         Rendezvous rendezvous = Rendezvous.join(
                 place,
                 new Rendezvous.Rank(mine.rank(), mine.size(), HostAddress.localName()),
