@@ -119,11 +119,6 @@ public final class CoordinatorServer implements AutoCloseable {
         handle(new ElasticEvent.Ended(worker, why));
     }
 
-    /** A worker is to leave at the end of a step. */
-    public void leaving(int worker) {
-        handle(new ElasticEvent.Leaving(worker));
-    }
-
     private void run() {
         try {
             while (!closed) {

@@ -18,14 +18,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.IntFunction;
-import org.assertj.core.data.Offset;
 import org.junit.jupiter.api.Test;
 
 /** Ranks that run out of data: the others go on without them until all have joined. */
 public class JoinContractTest extends Contract {
     private static final AllreduceOptions SUM = AllreduceOptions.sum();
-    /** An average of floats is their sum multiplied with a rounded 1/n. */
-    private static final Offset<Float> ROUNDED = Offset.offset(1e-5f);
 
     /** Rank r has r + 1 steps, so the last rank has most and is the one that join names. */
     @Test

@@ -148,7 +148,7 @@ public class StepContractTest extends Contract {
                                 .isEqualTo(Values.expected(type, 6, hvd.size(), op));
                     }
                 }
-                assertThat(half.synchronize().item()).isEqualTo(1.5f);
+                assertThat(half.synchronize().item()).isCloseTo(1.5f, ROUNDED);
                 assertThat(powers.synchronize().item()).isEqualTo((float) Math.pow(2, hvd.size()));
             }
             // Out of the middle of such a step, with every kind of reduction next in line.

@@ -70,7 +70,7 @@ public final class ElasticJob implements StartedJob {
         this.variables = new HashMap<>(variables);
         this.variables.remove(Setting.DECLARED_JOB.variable()); // its size is no longer what it was declared to be
         this.processes = new RankProcesses(plan, this.variables, folder, around);
-        this.slots = new WorkerSlots(plan, settings, System::nanoTime);
+        this.slots = new WorkerSlots(plan, settings, System::nanoTime, ElasticJob::inBackground);
     }
 
     @Override
@@ -134,6 +134,12 @@ public final class ElasticJob implements StartedJob {
         public void finished(String why) {
             tasks.add(() -> end = why);
         }
+    }
+
+    private static void inBackground(Runnable task) {
+        var thread = new Thread(task, "hvd-launch-discovery");
+        thread.setDaemon(true);
+        thread.start();
     }
 
     private void expect(PlannedRank worker) {

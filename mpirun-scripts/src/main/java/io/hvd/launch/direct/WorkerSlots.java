@@ -1,5 +1,6 @@
 package io.hvd.launch.direct;
 
+import io.hvd.launch.hosts.HostDiscovery;
 import io.hvd.launch.hosts.HostSlots;
 import io.hvd.launch.options.ElasticSettings;
 import java.io.IOException;
@@ -8,6 +9,9 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
@@ -32,6 +36,10 @@ final class WorkerSlots {
     private final Map<String, Integer> failures = new HashMap<>();
     private final Map<Integer, Boolean> lostHosts = new HashMap<>();
     private final LongSupplier clock;
+    private final Executor background;
+    /** The answer of the script, which may take its time; null if none is asked for. */
+    private CompletableFuture<List<HostSlots>> answer;
+
     private long discovered;
     private boolean told;
 
@@ -42,9 +50,13 @@ final class WorkerSlots {
         }
     }
 
-    /** @param clock in nanoseconds */
-    WorkerSlots(DirectPlan plan, ElasticSettings settings, LongSupplier clock) {
+    /**
+     * @param clock in nanoseconds
+     * @param background runs the script for discovery
+     */
+    WorkerSlots(DirectPlan plan, ElasticSettings settings, LongSupplier clock, Executor background) {
         this.clock = clock;
+        this.background = background;
         this.discovered = clock.getAsLong();
         this.plan = plan;
         this.settings = settings;
@@ -98,7 +110,7 @@ final class WorkerSlots {
      * @param next the number of the first of them
      * @param most how many there may be
      */
-    List<PlannedRank> free(int next, int most) throws InterruptedException {
+    List<PlannedRank> free(int next, int most) {
         discover();
         List<PlannedRank> more = new ArrayList<>();
         for (Map.Entry<String, Integer> host : slots.entrySet()) {
@@ -126,20 +138,39 @@ final class WorkerSlots {
                 1);
     }
 
-    private void discover() throws InterruptedException {
-        if (settings.discovery().isEmpty() || clock.getAsLong() - discovered < DISCOVERY_NANOS) {
+    private void discover() {
+        if (settings.discovery().isEmpty()) {
+            return;
+        }
+        HostDiscovery script = settings.discovery().get();
+        if (answer == null && clock.getAsLong() - discovered >= DISCOVERY_NANOS) {
+            answer = CompletableFuture.supplyAsync(() -> look(script), background);
+        }
+        if (answer == null || !answer.isDone()) {
             return;
         }
         discovered = clock.getAsLong();
         try {
-            note(settings.discovery().get().look());
+            note(answer.join());
             told = false;
-        } catch (IOException e) {
+        } catch (CompletionException e) {
             if (!told) {
                 told = true;
-                System.err.println("horovodrun: --host-discovery-script "
-                        + settings.discovery().get().script() + " is tried again every second: " + e.getMessage());
+                System.err.println("horovodrun: --host-discovery-script " + script.script()
+                        + " is tried again every second: " + e.getCause().getMessage());
             }
+        }
+        answer = null;
+    }
+
+    private static List<HostSlots> look(HostDiscovery script) {
+        try {
+            return script.look();
+        } catch (IOException e) {
+            throw new CompletionException(e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new CompletionException(e);
         }
     }
 }

@@ -1,12 +1,17 @@
 package io.hvd.launch.hosts;
 
 import io.hvd.launch.words.UsageException;
+import java.io.File;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 /**
  * A program of the user's that prints the hosts that there are, one in a line.
@@ -34,23 +39,38 @@ public record HostDiscovery(Path script, int slotsPerHost) {
         }
     }
 
-    /** The hosts as they are now. @throws IOException that says how the program has failed */
+    /** The hosts as they are now. @throws IOException that says how the program has failed, or that it has not ended in time */
     public List<HostSlots> look() throws IOException, InterruptedException {
+        return look(LIMIT_SECONDS);
+    }
+
+    List<HostSlots> look(long limitSeconds) throws IOException, InterruptedException {
         Process run = new ProcessBuilder(script.toString())
+                .redirectInput(new File("/dev/null"))
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .start();
         try {
-            run.getOutputStream().close();
-            String said = new String(run.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-            if (!run.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)) {
-                throw new IOException("it has not ended within " + LIMIT_SECONDS + " s");
+            CompletableFuture<String> said = CompletableFuture.supplyAsync(() -> read(run));
+            if (!run.waitFor(limitSeconds, TimeUnit.SECONDS)) {
+                throw new IOException("it has not ended within " + limitSeconds + " s");
             }
             if (run.exitValue() != 0) {
                 throw new IOException("it has ended with exit code " + run.exitValue());
             }
-            return parse(said);
+            return parse(said.get(limitSeconds, TimeUnit.SECONDS));
+        } catch (ExecutionException | TimeoutException e) {
+            throw new IOException("its output cannot be read: " + e.getMessage(), e);
         } finally {
+            run.descendants().forEach(ProcessHandle::destroyForcibly);
             run.destroyForcibly();
+        }
+    }
+
+    private static String read(Process run) {
+        try {
+            return new String(run.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 

@@ -227,7 +227,7 @@ class MpiContractIT {
     }
 
     @ParameterizedTest(name = "{0} processes, shared memory {1}")
-    @CsvSource({"1, 1", "2, 0", "2, 1", "3, 0", "4, 0", "4, 1", "5, 0", "6, 1", "8, 0", "8, 1"})
+    @CsvSource({"1, 1", "2, 0", "2, 1", "3, 0", "4, 0", "4, 1", "5, 0", "6, 1", "7, 0", "8, 0", "8, 1"})
     @Tag("long")
     void theWholeContractHoldsOverTcp(int ranks, String sharedMemory) {
         requireAllPassedOverTcp(ranks, sharedMemory, CLASSES);
