@@ -25,7 +25,8 @@ final class WorkerSlotsTest {
                 Stream.of(words.split(" "), new String[] {"true"})
                         .flatMap(Stream::of)
                         .toArray(String[]::new));
-        var slots = new WorkerSlots(plan, plan.elastic().orElseThrow(), () -> TimeUnit.SECONDS.toNanos(seconds), Runnable::run);
+        var slots = new WorkerSlots(
+                plan, plan.elastic().orElseThrow(), () -> TimeUnit.SECONDS.toNanos(seconds), Runnable::run);
         plan.ranks().forEach(slots::take);
         return slots;
     }
