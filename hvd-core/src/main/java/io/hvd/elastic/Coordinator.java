@@ -195,9 +195,7 @@ final class Coordinator {
         } else if (event instanceof Ended ended) {
             met.add(ended.worker());
             of(ended.worker()).forEach(worker -> lose(worker, ended.why()));
-        } else if (event instanceof Heard heard) {
-            of(heard.worker()).forEach(worker -> worker.heard = now);
-        }
+        } // a sign of life has been noted, and a tick is nothing but time
     }
 
     /** Messages about a worker may overtake each other; one that has ended does not come back. */

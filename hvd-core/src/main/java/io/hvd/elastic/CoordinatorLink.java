@@ -88,8 +88,8 @@ public final class CoordinatorLink implements AutoCloseable {
                     connection.limitReads(0);
                     var link = new CoordinatorLink(worker, connection);
                     link.send(new WorkerMessage.Join(host));
-                    daemon(link::listen, "hvd-elastic-link").start();
-                    daemon(link::giveSignsOfLife, "hvd-elastic-alive").start();
+                    Daemon.start(link::listen, "hvd-elastic-link");
+                    Daemon.start(link::giveSignsOfLife, "hvd-elastic-alive");
                     return link;
                 } catch (IOException e) {
                     last = e;
@@ -103,12 +103,6 @@ public final class CoordinatorLink implements AutoCloseable {
                 "worker " + worker + " (" + host + ") does not reach the coordinator of its elastic job, " + address
                         + ", within " + limit.toSeconds() + " s (HOROVOD_START_TIMEOUT)",
                 last);
-    }
-
-    private static Thread daemon(Runnable task, String name) {
-        Thread thread = new Thread(task, name);
-        thread.setDaemon(true);
-        return thread;
     }
 
     /**
@@ -252,10 +246,6 @@ public final class CoordinatorLink implements AutoCloseable {
     @Override
     public void close() {
         closed = true;
-        try {
-            connection.close();
-        } catch (IOException e) {
-            // It is being given up anyway.
-        }
+        connection.hangUp();
     }
 }

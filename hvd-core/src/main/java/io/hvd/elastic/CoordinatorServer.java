@@ -99,14 +99,8 @@ public final class CoordinatorServer implements AutoCloseable {
             throws IOException {
         var server =
                 new CoordinatorServer(limits, new HandshakeListener(sockets, encryption), secret, meetings, events);
-        daemon(server::run, "hvd-elastic-coordinator").start();
+        Daemon.start(server::run, "hvd-elastic-coordinator");
         return server;
-    }
-
-    private static Thread daemon(Runnable task, String name) {
-        Thread thread = new Thread(task, name);
-        thread.setDaemon(true);
-        return thread;
     }
 
     /** The launcher starts a worker. */
@@ -123,8 +117,7 @@ public final class CoordinatorServer implements AutoCloseable {
         try {
             while (!closed) {
                 listener.next(secret, TICK_NANOS)
-                        .ifPresent(one -> daemon(() -> hear(one), "hvd-elastic-worker-" + one.number())
-                                .start());
+                        .ifPresent(one -> Daemon.start(() -> hear(one), "hvd-elastic-worker-" + one.number()));
                 handle(new ElasticEvent.Tick());
                 tellAlive();
             }
@@ -144,7 +137,7 @@ public final class CoordinatorServer implements AutoCloseable {
             if (!(WorkerMessage.decode(connection.receiveBytes(WorkerMessage.MOST_BYTES))
                             instanceof WorkerMessage.Join join)
                     || !admit(worker, new Connected(connection, join.host()))) {
-                close(connection);
+                connection.hangUp();
                 return;
             }
             connection.limitReads(0);
@@ -161,7 +154,7 @@ public final class CoordinatorServer implements AutoCloseable {
         } catch (IOException e) {
             // Said below, unless the worker has said more itself.
         }
-        close(connection);
+        connection.hangUp();
         gone(worker, connection, why);
     }
 
@@ -276,14 +269,6 @@ public final class CoordinatorServer implements AutoCloseable {
         }
     }
 
-    private static void close(FramedConnection connection) {
-        try {
-            connection.close();
-        } catch (IOException e) {
-            // It is being given up anyway.
-        }
-    }
-
     @Override
     public void close() {
         closed = true;
@@ -296,7 +281,7 @@ public final class CoordinatorServer implements AutoCloseable {
     }
 
     private synchronized void endAll() {
-        workers.values().forEach(one -> close(one.connection()));
+        workers.values().forEach(one -> one.connection().hangUp());
         workers.clear();
         if (meeting != null) {
             meeting.close();

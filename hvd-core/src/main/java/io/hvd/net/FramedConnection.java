@@ -258,4 +258,13 @@ public final class FramedConnection implements Closeable {
     public void close() throws IOException {
         wire.socket().close();
     }
+
+    /** Closes a connection that is being given up: what goes wrong then is of no consequence. */
+    public void hangUp() {
+        try {
+            close();
+        } catch (IOException e) {
+            // It is being given up anyway.
+        }
+    }
 }

@@ -250,10 +250,6 @@ public final class Rendezvous implements Closeable {
 
     @Override
     public void close() {
-        try {
-            connection.close();
-        } catch (IOException e) {
-            // It is being given up anyway.
-        }
+        connection.hangUp();
     }
 }

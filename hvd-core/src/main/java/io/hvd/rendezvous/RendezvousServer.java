@@ -98,14 +98,14 @@ public final class RendezvousServer implements AutoCloseable {
             connection.limitReads(0);
             admit(one, arrival);
         } catch (IOException | MalformedMessageException e) {
-            close(connection);
+            connection.hangUp();
         }
     }
 
     private synchronized void admit(Accepted one, Arrival arrival) throws IOException {
         FramedConnection connection = one.connection();
         if (closed) {
-            close(connection);
+            connection.hangUp();
             return;
         }
         if (!arrival.members().contains(one.number())) {
@@ -157,15 +157,7 @@ public final class RendezvousServer implements AutoCloseable {
         } catch (IOException e) {
             // That rank is gone, and needs to know nothing.
         }
-        close(connection);
-    }
-
-    private static void close(FramedConnection connection) {
-        try {
-            connection.close();
-        } catch (IOException e) {
-            // It is being given up anyway.
-        }
+        connection.hangUp();
     }
 
     /** Accepts no more ranks, and hangs up on those that still wait, which may call the next one; jobs that are complete go on. */
@@ -232,7 +224,7 @@ public final class RendezvousServer implements AutoCloseable {
             connections.entrySet().removeIf(one -> {
                 boolean gone = one.getValue().hasEnded();
                 if (gone) {
-                    RendezvousServer.close(one.getValue());
+                    one.getValue().hangUp();
                 }
                 return gone;
             });
@@ -284,7 +276,7 @@ public final class RendezvousServer implements AutoCloseable {
         }
 
         void hangUp() {
-            connections.values().forEach(RendezvousServer::close);
+            connections.values().forEach(FramedConnection::hangUp);
         }
 
         private void end(String why) {
