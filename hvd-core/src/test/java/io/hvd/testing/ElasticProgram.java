@@ -16,11 +16,13 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>Arguments: the number of epochs, the length of a step in milliseconds, and then faults: {@code die=W@S} ends the process of
  * worker W in step S, {@code sync=W@G} ends it while generation G takes over the state, {@code throw=W@S} lets its body throw.
+ * With {@code await=N} the last epoch begins only once there are N ranks: they commit steps without samples until then.
  */
 public final class ElasticProgram {
     private static final int SAMPLES = 240;
     private static final int BATCH = 4;
     private static final int KILLED = 137;
+    private static final String AWAIT = "await=";
 
     private final long[] counts = new long[SAMPLES];
     /** Samples drawn by all ranks together, over all epochs. */
@@ -30,12 +32,18 @@ public final class ElasticProgram {
     private final int epochs;
     private final long stepMillis;
     private final String[] faults;
+    private final int awaited;
     private int generation = -1;
 
     private ElasticProgram(String... args) {
         epochs = Integer.parseInt(args[0]);
         stepMillis = Long.parseLong(args[1]);
         faults = Arrays.copyOfRange(args, 2, args.length);
+        awaited = Arrays.stream(faults)
+                .filter(fault -> fault.startsWith(AWAIT))
+                .mapToInt(fault -> Integer.parseInt(fault.substring(AWAIT.length())))
+                .findFirst()
+                .orElse(0);
     }
 
     public static void main(String[] args) throws Exception {
@@ -94,9 +102,17 @@ public final class ElasticProgram {
             if (isFault("throw", elastic.step())) {
                 throw new IllegalStateException("a mistake in the program");
             }
-            step(hvd);
+            if (isLastEpoch() && hvd.size() < awaited) {
+                TimeUnit.MILLISECONDS.sleep(stepMillis);
+            } else {
+                step(hvd);
+            }
             elastic.commit();
         }
+    }
+
+    private boolean isLastEpoch() {
+        return drawn[0] >= (epochs - 1L) * SAMPLES;
     }
 
     private void step(HvdContext hvd) throws InterruptedException {

@@ -94,7 +94,7 @@ final class ElasticHostsIT {
     private static List<String> words() {
         List<String> job = new ArrayList<>(List.of("-p", NamespaceHosts.PORT, "-i", hosts.key(), "-np", "6"));
         job.addAll(List.of("--min-np", "2", "-H", "node-a:2,node-b:2,node-c:2"));
-        job.addAll(Job.program(ElasticProgram.class, "80", "40"));
+        job.addAll(Job.program(ElasticProgram.class, "80", "40", "await=6"));
         return hosts.on("node-a", Job.program(Horovodrun.class, job.toArray(String[]::new)));
     }
 }

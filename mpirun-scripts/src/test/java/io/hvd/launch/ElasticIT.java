@@ -66,7 +66,10 @@ final class ElasticIT {
     @Test
     void aSlotThatHasCooledDownIsUsedAgainAndTheNewRankGetsTheState() {
         Job job = elastic(
-                Map.of(), List.of("-np", "3", "--min-np", "2", "--blacklist-cooldown-range", "1", "2"), "die=1@20");
+                Map.of(),
+                List.of("-np", "3", "--min-np", "2", "--blacklist-cooldown-range", "1", "2"),
+                "die=1@20",
+                "await=3");
 
         assertThat(job.exitCode()).as(job.output()).isZero();
         assertThat(job.lines("of 3 worker 3 step ")).as(job.output()).hasSize(1);
