@@ -8,7 +8,7 @@
 # For commands that read them, a script in another language for example: hvd itself asks MPI. They are RANK, WORLD_SIZE,
 # LOCAL_RANK, LOCAL_WORLD_SIZE; GROUP_RANK, the number of the host, where hosts are filled one after the other with
 # equally many ranks, or Slurm tells it; MASTER_ADDR where all ranks are on one host, MASTER_PORT, unless they are set;
-# TORCHELASTIC_RUN_ID, TORCHELASTIC_RESTART_COUNT and TORCHELASTIC_MAX_RESTARTS, which are 0.
+# TORCHELASTIC_RUN_ID, TORCHELASTIC_RESTART_COUNT and TORCHELASTIC_MAX_RESTARTS, which are 0 without horovodrun --restarts.
 
 [ $# -gt 0 ] || { echo "rank-env.sh: name the command to start: mpirun -np 4 $0 COMMAND" >&2; exit 2; }
 
@@ -41,5 +41,6 @@ export RANK WORLD_SIZE LOCAL_RANK
 [ "$LOCAL_WORLD_SIZE" != "$WORLD_SIZE" ] || export MASTER_ADDR="${MASTER_ADDR:-127.0.0.1}"
 export MASTER_PORT="${MASTER_PORT:-29500}"
 export TORCHELASTIC_RUN_ID="${TORCHELASTIC_RUN_ID:-${SLURM_JOB_ID:-${PMIX_NAMESPACE:-none}}}"
-export TORCHELASTIC_RESTART_COUNT=0 TORCHELASTIC_MAX_RESTARTS=0
+export TORCHELASTIC_RESTART_COUNT="${TORCHELASTIC_RESTART_COUNT:-0}"
+export TORCHELASTIC_MAX_RESTARTS="${TORCHELASTIC_MAX_RESTARTS:-0}"
 exec "$@"

@@ -79,7 +79,7 @@ PythonSafetensorsIT  checkpoints, also of a series, that Python reads and writes
 QuickPresetsIT       imagenet, gan and char-lm with a transformer on two processes
 ReportBrowserIT      a page of runs in Chromium, on a phone's screen and on a desk's
 RepositoryIT         hvd deployed into a folder, and projects of Maven and Gradle that take it from there
-RestartIT            a rank of digits that is killed, and the shell's loop that starts the job again
+RestartIT            a rank of digits that is killed, and --restarts, which starts the job again
 ResumeIT             a resumed training whose optimizer state is shared out
 ResumedCifarIT       cifar10 with synchronised batch norms, resumed
 RingAllreduceTest    the bytes that two and four ranks send

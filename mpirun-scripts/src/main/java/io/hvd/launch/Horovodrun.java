@@ -102,7 +102,7 @@ public final class Horovodrun {
     }
 
     private int launch(LaunchSettings settings) throws IOException, InterruptedException {
-        try (JobLaunch launch = JobLaunch.prepare(settings, LaunchEnvironment.of(environment), err)) {
+        try (RestartedJob launch = RestartedJob.prepare(settings, LaunchEnvironment.of(environment), err)) {
             Runtime.getRuntime().addShutdownHook(new Thread(launch::end, "hvd-launch-end"));
             UserSignals.handTo(launch::send);
             JobLaunch.End end = launch.run();

@@ -130,9 +130,9 @@ public final class HvdLauncher {
         try {
             LaunchSettings settings = LaunchOptions.parse(environment, words.toArray(String[]::new));
             settings.notes().forEach(note -> System.err.println("hvd: " + note));
-            try (JobLaunch launch = JobLaunch.prepare(settings, around, System.err)) {
+            try (RestartedJob launch = RestartedJob.prepare(settings, around, System.err)) {
                 LimitedRun.of(launch, limit);
-                return harvest.from(launch.folder(), settings.ranks());
+                return harvest.from(launch.folder(), launch.ranks());
             }
         } catch (UsageException e) {
             throw new HvdException(ErrorId.BAD_ARGUMENT, "no job was started: " + e.getMessage(), e);

@@ -21,7 +21,7 @@ final class LimitedRun {
      *
      * @throws JobFailedException if it fails, or at the limit
      */
-    static void of(JobLaunch launch, Optional<Duration> limit) throws IOException, InterruptedException {
+    static void of(RestartedJob launch, Optional<Duration> limit) throws IOException, InterruptedException {
         var over = new AtomicBoolean();
         var late = new AtomicBoolean();
         var hook = new Thread(launch::end, "hvd-launch-end");

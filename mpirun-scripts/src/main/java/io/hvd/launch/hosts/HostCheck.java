@@ -42,7 +42,9 @@ final class HostCheck {
     private final Map<String, String> waiting = new ConcurrentSkipListMap<>();
     /** The name that each host that was reached has for itself. */
     private final Map<String, String> hostnames = new ConcurrentSkipListMap<>();
-    /** A host has refused, so that no job can start: the others are not asked again. */
+    /** Whether one host that refuses makes it useless to ask the others again. */
+    private boolean needsAll;
+    /** Whether one of them has. */
     private volatile boolean refused;
 
     /** @param progress gets a line from time to time while a host is waited for */
@@ -64,6 +66,24 @@ final class HostCheck {
      * @throws UsageException with what ssh says of each host that it does not reach
      */
     Map<String, Set<String>> ask(Collection<String> hosts) throws InterruptedException {
+        needsAll = true;
+        Answers answers = look(hosts);
+        if (!answers.failed().isEmpty()) {
+            throw UnreachableHosts.refusal(answers.failed(), hosts.size(), calls);
+        }
+        return answers.reached();
+    }
+
+    /**
+     * What came of asking.
+     *
+     * @param reached hosts and their network interfaces
+     * @param failed the other hosts, and ssh's words about each
+     */
+    record Answers(Map<String, Set<String>> reached, Map<String, String> failed) {}
+
+    /** Asks each host until the limit. */
+    Answers look(Collection<String> hosts) throws InterruptedException {
         long deadline = System.nanoTime() + limit.toNanos();
         var atExit = new Thread(this::end, "hvd-host-check-end");
         Runtime.getRuntime().addShutdownHook(atExit);
@@ -80,10 +100,7 @@ final class HostCheck {
                                 names -> reached.put(one.getKey(), names),
                                 () -> failed.put(one.getKey(), answer.said()));
             }
-            if (!failed.isEmpty()) {
-                throw UnreachableHosts.refusal(failed, hosts.size(), calls);
-            }
-            return reached;
+            return new Answers(reached, failed);
         } finally {
             pool.shutdownNow();
             forget(atExit);
@@ -172,8 +189,9 @@ final class HostCheck {
 
     /** Whether asking again could not change that no job is started. */
     private boolean isUseless(HostAnswer answer, int attempts) {
-        refused |= attempts >= ATTEMPTS_AT_A_REFUSAL && answer.isRefusal();
-        return refused;
+        boolean refuses = attempts >= ATTEMPTS_AT_A_REFUSAL && answer.isRefusal();
+        refused |= needsAll && refuses;
+        return refused || refuses;
     }
 
     private static boolean past(long deadline) {

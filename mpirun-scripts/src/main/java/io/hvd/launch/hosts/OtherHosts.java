@@ -53,13 +53,7 @@ public final class OtherHosts {
         Set<String> unknown = names();
         unknown.removeAll(all.keySet());
         if (!unknown.isEmpty()) {
-            Path program = MpiInstall.onPath("ssh", machine.environment())
-                    .orElseThrow(() -> new UsageException(
-                            "no-ssh",
-                            "ssh is not on PATH, but there are other hosts: " + String.join(", ", unknown)
-                                    + "; install openssh-client"));
-            Duration limit = Duration.ofSeconds(checks.limitSeconds());
-            var check = new HostCheck(program, ssh, limit, progress);
+            HostCheck check = check(unknown, progress);
             Map<String, Set<String>> found = check.ask(unknown);
             hostnames.putAll(check.hostnames());
             cache.remember(found, hostnames);
@@ -67,6 +61,32 @@ public final class OtherHosts {
         }
         requireDistinctNames();
         return all;
+    }
+
+    /**
+     * Asks all of them, whatever was found before.
+     *
+     * @param progress gets a sentence for each host that is not reached
+     * @return those that are reached, and those that need not be asked
+     */
+    public List<HostSlots> reached(PrintStream progress) throws InterruptedException {
+        Set<String> names = names();
+        if (names.isEmpty()) {
+            return hosts;
+        }
+        Map<String, String> failed = check(names, progress).look(names).failed();
+        failed.forEach((host, said) -> progress.println("horovodrun: " + host + " is left out, ssh does not reach it: "
+                + said.lines().findFirst().orElse("it says nothing")));
+        return hosts.stream().filter(one -> !failed.containsKey(one.host())).toList();
+    }
+
+    private HostCheck check(Set<String> names, PrintStream progress) {
+        Path program = MpiInstall.onPath("ssh", machine.environment())
+                .orElseThrow(() -> new UsageException(
+                        "no-ssh",
+                        "ssh is not on PATH, but there are other hosts: " + String.join(", ", names)
+                                + "; install openssh-client"));
+        return new HostCheck(program, ssh, Duration.ofSeconds(checks.limitSeconds()), progress);
     }
 
     /**

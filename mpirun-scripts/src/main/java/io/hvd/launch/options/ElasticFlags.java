@@ -9,7 +9,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
-/** The flags for elastic jobs, with the meaning that they have in Horovod. */
+/** The flags for elastic jobs, with the meaning that they have in Horovod, and for jobs that are started again. */
 record ElasticFlags(List<FlagValue> given) {
 
     private static final int LIMIT_SECONDS = 600;
@@ -19,17 +19,29 @@ record ElasticFlags(List<FlagValue> given) {
             List.of(Flag.SLOTS_PER_HOST, Flag.ELASTIC_TIMEOUT, Flag.RESET_LIMIT, Flag.BLACKLIST_COOLDOWN_RANGE);
 
     boolean isElastic() {
+        return !isRestarted() && mayChangeSize();
+    }
+
+    /** Whether a failed job is started again, instead of going on without the lost ranks. */
+    boolean isRestarted() {
+        return FlagValue.has(given, Flag.RESTARTS);
+    }
+
+    /** Whether flags allow other numbers of ranks than that of the start. */
+    boolean mayChangeSize() {
         return MAKE_ELASTIC.stream().anyMatch(flag -> FlagValue.has(given, flag));
     }
 
     /** @throws UsageException if a flag speaks of elastic jobs, and none makes this job one */
     void requireElastic() {
         for (Flag flag : OF_ELASTIC) {
-            if (!isElastic() && FlagValue.has(given, flag)) {
+            boolean fits = flag == Flag.SLOTS_PER_HOST ? mayChangeSize() : isElastic();
+            if (!fits && FlagValue.has(given, flag)) {
                 throw new UsageException(
                         "not-elastic",
                         FlagValue.last(given, flag).orElseThrow().origin()
-                                + " is for elastic jobs; --min-np, --max-np or --host-discovery-script makes this job one");
+                                + " is for elastic jobs; --min-np, --max-np or --host-discovery-script makes this job one"
+                                + (isRestarted() ? " if there is no --restarts" : ""));
             }
         }
     }
@@ -80,6 +92,16 @@ record ElasticFlags(List<FlagValue> given) {
                 number(Flag.RESET_LIMIT, 0, Integer.MAX_VALUE).orElse(Integer.MAX_VALUE),
                 FlagValue.last(given, Flag.BLACKLIST_COOLDOWN_RANGE).map(ElasticFlags::cooldown),
                 discovery());
+    }
+
+    /** @param first the ranks with which the job begins */
+    RestartSettings restarts(int first) {
+        ElasticSettings sizes = settings(first);
+        return new RestartSettings(
+                number(Flag.RESTARTS, 0, Integer.MAX_VALUE).orElseThrow(),
+                sizes.atLeast(),
+                sizes.atMost(),
+                sizes.discovery());
     }
 
     Optional<HostDiscovery> discovery() {

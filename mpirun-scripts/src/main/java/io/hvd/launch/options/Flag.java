@@ -40,6 +40,11 @@ public enum Flag {
             "--host-discovery-script FILE",
             "Program that prints the hosts that there are, one in a line: host or host:slots. It makes the job elastic."),
 
+    // a job that is started again
+    RESTARTS(
+            "--restarts, --max-restarts N",
+            "Start the job again when it has failed, N times at most, on the hosts that are left. With it --min-np and --max-np say how many ranks it may have then."),
+
     // the mpirun line
     NETWORK_INTERFACES("--network-interfaces eth0,eth1", "Network interfaces to use."),
     NETWORK_INTERFACE("--network-interface eth0", "One network interface to use. The flag may be repeated."),
@@ -235,7 +240,6 @@ public enum Flag {
             "stall_check.shutdown_time_seconds"),
 
     // what hvd has not
-    MAX_RESTARTS("--max-restarts N", FlagEffect.Refused.RESTARTS),
     JSRUN("--jsrun", new FlagEffect.Refused("mpirun starts the ranks, in an LSF job too; leave the flag out")),
 
     // horovodrun itself

@@ -24,10 +24,7 @@ sealed interface FlagEffect {
     record NoEffect(Form form, String why) implements FlagEffect {}
 
     /** The flag ends horovodrun with an error before any rank is started. */
-    record Refused(String why) implements FlagEffect {
-        static final Refused RESTARTS = new Refused("restarting a job of mpirun's is not there yet; start it again with"
-                + " its last checkpoint, or let its ranks go on without a lost one, by --min-np");
-    }
+    record Refused(String why) implements FlagEffect {}
 
     /** The form that the value of a flag without effect must have; a value of another form is an error. */
     enum Form {

@@ -48,7 +48,7 @@ public final class LaunchOptions {
         List<HostSlots> hosts = size.hosts();
         var elastic = new ElasticFlags(given);
         elastic.requireElastic();
-        int ranks = starts ? elastic.isElastic() ? elastic.first(size, hosts) : size.ranks(hosts) : 0;
+        int ranks = starts ? elastic.mayChangeSize() ? elastic.first(size, hosts) : size.ranks(hosts) : 0;
         if (starts) {
             checkCommand(command);
         }
@@ -57,6 +57,7 @@ public final class LaunchOptions {
                 elastic.isElastic() ? elastic.starter(starter()) : starter(),
                 ranks,
                 starts && elastic.isElastic() ? Optional.of(elastic.settings(ranks)) : Optional.empty(),
+                starts && elastic.isRestarted() ? Optional.of(elastic.restarts(ranks)) : Optional.empty(),
                 hosts,
                 ssh(),
                 new HostChecks(limitSeconds(), !has(Flag.DISABLE_CACHE)),

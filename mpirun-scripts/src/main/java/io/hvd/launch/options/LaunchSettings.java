@@ -16,6 +16,7 @@ import java.util.Optional;
  * @param starter what starts the ranks
  * @param ranks number of processes; 0 where the action needs none
  * @param elastic how many ranks an elastic job may have; empty for a job of a fixed size
+ * @param restarts how often the job is started again that has failed; empty if it is not
  * @param hosts the hosts on which they may run, in order; empty: this machine, or what a resource manager has allotted
  * @param ssh the way to the other hosts
  * @param checks the way in which they are looked at before the start
@@ -32,6 +33,7 @@ public record LaunchSettings(
         Starter starter,
         int ranks,
         Optional<ElasticSettings> elastic,
+        Optional<RestartSettings> restarts,
         List<HostSlots> hosts,
         SshAccess ssh,
         HostChecks checks,
@@ -43,6 +45,27 @@ public record LaunchSettings(
         List<String> notes,
         boolean verbose,
         List<String> command) {
+
+    /** The same job with other ranks, on other hosts. */
+    public LaunchSettings with(int otherRanks, List<HostSlots> otherHosts) {
+        return new LaunchSettings(
+                action,
+                starter,
+                otherRanks,
+                elastic,
+                restarts,
+                otherHosts,
+                ssh,
+                checks,
+                network,
+                output,
+                words,
+                java,
+                assignments,
+                notes,
+                verbose,
+                command);
+    }
 
     public enum Action {
         RUN,

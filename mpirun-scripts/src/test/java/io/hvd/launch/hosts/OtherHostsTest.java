@@ -1,15 +1,19 @@
 package io.hvd.launch.hosts;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.launch.options.LaunchOptions;
 import io.hvd.launch.options.LaunchSettings;
 import io.hvd.launch.words.UsageException;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -69,6 +73,20 @@ final class OtherHostsTest {
                 .hasMessageContainingAll("b and a both call themselves a");
         assertThat(hostsOf("a:1,localhost:1").checked(System.err)).isEmpty();
         assertThat(hostsOf("b:1").checked(System.err)).hasSize(1);
+    }
+
+    @Test
+    void hostsThatAreNotReachedNowAreLeftOutWhateverWasFoundBefore() throws Exception {
+        plantSsh("echo eth0; echo hvd-host-name: $RANDOM$$");
+        assertThat(hostsOf("a:1,b:2,c:3").checked(System.err)).hasSize(2);
+        plantSsh("case \"$*\" in *\" b \"*) echo 'b: Permission denied' >&2; exit 255;; esac; echo eth0");
+        var said = new ByteArrayOutputStream();
+
+        List<HostSlots> left = hostsOf("a:1,b:2,c:3").reached(new PrintStream(said, true, UTF_8));
+
+        assertThat(left).isEqualTo(HostSlots.parse("a:1,c:3"));
+        assertThat(said.toString(UTF_8)).contains("horovodrun: b is left out", "Permission denied");
+        assertThat(hostsOf("a:1").reached(System.err)).isEqualTo(HostSlots.parse("a:1"));
     }
 
     private void plantSsh(String script) throws IOException {

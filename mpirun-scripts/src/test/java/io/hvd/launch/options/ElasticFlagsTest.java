@@ -54,12 +54,35 @@ final class ElasticFlagsTest {
         assertThat(parse("--min-num-proc 2").ranks()).as("-np may be left out").isEqualTo(2);
     }
 
+    @Test
+    void aJobThatIsStartedAgainIsNotElasticAndMayBeMpirunsAndItsSizesAreThoseOfItsStarts() {
+        LaunchSettings job = parse("--mpi --max-restarts 3 -np 4 --min-np 2 --max-np 6 -H a:2,b:2,c:2");
+        RestartSettings restarts = job.restarts().orElseThrow();
+
+        assertThat(job.elastic()).isEmpty();
+        assertThat(job.starter()).isEqualTo(Starter.MPIRUN);
+        assertThat(job.ranks()).isEqualTo(4);
+        assertThat(restarts).isEqualTo(new RestartSettings(3, 2, 6, Optional.empty()));
+        assertThat(restarts.ranks(HostSlots.parse("a:2,b:2,c:4"))).isEqualTo(6);
+        assertThat(restarts.ranks(HostSlots.parse("a:2,b:1"))).isEqualTo(3);
+        assertThatThrownBy(() -> restarts.ranks(HostSlots.parse("b:1")))
+                .hasMessageContainingAll("b:1", "1 slots", "at least 2 ranks (--min-np)");
+        assertThat(parse("--restarts 1 -np 4").restarts())
+                .as("as many ranks as at first")
+                .contains(new RestartSettings(1, 4, 4, Optional.empty()));
+        assertThat(parse("-np 4").restarts()).isEmpty();
+    }
+
     @ParameterizedTest
     @CsvSource({
         "--mpi -np 2 --min-np 1, elastic-mpi",
         "-np 2 --min-np 3, elastic-sizes",
         "-np 4 --max-np 3, elastic-sizes",
         "-np 2 --reset-limit 3, not-elastic",
+        "-np 2 --slots-per-host 3, not-elastic",
+        "-np 2 --min-np 1 --restarts 1 --reset-limit 3, not-elastic",
+        "-np 2 --min-np 3 --restarts 1, elastic-sizes",
+        "-np 2 --restarts -1, out-of-range",
         "-np 2 --min-np 1 --blacklist-cooldown-range 10 5, cooldown-range",
         "-np 2 --min-np 1 --blacklist-cooldown-range 0 5, cooldown-range",
         "-np 4 --min-np 3 -H a:2, np-exceeds-slots",

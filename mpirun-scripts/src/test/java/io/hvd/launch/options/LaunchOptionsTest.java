@@ -70,6 +70,7 @@ final class LaunchOptionsTest {
                         Starter.EITHER,
                         3,
                         Optional.empty(),
+                        Optional.empty(),
                         List.of(new HostSlots("a", 2), new HostSlots("b", 4)),
                         new SshAccess(Optional.of(2222), Optional.of("/keys/id")),
                         new HostChecks(20, false),
@@ -305,7 +306,7 @@ final class LaunchOptionsTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"--jsrun,mpirun starts the ranks", "--max-restarts,its last checkpoint"})
+    @CsvSource({"--jsrun,mpirun starts the ranks"})
     void whatHvdCannotDoIsRefusedWithTheReason(String flag, String reason) {
         refused("-np", "2", flag, "2", "true").hasMessageContainingAll("flag-refused", flag, reason);
         refused("-np", "2", flag + "=2", "true").hasMessageContainingAll("flag-refused", flag, reason);
