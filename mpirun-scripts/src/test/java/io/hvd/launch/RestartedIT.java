@@ -1,0 +1,93 @@
+package io.hvd.launch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.HvdContext;
+import io.hvd.ObjectCodec;
+import io.hvd.testing.Job;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Jobs that fail and are started again. */
+@Timeout(120)
+final class RestartedIT {
+
+    private static final String FAILS_TWICE =
+            "echo run $TORCHELASTIC_RESTART_COUNT of $TORCHELASTIC_MAX_RESTARTS; test $TORCHELASTIC_RESTART_COUNT -ge 2 || exit 7";
+
+    @ParameterizedTest
+    @ValueSource(strings = {"--mpi", "--gloo"})
+    void aJobThatFailsTwiceIsStartedTwiceAgain(String starter) {
+        Job job = horovodrun(starter, "--restarts", "3", "-np", "2", "sh", "-c", FAILS_TWICE);
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.lines("run 0 of 3")).isNotEmpty();
+        assertThat(job.lines("run 2 of 3")).as(job.output()).hasSize(2);
+        assertThat(job.output())
+                .contains("restart 1 of 3, with 2 ranks", "restart 2 of 3, with 2 ranks")
+                .doesNotContain("restart 3");
+        assertThat(job.output()).containsPattern("(?s)exit code 7.*restart 1 .*exit code 7.*restart 2 ");
+    }
+
+    @Test
+    void afterTheLastRestartItsFailureIsThatOfTheJob() {
+        Job job = horovodrun("--restarts", "1", "-np", "2", "sh", "-c", FAILS_TWICE);
+
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(7);
+        assertThat(job.output())
+                .containsPattern("(?s)exit code 7.*restart 1 of 1.*exit code 7")
+                .doesNotContain("run 2");
+    }
+
+    @Test
+    void aJobThatIsEndedFromOutsideIsNotStartedAgain() throws Exception {
+        List<String> words = List.of("--restarts", "3", "-np", "2", "sh", "-c", "echo begun; exec sleep 60");
+        Process launcher = new ProcessBuilder(Job.program(Horovodrun.class, words.toArray(String[]::new)))
+                .redirectErrorStream(true)
+                .start();
+        try (var lines = launcher.inputReader()) {
+            assertThat(lines.readLine()).isEqualTo("begun");
+            launcher.toHandle().destroy();
+
+            assertThat(lines.lines().toList()).noneMatch(line -> line.contains("restart "));
+            assertThat(launcher.waitFor(20, TimeUnit.SECONDS)).isTrue();
+        } finally {
+            launcher.destroyForcibly();
+        }
+    }
+
+    @Test
+    void aProgramGetsTheResultsOfTheRunThatHasEndedWell() throws Exception {
+        List<String> results = HvdLauncher.ranks(2).flags("--restarts", "1").call(SecondTime.class);
+
+        assertThat(results).containsExactly("run 1", "run 1");
+    }
+
+    /** Fails when it runs for the first time. */
+    public static final class SecondTime implements LaunchedProgram<String> {
+        @Override
+        public String run(HvdContext hvd, String... args) {
+            String run = System.getenv("TORCHELASTIC_RESTART_COUNT");
+            if (run.equals("0")) {
+                throw new IllegalStateException("the first time");
+            }
+            return "run " + run;
+        }
+
+        @Override
+        public ObjectCodec<String> codec() {
+            return ObjectCodec.utf8();
+        }
+    }
+
+    private static Job horovodrun(String... words) {
+        List<String> all = new ArrayList<>(List.of(words));
+        return Job.run(Job.program(Horovodrun.class, all.toArray(String[]::new)), Map.of());
+    }
+}
