@@ -69,6 +69,7 @@ ManyRoundsIT         movements of many rounds with stages of other sizes
 MixedPrecisionIT     mnist with autocast to float16 beside bfloat16, with bfloat16 on four ranks, and with PowerSGD and weights of 16 bits
 MpiContractIT        the contract with 8 ranks and with more settings, and all of it where every day has a part
 NamespaceHostsIT     horovodrun between hosts (root)
+NegotiationCostTest  what a negotiated step of 64 to 1,024 simulated ranks costs rank 0
 NibabelIT            NIfTI files that Python's nibabel reads and writes
 NoHangIT             known long work of one of two ranks, settled and negotiating, and beside a transfer by MPI
 NumpyReferenceTest   reductions, metrics, reducers and 16-bit floats beside numpy, of values that Python has made

@@ -5,6 +5,7 @@ import io.hvd.config.RankPlace;
 import io.hvd.config.Setting;
 import io.hvd.elastic.CoordinatorLink;
 import io.hvd.elastic.CoordinatorLink.Membership;
+import io.hvd.elastic.PlannedFault;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.ShutdownException;
@@ -15,11 +16,14 @@ import io.hvd.signal.SigTerm;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.LongConsumer;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -54,6 +58,7 @@ public final class Elastic {
     private final int generation;
     private final Optional<CoordinatorLink> link;
     private final ElasticState state;
+    private final LongConsumer faults;
     private final int[] vote = new int[1];
     /** Null while none has been made. */
     private PreparedAllreduce votes;
@@ -61,7 +66,14 @@ public final class Elastic {
     private boolean voting;
     private long step;
 
-    private Elastic(HvdContext context, int generation, Optional<CoordinatorLink> link, ElasticState state, long step) {
+    private Elastic(
+            HvdContext context,
+            int generation,
+            Optional<CoordinatorLink> link,
+            ElasticState state,
+            LongConsumer faults,
+            long step) {
+        this.faults = faults;
         this.context = context;
         this.generation = generation;
         this.link = link;
@@ -110,6 +122,7 @@ public final class Elastic {
                         .filter(RankPlace.AtCoordinator.class::isInstance)
                         .isPresent());
         if (place.isEmpty()) {
+            requireNoFaults();
             try (HvdContext hvd = Hvd.init()) {
                 run(hvd, state, body);
             }
@@ -122,27 +135,48 @@ public final class Elastic {
                 System.getenv().getOrDefault("HOROVOD_HOSTNAME", HostAddress.localName()),
                 config.control().encryption(),
                 Duration.ofSeconds(config.control().startTimeoutSeconds()))) {
-            run(link, state, body);
+            run(link, state, body, faults(place.get().rank()));
             if (link.leaves()) {
                 SigTerm.end(); // what the program does after a whole training is not for a rank that has left before
             }
         }
     }
 
-    private static void run(CoordinatorLink link, ElasticState state, Body body) throws Exception {
+    private static String faultPlan() {
+        return System.getenv().getOrDefault(Setting.FAULT_PLAN.variable(), "");
+    }
+
+    /** Those of this process, which has this rank in the first generation. */
+    private static List<PlannedFault> faults(int rank) {
+        return PlannedFault.parse(faultPlan()).stream()
+                .filter(fault -> fault.rank() == rank)
+                .toList();
+    }
+
+    private static void requireNoFaults() {
+        if (!faultPlan().isBlank()) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT,
+                    Setting.FAULT_PLAN.variable() + " is \"" + faultPlan() + "\", and this job is not elastic: start it"
+                            + " with horovodrun --min-np");
+        }
+    }
+
+    private static void run(CoordinatorLink link, ElasticState state, Body body, List<PlannedFault> faults)
+            throws Exception {
         Runnable leave = () -> {
             LOG.notice("SIGTERM has come: this rank leaves the job after a step, and the others go on");
             link.leave();
         };
         try (SigTerm signal = SigTerm.listen(leave)) {
-            new Worker(link, state, body).run();
+            new Worker(link, state, body, faults).run();
         }
     }
 
     /** Runs a body in one generation, that of a context that is there, such as one of {@link Hvd#spawn}: for tests, and ranks as threads. */
     public static void run(HvdContext hvd, ElasticState state, Body body) throws Exception {
         state.sync(hvd, 0);
-        body.run(new Elastic(hvd, 0, Optional.empty(), state, 0));
+        body.run(new Elastic(hvd, 0, Optional.empty(), state, committed -> {}, 0));
     }
 
     /** This process in one generation after the other. */
@@ -150,12 +184,15 @@ public final class Elastic {
         private final CoordinatorLink link;
         private final ElasticState state;
         private final Body body;
+        /** Those that have not happened yet. */
+        private final List<PlannedFault> faults;
         /** How many steps the state has seen; -1 before it has been that of all ranks. */
         private long step = -1;
 
         private int failedStarts;
 
-        Worker(CoordinatorLink link, ElasticState state, Body body) {
+        Worker(CoordinatorLink link, ElasticState state, Body body, List<PlannedFault> faults) {
+            this.faults = new ArrayList<>(faults);
             this.link = link;
             this.state = state;
             this.body = body;
@@ -175,6 +212,7 @@ public final class Elastic {
             try {
                 hvd = joined(member);
                 link.entered(member.number(), hvd.membership()::giveUpFor);
+                happen(fault -> fault.isDueInSync(member.number()));
                 sync(hvd, member.root());
                 failedStarts = 0;
                 tell(hvd, member.number());
@@ -210,8 +248,10 @@ public final class Elastic {
         }
 
         private void runBody(HvdContext hvd, int generation) throws Exception {
-            Elastic elastic = new Elastic(hvd, generation, Optional.of(link), state, step);
+            LongConsumer steps = committed -> happen(fault -> fault.isDueAt(committed));
+            Elastic elastic = new Elastic(hvd, generation, Optional.of(link), state, steps, step);
             try {
+                steps.accept(step);
                 body.run(elastic);
                 elastic.endVotes();
             } finally {
@@ -230,6 +270,12 @@ public final class Elastic {
                 throw e;
             }
             step = Math.max(0, newest);
+        }
+
+        private void happen(Predicate<PlannedFault> due) {
+            List<PlannedFault> now = faults.stream().filter(due).toList();
+            faults.removeAll(now);
+            now.forEach(PlannedFault::happen);
         }
 
         private void tell(HvdContext hvd, int generation) {
@@ -336,8 +382,13 @@ public final class Elastic {
         vote[0] = link.get().isInterrupted(generation) ? 1 : 0;
         if (context.size() == 1) {
             changeIfWanted();
-            return;
+        } else {
+            vote();
         }
+        faults.accept(step);
+    }
+
+    private void vote() {
         if (votes == null) {
             votes = context.prepareAllreduce(
                     List.of(VOTE), List.of(Tensor.of(vote)), AllreduceOptions.of(ReduceOp.MAX));

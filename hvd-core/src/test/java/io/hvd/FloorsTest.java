@@ -242,6 +242,7 @@ class FloorsTest {
             floor(
                     "io.hvd.junit",
                     FACADE,
+                    ELASTIC,
                     ERROR,
                     "org.junit.jupiter.api.*",
                     "org.junit.platform.commons.*",

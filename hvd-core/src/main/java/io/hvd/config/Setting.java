@@ -187,6 +187,11 @@ public enum Setting {
             "",
             RANK,
             "ranks and hosts of the job, set by horovodrun; a smaller job is an error at init"),
+    FAULT_PLAN(
+            "HVD_FAULT_PLAN",
+            "",
+            RANK,
+            "what a test lets happen to ranks of an elastic job, such as kill 1 at step 40"),
     TERMINAL("HVD_TERMINAL", "0", RANK, "1 if horovodrun writes to a terminal, set by horovodrun"),
     CLASS_ARCHIVE(
             "HVD_CLASS_ARCHIVE",

@@ -8,20 +8,20 @@ import io.hvd.ProcessSet;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
  * An elastic job that counts in each step how often each sample of a data set was drawn. At its end every sample must have been
  * drawn once in each epoch, whatever has happened to the ranks.
  *
- * <p>Arguments: the number of epochs, the length of a step in milliseconds, and then faults: {@code die=W@S} ends the process of
- * worker W in step S, {@code sync=W@G} ends it while generation G takes over the state, {@code throw=W@S} lets its body throw.
- * With {@code await=N} the last epoch begins only once there are N ranks: they commit steps without samples until then.
+ * <p>Arguments: the number of epochs, the length of a step in milliseconds, and then {@code throw=W@S}, which lets the body of
+ * worker W throw in step S, {@code set}, with which the first two ranks have a process set, or {@code await=N}, with which the last epoch begins only once there are N ranks: they commit steps
+ * without samples until then.
  */
 public final class ElasticProgram {
     private static final int SAMPLES = 240;
     private static final int BATCH = 4;
-    private static final int KILLED = 137;
     private static final String AWAIT = "await=";
 
     private final long[] counts = new long[SAMPLES];
@@ -31,17 +31,16 @@ public final class ElasticProgram {
     private final int worker = Integer.parseInt(System.getenv().getOrDefault("HOROVOD_RANK", "0"));
     private final int epochs;
     private final long stepMillis;
-    private final String[] faults;
+    private final List<String> options;
     private final int awaited;
-    private int generation = -1;
 
     private ElasticProgram(String... args) {
         epochs = Integer.parseInt(args[0]);
         stepMillis = Long.parseLong(args[1]);
-        faults = Arrays.copyOfRange(args, 2, args.length);
-        awaited = Arrays.stream(faults)
-                .filter(fault -> fault.startsWith(AWAIT))
-                .mapToInt(fault -> Integer.parseInt(fault.substring(AWAIT.length())))
+        options = Arrays.asList(args).subList(2, args.length);
+        awaited = options.stream()
+                .filter(option -> option.startsWith(AWAIT))
+                .mapToInt(option -> Integer.parseInt(option.substring(AWAIT.length())))
                 .findFirst()
                 .orElse(0);
     }
@@ -63,10 +62,6 @@ public final class ElasticProgram {
     private final class Counts implements ElasticState {
         @Override
         public void sync(HvdContext ranks, int root) {
-            generation++;
-            if (isFault("sync", generation)) {
-                Runtime.getRuntime().halt(KILLED);
-            }
             take(counts, ranks, "counts", root);
             take(drawn, ranks, "drawn", root);
         }
@@ -87,19 +82,18 @@ public final class ElasticProgram {
         }
     }
 
-    private boolean isFault(String kind, long when) {
-        return Arrays.asList(faults).contains(kind + "=" + worker + "@" + when);
-    }
-
     private void train(Elastic elastic) throws InterruptedException {
         HvdContext hvd = elastic.context();
         System.out.println("generation " + elastic.generation() + " rank " + hvd.rank() + " of " + hvd.size()
                 + " worker " + worker + " step " + elastic.step());
+        ProcessSet firstTwo = options.contains("set") ? hvd.addProcessSet(List.of(0, 1)) : null;
         while (drawn[0] < (long) epochs * SAMPLES) {
-            if (isFault("die", elastic.step())) {
-                Runtime.getRuntime().halt(KILLED);
+            if (firstTwo != null && firstTwo.included()) {
+                Tensor ranks = firstTwo.allgather("ranks", Tensor.of(new long[] {hvd.rank()}));
+                System.out.println(
+                        "generation " + elastic.generation() + " set of " + Arrays.toString((long[]) ranks.toArray()));
             }
-            if (isFault("throw", elastic.step())) {
+            if (options.contains("throw=" + worker + "@" + elastic.step())) {
                 throw new IllegalStateException("a mistake in the program");
             }
             if (isLastEpoch() && hvd.size() < awaited) {

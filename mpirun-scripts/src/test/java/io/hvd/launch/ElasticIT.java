@@ -2,10 +2,12 @@ package io.hvd.launch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.junit.FaultPlan;
 import io.hvd.testing.ElasticProgram;
 import io.hvd.testing.HostsProgram;
 import io.hvd.testing.Job;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -18,24 +20,26 @@ import org.junit.jupiter.params.provider.CsvSource;
 final class ElasticIT {
 
     private static final List<String> STEPS = List.of("6", "10");
+    private static final String KILL_ONE = FaultPlan.kill(1).atStep(20).toString();
 
     /** 6 epochs of 240 samples, of which each rank draws 4 in a step. */
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
             value = {
-                "die=1@20", // a rank that is not rank 0
-                "die=0@20", // rank 0, and the last rank takes its number
-                "die=1@20 die=2@20", // two at once
-                "die=3@20 sync=1@1", // a second one while the others take over the state
-                "die=3@20 sync=0@1", // the one from which they take it
-                "die=2@0", // before the first step has ended
-                "sync=1@0", // before there was any
+                "kill 1 at step 20", // a rank that is not rank 0
+                "kill 0 at step 20", // rank 0, and the last rank takes its number
+                "kill 1 at step 20; kill 2 at step 20", // two at once
+                "kill 3 at step 20; kill 1 in sync 1", // a second one while the others take over the state
+                "kill 3 at step 20; kill 0 in sync 1", // the one from which they take it
+                "kill 2 at step 0", // before the first step has ended
+                "kill 1 in sync 0", // before there was any
+                "kill 3 at step 20; stop 1 for 500 ms at step 10", // another one stands still meanwhile, and comes back
             })
     void whoeverIsLostTheOthersGoOnFromTheLastStepAndDrawEachSampleOnce(String faults) {
-        Job job = elastic(Map.of(), List.of("-np", "4", "--min-np", "2"), faults.split(" "));
+        Job job = elastic(faults, List.of("-np", "4", "--min-np", "2"));
 
-        int lost = faults.split(" ").length;
+        int lost = faults.split("kill").length - 1;
         assertThat(job.exitCode()).as(job.output()).isZero();
         assertThat(job.lines("ended drawn 1440 each true hash "))
                 .as(job.output())
@@ -51,7 +55,7 @@ final class ElasticIT {
 
     @Test
     void theStateIsThatOfTheLastStepAndRanksThatStillExistStay() {
-        Job job = elastic(Map.of(), List.of("-np", "3", "--min-np", "2"), "die=0@40");
+        Job job = elastic(FaultPlan.kill(0).atStep(40).toString(), List.of("-np", "3", "--min-np", "2"));
 
         assertThat(job.exitCode()).as(job.output()).isZero();
         assertThat(job.lines("generation 1 rank 1 of 2 worker 1 step 40"))
@@ -66,10 +70,7 @@ final class ElasticIT {
     @Test
     void aSlotThatHasCooledDownIsUsedAgainAndTheNewRankGetsTheState() {
         Job job = elastic(
-                Map.of(),
-                List.of("-np", "3", "--min-np", "2", "--blacklist-cooldown-range", "1", "2"),
-                "die=1@20",
-                "await=3");
+                KILL_ONE, List.of("-np", "3", "--min-np", "2", "--blacklist-cooldown-range", "1", "2"), "await=3");
 
         assertThat(job.exitCode()).as(job.output()).isZero();
         assertThat(job.lines("of 3 worker 3 step ")).as(job.output()).hasSize(1);
@@ -78,7 +79,7 @@ final class ElasticIT {
 
     @Test
     void tooFewRanksWaitToTheLimitAndTheEndNamesThoseThatAreLost() {
-        Job job = elastic(Map.of(), List.of("-np", "2", "--min-np", "2", "--elastic-timeout", "2"), "die=1@20");
+        Job job = elastic(KILL_ONE, List.of("-np", "2", "--min-np", "2", "--elastic-timeout", "2"));
 
         assertThat(job.exitCode()).as(job.output()).isEqualTo(137);
         assertThat(job.output())
@@ -89,7 +90,7 @@ final class ElasticIT {
 
     @Test
     void aBodyThatThrowsEndsItsRankAloneAndItsWordsAreKept() {
-        Job job = elastic(Map.of(), List.of("-np", "3", "--min-np", "2"), "throw=2@30");
+        Job job = elastic("", List.of("-np", "3", "--min-np", "2"), "throw=2@30");
 
         assertThat(job.exitCode()).as(job.output()).isZero();
         assertThat(job.lines("is lost: thread main threw java.lang.IllegalStateException: a mistake in the program"))
@@ -120,9 +121,44 @@ final class ElasticIT {
                 .hasSize(2);
     }
 
-    private static Job elastic(Map<String, String> environment, List<String> flags, String... faults) {
+    @Test
+    void aRankThatGetsSigtermLeavesBehindAStepAndIsNotLost() {
+        Job job = elastic(FaultPlan.terminate(1).atStep(20).toString(), List.of("-np", "3", "--min-np", "2"));
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.lines("SIGTERM has come: this rank leaves")).hasSize(1);
+        assertThat(job.lines(" was abandoned: ")).as(job.output()).isEmpty();
+        assertThat(job.lines("ended drawn 1440 each true")).as(job.output()).hasSize(2);
+    }
+
+    @Test
+    void aProcessSetIsMadeAnewInEachGeneration() {
+        Job job = elastic(
+                KILL_ONE, Map.of("HOROVOD_DYNAMIC_PROCESS_SETS", "1"), List.of("-np", "3", "--min-np", "2"), "set");
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.lines("generation 0 set of [0, 1]")).as(job.output()).hasSizeGreaterThan(20);
+        assertThat(job.lines("generation 1 set of [0, 1]")).as(job.output()).hasSizeGreaterThan(20);
+        assertThat(job.lines("ended drawn 1440 each true")).as(job.output()).hasSize(2);
+    }
+
+    @Test
+    void faultsForAJobThatIsNotElasticAreRefused() {
+        Job job = Job.run(
+                Job.program(ElasticProgram.class, STEPS.toArray(String[]::new)), Map.of(FaultPlan.VARIABLE, KILL_ONE));
+
+        assertThat(job.output()).contains("HVD_FAULT_PLAN is \"" + KILL_ONE + "\", and this job is not elastic");
+    }
+
+    private static Job elastic(String faults, List<String> flags, String... options) {
+        return elastic(faults, Map.of(), flags, options);
+    }
+
+    private static Job elastic(String faults, Map<String, String> settings, List<String> flags, String... options) {
+        Map<String, String> environment = new HashMap<>(settings);
+        environment.put(FaultPlan.VARIABLE, faults);
         List<String> args = new ArrayList<>(STEPS);
-        args.addAll(List.of(faults));
+        args.addAll(List.of(options));
         List<String> words = new ArrayList<>(flags);
         words.addAll(Job.program(ElasticProgram.class, args.toArray(String[]::new)));
         return Job.run(Job.program(Horovodrun.class, words.toArray(String[]::new)), environment);

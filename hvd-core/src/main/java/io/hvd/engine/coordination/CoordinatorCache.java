@@ -34,6 +34,9 @@ final class CoordinatorCache {
     /** Records that a rank knows the first so many plans. */
     void seen(int rank, long count) {
         seen[rank] = count;
+        if (retired.isEmpty()) {
+            return;
+        }
         long all = Arrays.stream(seen).min().orElse(0);
         while (!retired.isEmpty() && retired.peek().plan() <= all) {
             retiredRequests.remove(retired.remove().number());

@@ -11,6 +11,7 @@ import io.hvd.engine.message.Reducing;
 import io.hvd.engine.message.Request;
 import io.hvd.tensor.Device;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -92,7 +93,7 @@ final class Negotiation {
      * @param now nanoseconds of any monotonic clock
      */
     void announce(int rank, Announcement.Wishes wishes, long now) {
-        int self = members.indexOf(rank);
+        int self = Collections.binarySearch(members, rank);
         cache.seen(self, wishes.seen());
         if (order != null) {
             for (int i = 0; i < wishes.fresh().size(); i++) {

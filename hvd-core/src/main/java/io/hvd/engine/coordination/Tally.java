@@ -82,9 +82,13 @@ final class Tally {
 
     /** @param excused ranks that need not ask */
     boolean isComplete(Set<Integer> excused) {
-        return first instanceof Moving.Transfer
-                ? asked == 2
-                : missing().stream().allMatch(excused::contains);
+        if (first instanceof Moving.Transfer) {
+            return asked == 2;
+        }
+        // Nobody is looked for as long as too many are missing: each of many ranks comes here once for each name.
+        return asked == requests.size()
+                || asked + excused.size() >= requests.size()
+                        && missing().stream().allMatch(excused::contains);
     }
 
     /**
