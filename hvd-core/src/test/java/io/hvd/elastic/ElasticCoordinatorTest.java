@@ -22,7 +22,7 @@ import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
 /** What the coordinator of an elastic job orders, event by event. Worker n is on host hn. */
-class CoordinatorTest {
+class ElasticCoordinatorTest {
     private static final long LIMIT_MILLIS = 20_000;
     private static final int TICK_MILLIS = 250;
 
