@@ -67,11 +67,11 @@ final class LateRanks implements AutoCloseable {
         if (waiting.isEmpty() || waiting.get(0) != own) {
             return Optional.empty();
         }
-        String begin = "rank " + own + " has waited for " + limit.toSeconds() + " s (HOROVOD_START_TIMEOUT) in MPI_Init,"
-                + " which ends when all ranks have called Hvd.init(); ";
+        String begin = "rank " + own + " has waited for " + limit.toSeconds()
+                + " s (HOROVOD_START_TIMEOUT) in MPI_Init," + " which ends when all ranks have called Hvd.init(); ";
         if (waiting.size() == ranks.size()) {
-            return Optional.of(begin + "all " + ranks.size() + " ranks of this host have, so MPI waits for another host, or"
-                    + " cannot connect them");
+            return Optional.of(begin + "all " + ranks.size()
+                    + " ranks of this host have, so MPI waits for another host, or" + " cannot connect them");
         }
         return Optional.of(begin + "on this host these have not: " + late(ranks));
     }
@@ -90,8 +90,8 @@ final class LateRanks implements AutoCloseable {
         return launcher().stream()
                 .flatMap(ProcessHandle::descendants)
                 .map(ProcessHandle::pid)
-                .flatMap(process -> rank(process).stream()
-                        .mapToObj(rank -> new Found(rank, process, callsMpi(process))))
+                .flatMap(
+                        process -> rank(process).stream().mapToObj(rank -> new Found(rank, process, callsMpi(process))))
                 .sorted(Comparator.comparingLong(Found::process))
                 .toList();
     }

@@ -26,6 +26,9 @@ class BenchmarksIT {
     /** A disturbed launch counts too, because nobody looks at the times; on a busy machine every launch is one. */
     private static final Map<String, String> ONE_TRY = Map.of("BENCH_TRIES", "1");
 
+    /** On a busy machine training alone takes more than five minutes. */
+    private static final long LIMIT_SECONDS = 900;
+
     @Test
     void allreduceUnderMpirunEndsWithLinesThatCanBeRead() {
         List<Result> results = allreduce("segmented");
@@ -278,7 +281,7 @@ class BenchmarksIT {
     }
 
     private static List<Result> results(String... args) {
-        Job job = Job.run(Job.program(Bench.class, args), ONE_TRY);
+        Job job = Job.run(Job.program(Bench.class, args), ONE_TRY, LIMIT_SECONDS);
         assertThat(job.exitCode()).as(job.output()).isZero();
         assertThat(job.lines("MACHINE ")).hasSize(1);
         return job.output().lines().map(Result::parse).flatMap(Optional::stream).toList();
