@@ -21,10 +21,13 @@ import java.util.concurrent.Executors;
 public final class MpiProcess implements MpiFinalization.Mpi {
     private static final HvdLogger LOG = HvdLogger.of(MpiProcess.class);
 
+    /** Linux shows no more than 15 letters of a thread's name. */
+    static final String THREAD = "hvd-engine-mpi";
+
     private static final MpiProcess THIS = new MpiProcess();
 
     private final ExecutorService thread = Executors.newSingleThreadExecutor(task -> {
-        Thread engine = new Thread(task, "hvd-engine-mpi");
+        Thread engine = new Thread(task, THREAD);
         engine.setDaemon(true);
         return engine;
     });

@@ -32,9 +32,16 @@ final class MpiSession {
     MpiSession(Mpi mpi, HvdConfig config) {
         this.mpi = mpi;
         ThreadLevel wanted = ThreadLevel.wantedBy(config);
-        this.provided = mpi.isInitialized() ? mpi.provided() : mpi.initialize(wanted);
+        this.provided = mpi.isInitialized() ? mpi.provided() : initialize(mpi, wanted, config);
         ThreadLevel.require(wanted, provided, mpi.isThreadMain());
         this.meeting = new SubsetMeeting(mpi.world());
+    }
+
+    private static ThreadLevel initialize(Mpi mpi, ThreadLevel wanted, HvdConfig config) {
+        Duration limit = Duration.ofSeconds(config.control().startTimeoutSeconds());
+        try (LateRanks late = LateRanks.watch(limit)) {
+            return mpi.initialize(wanted);
+        }
     }
 
     /**

@@ -113,14 +113,15 @@ record ForeignCommunicator(long handle) implements MpiCommunicator {
 
     @Override
     public Request send(ByteBuffer data, int bytes, int to, int tag) {
-        run("MPI_Isend", () -> (int) Functions.ISEND.invokeExact(address(data), bytes, BYTE, to, tag, handle, HANDLE));
+        long start = address(data);
+        run("MPI_Isend", () -> (int) Functions.ISEND.invokeExact(start, bytes, BYTE, to, tag, handle, HANDLE));
         return new Started("MPI_Isend", written(), data);
     }
 
     @Override
     public Request receive(ByteBuffer data, int bytes, int from, int tag) {
-        run("MPI_Irecv", () ->
-                (int) Functions.IRECV.invokeExact(address(data), bytes, BYTE, from, tag, handle, HANDLE));
+        long start = address(data);
+        run("MPI_Irecv", () -> (int) Functions.IRECV.invokeExact(start, bytes, BYTE, from, tag, handle, HANDLE));
         return new Started("MPI_Irecv", written(), data);
     }
 
@@ -157,9 +158,10 @@ record ForeignCommunicator(long handle) implements MpiCommunicator {
 
     @Override
     public void allreduce(ByteBuffer data, int count, DType type, ReduceOp op) {
+        long start = address(data);
         runWith(data, "MPI_Allreduce", () -> (int) Functions.ALLREDUCE.invokeExact(
                 CONVENTION.inPlace(),
-                address(data),
+                start,
                 count,
                 CONVENTION.types().of(type),
                 CONVENTION.operations().of(op),
@@ -168,13 +170,15 @@ record ForeignCommunicator(long handle) implements MpiCommunicator {
 
     @Override
     public void broadcast(ByteBuffer data, int bytes, int root) {
-        runWith(data, "MPI_Bcast", () -> (int) Functions.BCAST.invokeExact(address(data), bytes, BYTE, root, handle));
+        long start = address(data);
+        runWith(data, "MPI_Bcast", () -> (int) Functions.BCAST.invokeExact(start, bytes, BYTE, root, handle));
     }
 
     @Override
     public void allgather(ByteBuffer data, int bytesOfEach) {
+        long start = address(data);
         runWith(data, "MPI_Allgather", () -> (int) Functions.ALLGATHER.invokeExact(
-                CONVENTION.inPlace(), bytesOfEach, BYTE, address(data), bytesOfEach, BYTE, handle));
+                CONVENTION.inPlace(), bytesOfEach, BYTE, start, bytesOfEach, BYTE, handle));
     }
 
     @Override
@@ -182,8 +186,10 @@ record ForeignCommunicator(long handle) implements MpiCommunicator {
         try (Arena arena = Arena.ofConfined()) {
             long counts = Functions.numbers(arena, lengths);
             long places = Functions.numbers(arena, starts);
-            runWith(mine, all, "MPI_Allgatherv", () -> (int) Functions.ALLGATHERV.invokeExact(
-                    address(mine), bytes, BYTE, address(all), counts, places, BYTE, handle));
+            long source = address(mine);
+            long target = address(all);
+            runWith(mine, all, "MPI_Allgatherv", () ->
+                    (int) Functions.ALLGATHERV.invokeExact(source, bytes, BYTE, target, counts, places, BYTE, handle));
         }
     }
 
@@ -192,8 +198,10 @@ record ForeignCommunicator(long handle) implements MpiCommunicator {
         try (Arena arena = Arena.ofConfined()) {
             long counts = Functions.numbers(arena, lengths);
             long places = Functions.numbers(arena, starts);
-            runWith(mine, all, "MPI_Gatherv", () -> (int) Functions.GATHERV.invokeExact(
-                    address(mine), bytes, BYTE, address(all), counts, places, BYTE, root, handle));
+            long source = address(mine);
+            long target = address(all);
+            runWith(mine, all, "MPI_Gatherv", () -> (int)
+                    Functions.GATHERV.invokeExact(source, bytes, BYTE, target, counts, places, BYTE, root, handle));
         }
     }
 
@@ -202,15 +210,19 @@ record ForeignCommunicator(long handle) implements MpiCommunicator {
         try (Arena arena = Arena.ofConfined()) {
             long counts = Functions.numbers(arena, lengths);
             long places = Functions.numbers(arena, starts);
-            runWith(all, mine, "MPI_Scatterv", () -> (int) Functions.SCATTERV.invokeExact(
-                    address(all), counts, places, BYTE, address(mine), bytes, BYTE, root, handle));
+            long source = address(all);
+            long target = address(mine);
+            runWith(all, mine, "MPI_Scatterv", () -> (int)
+                    Functions.SCATTERV.invokeExact(source, counts, places, BYTE, target, bytes, BYTE, root, handle));
         }
     }
 
     @Override
     public void alltoall(ByteBuffer out, ByteBuffer in, int bytesOfEach) {
-        runWith(out, in, "MPI_Alltoall", () -> (int) Functions.ALLTOALL.invokeExact(
-                address(out), bytesOfEach, BYTE, address(in), bytesOfEach, BYTE, handle));
+        long source = address(out);
+        long target = address(in);
+        runWith(out, in, "MPI_Alltoall", () ->
+                (int) Functions.ALLTOALL.invokeExact(source, bytesOfEach, BYTE, target, bytesOfEach, BYTE, handle));
     }
 
     @Override
@@ -221,19 +233,23 @@ record ForeignCommunicator(long handle) implements MpiCommunicator {
             long outPlaces = Functions.numbers(arena, outStarts);
             long inCounts = Functions.numbers(arena, inLengths);
             long inPlaces = Functions.numbers(arena, inStarts);
+            long source = address(out);
+            long target = address(in);
             runWith(out, in, "MPI_Alltoallv", () -> (int) Functions.ALLTOALLV.invokeExact(
-                    address(out), outCounts, outPlaces, BYTE, address(in), inCounts, inPlaces, BYTE, handle));
+                    source, outCounts, outPlaces, BYTE, target, inCounts, inPlaces, BYTE, handle));
         }
     }
 
     @Override
     public void sendAndWait(ByteBuffer data, int bytes, int to, int tag) {
-        runWith(data, "MPI_Send", () -> (int) Functions.SEND.invokeExact(address(data), bytes, BYTE, to, tag, handle));
+        long start = address(data);
+        runWith(data, "MPI_Send", () -> (int) Functions.SEND.invokeExact(start, bytes, BYTE, to, tag, handle));
     }
 
     @Override
     public void receiveAndWait(ByteBuffer data, int bytes, int from, int tag) {
-        runWith(data, "MPI_Recv", () -> (int)
-                Functions.RECV.invokeExact(address(data), bytes, BYTE, from, tag, handle, CONVENTION.statusIgnore()));
+        long start = address(data);
+        runWith(data, "MPI_Recv", () ->
+                (int) Functions.RECV.invokeExact(start, bytes, BYTE, from, tag, handle, CONVENTION.statusIgnore()));
     }
 }

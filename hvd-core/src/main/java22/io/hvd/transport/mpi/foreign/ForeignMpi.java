@@ -73,9 +73,11 @@ public final class ForeignMpi implements Mpi {
 
     @Override
     public void reduceLocal(ByteBuffer operand, ByteBuffer result, int count, DType type, ReduceOp op) {
+        long source = Functions.address(operand);
+        long target = Functions.address(result);
         Functions.run("MPI_Reduce_local", () -> (int) Functions.REDUCE_LOCAL.invokeExact(
-                Functions.address(operand),
-                Functions.address(result),
+                source,
+                target,
                 count,
                 CONVENTION.types().of(type),
                 CONVENTION.operations().of(op)));
