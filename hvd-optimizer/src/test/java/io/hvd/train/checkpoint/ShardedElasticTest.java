@@ -217,6 +217,23 @@ class ShardedElasticTest {
         train(left, 0, 4, 6, false); // a root that has its old share
     }
 
+    /** It alone has had the whole; the others still have their old shares. */
+    @Test
+    void aRootThatIsLostWhileItDealsTakesItsOwnShareAlone() {
+        List<ShardedFit> workers = workers(3);
+        SortedMap<String, String> before = new TreeMap<>();
+        losesOne(workers, before, (hvd, mine) -> mine.steps(hvd, 0, 4));
+        failsInSync(workers, 1, workers.get(1));
+        List<ShardedFit> left = List.of(workers.get(2), workers.get(0));
+        left.forEach(ShardedFit::abandon);
+        generation(left, 1, (hvd, mine) -> {
+            assertThat(mine.shared.moments(hvd)).isEqualTo(without(before, kind.ofRank1));
+            assertThat(mine.shared.state.news()).isEqualTo(lost() + "begins anew");
+            mine.steps(hvd, 4, 5);
+        });
+        assertThat(left.get(0).shared.values()).isEqualTo(left.get(1).shared.values());
+    }
+
     /** The share that was lost before is lost once, and it is said when the generation begins. */
     @Test
     void whatWasLostBeforeIsSaidInTheGenerationThatBegins() {

@@ -38,7 +38,7 @@ final class ShardedFit {
     static final class Side {
         final Model model;
         final TrainingState<Optimizer> state;
-        /** Throws if this worker is to be lost when it has taken over the model. */
+        /** Throws if this worker is to be lost when the root has taken its share, and before others take theirs. */
         Runnable inSync = () -> {};
 
         private ShardedOptimizer sharded;
@@ -47,10 +47,12 @@ final class ShardedFit {
         private Side(Model model, boolean shards, boolean amp, Path folder) {
             this.model = model;
             this.state = TrainingState.of(hvd -> make(hvd, shards, amp))
-                    .model(model::values, values -> {
-                        inSync.run();
-                        model.load(values);
-                    })
+                    .model(
+                            () -> {
+                                inSync.run();
+                                return model.values();
+                            },
+                            model::load)
                     .checkpoints(folder)
                     .build();
         }
