@@ -24,6 +24,8 @@ public final class ElasticShares {
     private long seen;
 
     private String news = "";
+    /** Whether the state is known to be shared out to all ranks. */
+    private boolean checked;
 
     ElasticShares(ShardedOptimizer sharded) {
         this.sharded = sharded;
@@ -50,28 +52,32 @@ public final class ElasticShares {
      * @param saved has what lost ranks have taken with them
      */
     public void gather(HvdContext next, int root, Saved saved) {
-        sharded.requireAllRanks(next);
+        if (!checked) {
+            checked = true;
+            sharded.requireAllRanks(next);
+        }
         SharePlan plan = SharePlan.of(holdings(next), root);
         seen = plan.number();
-        boolean isSource = next.rank() == plan.source();
-        List<byte[]> given = plan.source() == root ? List.of() : gather(next, given(plan, next.rank()), root);
-        byte[] whole = null;
-        String mine = isSource ? news : "";
-        if (next.rank() == root) {
-            if (plan.source() >= 0) {
-                whole = isSource ? sharded.wholeAtCommit() : given.get(plan.source());
-            } else {
-                Joined joined = join(plan, given, root, saved);
-                whole = joined.whole;
-                mine = joined.news;
-            }
-        }
+        Joined joined = joined(next, plan, root, saved);
         int teller = plan.source() >= 0 ? plan.source() : root;
-        news = next.allgatherObject(NAME + "news", mine, ObjectCodec.utf8()).get(teller);
+        news = next.allgatherObject(NAME + "news", joined.news, ObjectCodec.utf8())
+                .get(teller);
         sharded.regroup(next, plan.number());
-        if (whole != null) {
-            sharded.loadState(whole);
+        if (joined.whole != null) {
+            sharded.loadState(joined.whole);
         }
+    }
+
+    private Joined joined(HvdContext next, SharePlan plan, int root, Saved saved) {
+        boolean isRoot = next.rank() == root;
+        if (plan.source() == root) {
+            return isRoot ? new Joined(sharded.wholeAtCommit(), news) : Joined.nothing();
+        }
+        List<byte[]> given = gather(next, given(plan, next.rank()), root);
+        if (plan.source() >= 0) {
+            return new Joined(isRoot ? given.get(plan.source()) : null, next.rank() == plan.source() ? news : "");
+        }
+        return isRoot ? join(plan, given, root, saved) : Joined.nothing();
     }
 
     private List<Holding> holdings(HvdContext next) {
@@ -107,8 +113,17 @@ public final class ElasticShares {
         return next.rank() == root ? ShardedOptimizer.cut((byte[]) all.toArray(), lengths) : List.of();
     }
 
-    /** @param news what is to be said about it */
-    private record Joined(byte[] whole, String news) {}
+    /**
+     * What a rank knows when all have given what they have.
+     *
+     * @param whole null but on the root
+     * @param news what is to be said about it
+     */
+    private record Joined(byte[] whole, String news) {
+        static Joined nothing() {
+            return new Joined(null, "");
+        }
+    }
 
     private Joined join(SharePlan plan, List<byte[]> given, int root, Saved saved) {
         List<byte[]> shares = new ArrayList<>();

@@ -113,7 +113,7 @@ public class ShardedOptimizer implements Optimizer {
 
     /** Each generation of an elastic job deals the state to its own ranks: all of them. */
     final void requireAllRanks(HvdContext next) {
-        if (dealing.number() == 0 && !(set.included() && set.size() == next.size())) {
+        if (!set.included() || set.size() != next.size()) {
             throw new HvdException(
                     ErrorId.UNSUPPORTED,
                     "a TrainingState with a ShardedOptimizer over the ranks " + set.ranks() + " of " + next.size()

@@ -41,14 +41,14 @@ class SharePlanTest {
     void aWholeOfFewerStepsThanTheSharesIsLeftAside() {
         assertThat(SharePlan.of(List.of(share(4, 1, 0), whole(4, 0, 1)), 0))
                 .isEqualTo(new SharePlan(5, -1, List.of(0, 1, -1)));
-        assertThat(SharePlan.of(List.of(whole(4, 1, 0), whole(4, 0, 1)), 1))
-                .isEqualTo(new SharePlan(5, 0, List.of()));
+        assertThat(SharePlan.of(List.of(whole(4, 1, 0), whole(4, 0, 1)), 1)).isEqualTo(new SharePlan(5, 0, List.of()));
     }
 
     /** A rank may have been dealt a share of it before it was lost. */
     @Test
     void theNextNumberIsAboveAllThatARankHasHeardOf() {
-        assertThat(SharePlan.of(List.of(new Holding(4, 2, 3, 0, false, 8), share(4, 2, 1)), 0).number())
+        assertThat(SharePlan.of(List.of(new Holding(4, 2, 3, 0, false, 8), share(4, 2, 1)), 0)
+                        .number())
                 .isEqualTo(9);
     }
 

@@ -45,7 +45,8 @@ public final class ElasticModel {
         if (!model.getBlock().isInitialized()) {
             throw new HvdException(
                     ErrorId.OPTIMIZER_MISUSE,
-                    "ElasticModel.of(...) of the model \"" + model.getName() + "\", whose parameters have no values: call"
+                    "ElasticModel.of(...) of the model \"" + model.getName()
+                            + "\", whose parameters have no values: call"
                             + " model.getBlock().initialize(model.getNDManager(), DataType.FLOAT32, shapes) first");
         }
         return new ElasticModel(model, config);

@@ -130,16 +130,22 @@ class ArrayStateTest {
     @Test
     void parametersWhoseBuffersHaveBegunAnewKeepTheirNumberOfSteps() {
         Adam late = new Adam(twoParameters("w", "v"), 0.1);
-        late.loadState(withTail(stepped(KINDS.get("Adam with means and means of squares")).saveState(), 0, 1));
+        late.loadState(withTail(
+                stepped(KINDS.get("Adam with means and means of squares")).saveState(), 0, 1));
         assertThat(late.saveState())
-                .isEqualTo(withTail(stepped(KINDS.get("Adam with means and means of squares")).saveState(), 0, 1));
+                .isEqualTo(withTail(
+                        stepped(KINDS.get("Adam with means and means of squares"))
+                                .saveState(),
+                        0,
+                        1));
         late.loadState(new Adam(twoParameters("w", "v"), 0.1).saveState());
         assertThat(late.saveState()).isEqualTo(new Adam(twoParameters("w", "v"), 0.1).saveState());
     }
 
     @Test
     void aParameterThatBeganAnewBehindTheLastStepOrBeforeTheFirstIsRefused() {
-        byte[] state = stepped(KINDS.get("Adam with means and means of squares")).saveState();
+        byte[] state =
+                stepped(KINDS.get("Adam with means and means of squares")).saveState();
         for (long tail : new long[] {-1, 1_000}) {
             refused(
                     new Adam(twoParameters("w", "v"), 0.1),

@@ -19,14 +19,13 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.junit.jupiter.api.Test;
 
 /** Shared-out optimizer state in an elastic job, whose generations are jobs of threads, one after the other. */
 @ParameterizedClass(name = "{0}")
@@ -71,7 +70,8 @@ class ShardedElasticTest {
 
     private List<ShardedFit> workers(int count) {
         return IntStream.range(0, count)
-                .mapToObj(number -> new ShardedFit(kind.model.apply(number), kind.model.apply(number), kind.amp, folder))
+                .mapToObj(
+                        number -> new ShardedFit(kind.model.apply(number), kind.model.apply(number), kind.amp, folder))
                 .toList();
     }
 
@@ -107,7 +107,9 @@ class ShardedElasticTest {
             String before = workers.get(1).shared.values();
             train(workers, 1, 4, 8, false); // the new one is rank 0
             assertThat(workers.get(0).shared.values()).isNotEqualTo(before);
-            assertThat(workers).extracting(worker -> worker.shared.values()).containsOnly(workers.get(0).plain.values());
+            assertThat(workers)
+                    .extracting(worker -> worker.shared.values())
+                    .containsOnly(workers.get(0).plain.values());
         }
     }
 
@@ -151,7 +153,9 @@ class ShardedElasticTest {
         SortedMap<String, String> before = new TreeMap<>();
         List<ShardedFit> left = losesOne(workers, before, (hvd, mine) -> mine.steps(hvd, 0, 4));
         generation(left, 1, (hvd, mine) -> {
-            assertThat(mine.shared.moments(hvd)).isEqualTo(without(before, kind.ofRank1)).isNotEmpty();
+            assertThat(mine.shared.moments(hvd))
+                    .isEqualTo(without(before, kind.ofRank1))
+                    .isNotEmpty();
             assertThat(mine.shared.state.news()).isEqualTo(lost() + "begins anew");
             mine.steps(hvd, 4, 6);
             assertThat(mine.shared.state.news()).isEmpty();
@@ -164,7 +168,8 @@ class ShardedElasticTest {
         Set<String> stillNew = new TreeMap<>(before).keySet();
         generation(List.of(left.get(1), left.get(0), workers(1).get(0)), 1, (hvd, mine) -> {
             assertThat(mine.shared.moments(hvd)).containsOnlyKeys(stillNew);
-            kind.ofRank1.forEach(name -> assertThat(mine.shared.moments(hvd).get(name)).matches("(step )?2 .*"));
+            kind.ofRank1.forEach(
+                    name -> assertThat(mine.shared.moments(hvd).get(name)).matches("(step )?2 .*"));
             mine.steps(hvd, 6, 7);
         });
     }
@@ -253,6 +258,14 @@ class ShardedElasticTest {
         assertThat(left.get(0).shared.values()).isEqualTo(left.get(1).shared.values());
     }
 
+    @Test
+    void aFirstGenerationThatFailsIsFollowedByOneOfFewerRanks() {
+        List<ShardedFit> workers = workers(3);
+        failsInSync(workers, 0, workers.get(2));
+        workers.subList(0, 2).forEach(ShardedFit::abandon);
+        train(List.of(workers.get(1), workers.get(0)), 1, 0, 3, false);
+    }
+
     private static void failsInSync(List<ShardedFit> workers, int root, ShardedFit lost) {
         lost.shared.inSync = () -> {
             throw new IllegalStateException("lost while it takes over the state");
@@ -305,8 +318,7 @@ class ShardedElasticTest {
         SortedMap<String, String> before = new TreeMap<>();
         losesOne(workers, before, (hvd, mine) -> mine.steps(hvd, 0, 4));
         ShardedFit behind = workers.get(1);
-        List<Runnable> back =
-                List.of(behind.plain.state.backup(), behind.shared.state.backup());
+        List<Runnable> back = List.of(behind.plain.state.backup(), behind.shared.state.backup());
         String values = behind.shared.values();
         Map<String, Double> scaler = behind.shared.scaler();
         generation(workers, 0, (hvd, mine) -> mine.steps(hvd, 4, 5));

@@ -27,8 +27,7 @@ final class TorchFitModel implements ShardedFit.Model {
     private static final int SAMPLES = 4;
     private static final int INPUTS = 5;
     private static final int OUTPUTS = 3;
-    private static final List<String> NAMES =
-            List.of("dense1.bias", "dense1.weight", "dense2.bias", "dense2.weight");
+    private static final List<String> NAMES = List.of("dense1.bias", "dense1.weight", "dense2.bias", "dense2.weight");
 
     private final Models.Net net;
 
@@ -62,8 +61,7 @@ final class TorchFitModel implements ShardedFit.Model {
 
     @Override
     public ShardedOptimizer sharded(HvdContext hvd) {
-        return TorchOptimizer.sharded(
-                hvd, net.named_parameters(), share -> new Adam(share, new AdamOptions(0.01)));
+        return TorchOptimizer.sharded(hvd, net.named_parameters(), share -> new Adam(share, new AdamOptions(0.01)));
     }
 
     @Override
@@ -82,7 +80,9 @@ final class TorchFitModel implements ShardedFit.Model {
         ByteBuffer bytes = ByteBuffer.wrap(state).position(2 * Integer.BYTES);
         byte[] words = new byte[bytes.getInt()];
         bytes.get(words).get();
-        List<String> lines = new String(words, java.nio.charset.StandardCharsets.UTF_8).lines().toList();
+        List<String> lines = new String(words, java.nio.charset.StandardCharsets.UTF_8)
+                .lines()
+                .toList();
         SortedMap<String, String> all = new TreeMap<>();
         byte[] archive = Arrays.copyOfRange(state, bytes.position(), state.length);
         TorchArchive.open(archive, opened -> {

@@ -93,16 +93,19 @@ class ElasticModelTest {
         }
 
         String bits() {
-            StringBuilder bits = new StringBuilder(Arrays.toString(state.optimizer().saveState()));
+            StringBuilder bits =
+                    new StringBuilder(Arrays.toString(state.optimizer().saveState()));
             TinyTask.weights(model).forEach((name, values) -> bits.append(name).append(Arrays.toString(values)));
             return bits.toString();
         }
     }
 
     private static List<Worker> workers(int count) {
-        return Hvd.spawn(1, hvd -> IntStream.range(0, count)
-                        .mapToObj(number -> new Worker(hvd, number))
-                        .toList())
+        return Hvd.spawn(
+                        1,
+                        hvd -> IntStream.range(0, count)
+                                .mapToObj(number -> new Worker(hvd, number))
+                                .toList())
                 .get(0);
     }
 
@@ -131,7 +134,10 @@ class ElasticModelTest {
         generation(workers, 2, 0, 0);
         assertThat(workers).extracting(Worker::bits).containsOnly(root);
         generation(workers, 2, 3, 5);
-        assertThat(workers).extracting(Worker::bits).containsOnly(workers.get(0).bits()).doesNotContain(root);
+        assertThat(workers)
+                .extracting(Worker::bits)
+                .containsOnly(workers.get(0).bits())
+                .doesNotContain(root);
     }
 
     @Test
@@ -158,7 +164,8 @@ class ElasticModelTest {
     void aModelWithoutValuesIsRefused() {
         Hvd.spawn(1, hvd -> {
             try (Model model = TinyTask.model(hvd, false)) {
-                assertThatThrownBy(() -> ElasticModel.of(model, TinyTask.config(Optimizer.adam().build())))
+                assertThatThrownBy(() -> ElasticModel.of(
+                                model, TinyTask.config(Optimizer.adam().build())))
                         .isInstanceOfSatisfying(
                                 HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.OPTIMIZER_MISUSE))
                         .hasMessageContainingAll("\"tiny\"", "initialize(");
