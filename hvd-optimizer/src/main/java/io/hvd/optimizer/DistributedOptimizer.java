@@ -462,7 +462,10 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         bound.replicas().buffers().synchronize();
     }
 
-    /** The shares of a {@link ShardedOptimizer} in an elastic job; empty with any other optimizer. */
+    /**
+     * The shares of a {@link ShardedOptimizer}, for the state of an elastic job, which says from now on when a step counts; empty with any
+     * other optimizer.
+     */
     public Optional<ElasticShares> elasticShares() {
         return inner instanceof ShardedOptimizer sharded ? Optional.of(new ElasticShares(sharded)) : Optional.empty();
     }

@@ -3,10 +3,12 @@ package io.hvd.optimizer;
 import io.hvd.HvdContext;
 import io.hvd.ObjectCodec;
 import io.hvd.optimizer.SharePlan.Holding;
+import io.hvd.optimizer.precision.ScalerState;
 import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.TreeMap;
 import java.util.function.Consumer;
 
 /**
@@ -32,7 +34,7 @@ public final class ElasticShares {
         sharded.keepsUntilCommit();
     }
 
-    /** Saved states of the whole optimizer. */
+    /** Saved states of the whole optimizer, or of an {@link AmpOptimizer} around it. */
     @FunctionalInterface
     public interface Saved {
         /**
@@ -136,12 +138,16 @@ public final class ElasticShares {
             return new Joined(share.join(joined), "");
         }
         byte[][] whole = new byte[1][];
-        OptionalLong step = saved.offer(state -> whole[0] = share.join(joined.withSaved(state)));
+        OptionalLong step = saved.offer(state -> whole[0] = share.join(joined.withSaved(withoutScaler(state))));
         String lost =
                 ", the optimizer's state of " + missing + " of " + owners.length + " parameters was on lost ranks and ";
         return step.isPresent()
                 ? new Joined(whole[0], lost + "comes from the checkpoint of step " + step.getAsLong())
                 : new Joined(share.join(joined), lost + "begins anew");
+    }
+
+    private static byte[] withoutScaler(byte[] state) {
+        return StateOwner.Mark.AMP.begins(state) ? ScalerState.split(state, new TreeMap<>()) : state;
     }
 
     /** What the line about a new generation says of the shares; usually nothing. */

@@ -23,7 +23,7 @@ import java.util.stream.IntStream;
  * <p>It goes inside a {@link DistributedOptimizer}, which averages all gradients as ever; gradients and parameters stay whole on
  * every rank. Whole parameters are shared out, the largest first, each to the rank that has the fewest bytes so far. With LibTorch
  * it is {@code TorchOptimizer.sharded(...)}. One process set steps it, that of the {@code DistributedOptimizer}; it is not for a
- * time in which a rank has joined.
+ * time in which a rank has joined. An elastic job deals the state anew to the ranks of each generation, by {@link ElasticShares}.
  *
  * <p>(S. Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models", SC 2020: the first stage,
  * called P<sub>os</sub>; torch calls it ZeroRedundancyOptimizer.)

@@ -3,17 +3,14 @@ package io.hvd.train.checkpoint;
 import io.hvd.error.HvdException;
 import io.hvd.log.HvdLogger;
 import io.hvd.optimizer.ElasticShares;
-import io.hvd.optimizer.StateOwner;
-import io.hvd.optimizer.precision.ScalerState;
 import io.hvd.tensor.Tensor;
 import io.hvd.train.Checkpoint;
 import java.io.IOException;
 import java.util.List;
 import java.util.OptionalLong;
-import java.util.TreeMap;
 import java.util.function.Consumer;
 
-/** The optimizer's states in the checkpoints of a folder, without those of a scaler around it. */
+/** The optimizer's states in the checkpoints of a folder. */
 record SavedOptimizers(CheckpointFolder folder) implements ElasticShares.Saved {
     private static final HvdLogger LOG = HvdLogger.of(SavedOptimizers.class);
 
@@ -44,7 +41,6 @@ record SavedOptimizers(CheckpointFolder folder) implements ElasticShares.Saved {
 
     private byte[] state(long step) throws IOException {
         Tensor saved = ResumableParts.requireOptimizer(Checkpoint.read(folder.file(step)));
-        byte[] state = (byte[]) saved.toArray();
-        return StateOwner.Mark.AMP.begins(state) ? ScalerState.split(state, new TreeMap<>()) : state;
+        return (byte[]) saved.toArray();
     }
 }

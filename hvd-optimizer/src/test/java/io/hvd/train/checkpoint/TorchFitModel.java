@@ -13,6 +13,7 @@ import io.hvd.optimizer.torch.state.NumberedArchive;
 import io.hvd.optimizer.torch.state.TorchArchive;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
 import java.util.SortedMap;
@@ -80,9 +81,7 @@ final class TorchFitModel implements ShardedFit.Model {
         ByteBuffer bytes = ByteBuffer.wrap(state).position(2 * Integer.BYTES);
         byte[] words = new byte[bytes.getInt()];
         bytes.get(words).get();
-        List<String> lines = new String(words, java.nio.charset.StandardCharsets.UTF_8)
-                .lines()
-                .toList();
+        List<String> lines = new String(words, StandardCharsets.UTF_8).lines().toList();
         SortedMap<String, String> all = new TreeMap<>();
         byte[] archive = Arrays.copyOfRange(state, bytes.position(), state.length);
         TorchArchive.open(archive, opened -> {
