@@ -408,6 +408,7 @@ public final class Elastic {
 
     private void changeIfWanted() {
         if (vote[0] > 0) {
+            state.changing(context);
             throw new MembershipChange();
         }
     }

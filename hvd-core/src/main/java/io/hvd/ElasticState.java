@@ -28,6 +28,16 @@ public interface ElasticState {
         // What changes only in the optimizer's step needs to know nothing.
     }
 
+    /**
+     * The ranks change behind the step that was committed last, and all that have made it are still there, also those that leave: what
+     * is on one rank only can be given to the others. A collective; a rank that is lost meanwhile is lost as in any other step.
+     *
+     * @param hvd the context of the generation that ends
+     */
+    default void changing(HvdContext hvd) {
+        // What every rank has needs no handing over.
+    }
+
     /** A step was abandoned; its gradients, and what else it has begun, are to be dropped. Nothing is sent or received here. */
     default void abandoned() {
         // What begins a step anew needs to know nothing.

@@ -71,6 +71,14 @@ public final class ElasticProgram {
             System.arraycopy(all, 0, into, 0, all.length);
         }
 
+        /** All that are there take part. */
+        @Override
+        public void changing(HvdContext ranks) {
+            long there = (long) ranks.allreduce("there", Tensor.of(1L), AllreduceOptions.of(ReduceOp.SUM))
+                    .item();
+            System.out.println("worker " + worker + " changes among " + there);
+        }
+
         @Override
         public Runnable backup() {
             long[] before = counts.clone();

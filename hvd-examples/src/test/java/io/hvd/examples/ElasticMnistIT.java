@@ -52,11 +52,35 @@ class ElasticMnistIT {
                 .containsEntry("samples", String.valueOf(EPOCHS * IMAGES))
                 .containsEntry("each_at_least", String.valueOf(EPOCHS))
                 .containsEntry("each_at_most", String.valueOf(EPOCHS));
-        List<String> sums = job.lines("weights crc32").stream()
+        assertThat(checksums(job))
+                .as(job.output())
+                .hasSize(2)
+                .containsOnly(checksums(job).get(0));
+    }
+
+    /** Two of three ranks go on with the momentum of their shares. */
+    @Test
+    void aTrainingWhoseOptimizersStateIsSharedOutLosesTheLostRanksShareAlone() {
+        Job job = TrainJar.elastic(
+                3, flags("--sharded-optimizer", "--kill-rank", "1", "--kill-step", String.valueOf(KILL_STEP)));
+        Map<String, String> found = result(job);
+
+        assertThat(found).as(job.output()).containsEntry("generations", "2").containsEntry("each_at_most", "3");
+        assertThat(Double.parseDouble(found.get("accuracy"))).as(job.output()).isGreaterThan(0.9);
+        assertThat(job.lines("parameters was on lost ranks and begins anew"))
+                .as(job.output())
+                .hasSize(1)
+                .allMatch(line -> line.matches(".*the optimizer's state of [1-7] of 8 parameters was on lost ranks.*"));
+        assertThat(checksums(job))
+                .as(job.output())
+                .hasSize(2)
+                .containsOnly(checksums(job).get(0));
+    }
+
+    private static List<String> checksums(Job job) {
+        return job.lines("weights crc32").stream()
                 .map(line -> line.replaceAll(".*crc32 ", ""))
                 .toList();
-        assertThat(sums).as(job.output()).hasSize(2);
-        assertThat(sums.get(1)).isEqualTo(sums.get(0));
     }
 
     /** No step is lost that a survivor has ended: the next generation goes on behind the last one of them. */

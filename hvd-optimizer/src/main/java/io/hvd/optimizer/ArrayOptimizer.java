@@ -2,6 +2,7 @@ package io.hvd.optimizer;
 
 import io.hvd.optimizer.arrays.ArrayBuffer;
 import io.hvd.optimizer.arrays.ArrayConstants;
+import io.hvd.optimizer.arrays.ArrayNumbers;
 import io.hvd.optimizer.arrays.ArrayState;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
@@ -15,9 +16,12 @@ abstract sealed class ArrayOptimizer implements Optimizer
     private final ArrayParameters parameters;
     private double learningRate;
     private long steps;
+    /** For each parameter the steps before its buffers began anew, as those of a lost rank do; usually 0. */
+    private final long[] late;
 
     ArrayOptimizer(ArrayParameters parameters, double learningRate) {
         this.parameters = parameters;
+        this.late = new long[parameters.count()];
         learningRate(learningRate);
     }
 
@@ -51,7 +55,7 @@ abstract sealed class ArrayOptimizer implements Optimizer
     public final void step() {
         steps++;
         for (int i = 0; i < parameters.count(); i++) {
-            update(i, parameters.value(i), parameters.gradient(i), steps);
+            update(i, parameters.value(i), parameters.gradient(i), steps - late[i]);
         }
     }
 
@@ -88,7 +92,7 @@ abstract sealed class ArrayOptimizer implements Optimizer
         return ArrayState.of(getClass().getSimpleName(), kinds(), others);
     }
 
-    /** Steps done, then the learning rate, then every buffer. */
+    /** Steps done, then the learning rate, then every buffer, as {@link ArrayState} says. */
     final byte[] numbers() {
         ByteBuffer bytes = ByteBuffer.allocate(state().numbersLength());
         bytes.putLong(steps).putDouble(learningRate);
@@ -96,7 +100,7 @@ abstract sealed class ArrayOptimizer implements Optimizer
             bytes.asFloatBuffer().put(buffer);
             bytes.position(bytes.position() + Float.BYTES * buffer.length);
         }
-        return bytes.array();
+        return ArrayNumbers.encode(bytes.array(), late);
     }
 
     /** Takes over what {@link #numbers()} of such an optimizer has given. */
@@ -108,9 +112,13 @@ abstract sealed class ArrayOptimizer implements Optimizer
             bytes.asFloatBuffer().get(buffer);
             bytes.position(bytes.position() + Float.BYTES * buffer.length);
         }
+        Arrays.fill(late, 0);
+        if (bytes.hasRemaining()) {
+            bytes.asLongBuffer().get(late);
+        }
     }
 
-    /** Moves one parameter; {@code step} counts from 1. */
+    /** Moves one parameter; {@code step} counts from 1, since its buffers began. */
     abstract void update(int index, float[] value, float[] gradient, long step);
 
     /** The values that the constructor has set, by name. */

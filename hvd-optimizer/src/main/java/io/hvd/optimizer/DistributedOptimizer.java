@@ -18,6 +18,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Supplier;
 
@@ -461,9 +462,12 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         bound.replicas().buffers().synchronize();
     }
 
-    /** Whether each rank keeps a share of the optimizer's state, as with a {@link ShardedOptimizer}. */
-    public boolean isSharded() {
-        return inner instanceof ShardedOptimizer;
+    /**
+     * The shares of a {@link ShardedOptimizer}, for the state of an elastic job, which says from now on when a step counts; empty with any
+     * other optimizer.
+     */
+    public Optional<ElasticShares> elasticShares() {
+        return inner instanceof ShardedOptimizer sharded ? Optional.of(new ElasticShares(sharded)) : Optional.empty();
     }
 
     /** The names of {@link DistributedOptimizerBuilder#localParameters}; usually none. */

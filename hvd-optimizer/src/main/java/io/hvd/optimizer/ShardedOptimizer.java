@@ -1,6 +1,7 @@
 package io.hvd.optimizer;
 
 import io.hvd.Handle;
+import io.hvd.HvdContext;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
@@ -22,7 +23,7 @@ import java.util.stream.IntStream;
  * <p>It goes inside a {@link DistributedOptimizer}, which averages all gradients as ever; gradients and parameters stay whole on
  * every rank. Whole parameters are shared out, the largest first, each to the rank that has the fewest bytes so far. With LibTorch
  * it is {@code TorchOptimizer.sharded(...)}. One process set steps it, that of the {@code DistributedOptimizer}; it is not for a
- * time in which a rank has joined.
+ * time in which a rank has joined. An elastic job deals the state anew to the ranks of each generation, by {@link ElasticShares}.
  *
  * <p>(S. Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models", SC 2020: the first stage,
  * called P<sub>os</sub>; torch calls it ZeroRedundancyOptimizer.)
@@ -30,10 +31,11 @@ import java.util.stream.IntStream;
 public class ShardedOptimizer implements Optimizer {
     private ProcessSet set;
     private final ShardedState state;
-    private final boolean alone;
-    /** The whole state; null from a step until {@link #consolidate}, and on ranks that do not get it. */
-    private byte[] whole;
+    private Dealing dealing;
+    /** Of the dealing that follows when a state is loaded; 0 if the share stays. */
+    private long following;
 
+    private WholeState whole = WholeState.none();
     private boolean fresh = true;
     /** The beginning of the names of its collectives. */
     private String scope = "";
@@ -41,7 +43,11 @@ public class ShardedOptimizer implements Optimizer {
     private ShardedOptimizer(ProcessSet set, ShardedState state) {
         this.set = set;
         this.state = state;
-        this.alone = !set.included() || set.size() == 1;
+        this.dealing = Dealing.to(set, state, 0);
+    }
+
+    private boolean isAlone() {
+        return dealing.ranks() == 1;
     }
 
     /** For makers of optimizers; programs call {@link #ofArrays} or {@code TorchOptimizer.sharded}. */
@@ -55,25 +61,23 @@ public class ShardedOptimizer implements Optimizer {
      * Shares out an optimizer on plain arrays.
      *
      * @param set the ranks that the {@link DistributedOptimizer} averages over
-     * @param make makes the optimizer on arrays, such as {@link Sgd} or {@link Adam}, over this rank's share, which may be empty
+     * @param make makes the optimizer on arrays, such as {@link Sgd} or {@link Adam}, over this rank's share, which may be empty;
+     *     an elastic job calls it in each generation
      */
     public static ShardedOptimizer ofArrays(
             ProcessSet set, ArrayParameters parameters, Function<ArrayParameters, Optimizer> make) {
-        return of(set, new ShardedArrays(set, parameters, make));
+        return of(set, new ShardedArrays(parameters, make));
     }
 
     /**
      * Shares out parameters, the largest first, each to the rank that has the fewest bytes so far.
      *
      * @param bytes of each parameter
-     * @return for each parameter a rank within the process set; on a rank outside, its own for all
+     * @return for each parameter a rank within the process set
      */
-    public static int[] owners(ProcessSet set, long... bytes) {
+    public static int[] owners(int ranks, long... bytes) {
         int[] owners = new int[bytes.length];
-        if (!set.included()) {
-            return owners;
-        }
-        long[] load = new long[set.size()];
+        long[] load = new long[ranks];
         IntStream.range(0, bytes.length)
                 .boxed()
                 .sorted((a, b) -> Long.compare(bytes[b], bytes[a]))
@@ -107,7 +111,61 @@ public class ShardedOptimizer implements Optimizer {
         set = next;
     }
 
-    /** The optimizer that steps this rank's share, which may have an arithmetic of its own for all gradients. */
+    /** Each generation of an elastic job deals the state to its own ranks: all of them. */
+    final void requireAllRanks(HvdContext next) {
+        if (!set.included() || set.size() != next.size()) {
+            throw new HvdException(
+                    ErrorId.UNSUPPORTED,
+                    "a TrainingState with a ShardedOptimizer over the ranks " + set.ranks() + " of " + next.size()
+                            + ": in an elastic job its state is shared out to all ranks. Give it the context that the"
+                            + " function of TrainingState.of(hvd -> ...) is given");
+        }
+    }
+
+    /** From now on steps are committed, and may be abandoned before. */
+    final void keepsUntilCommit() {
+        whole = whole.keeping();
+    }
+
+    final void committed() {
+        dealing.committed();
+        whole.committed();
+    }
+
+    final boolean hasWholeAtCommit() {
+        return fresh || whole.atCommit() != null;
+    }
+
+    final byte[] wholeAtCommit() {
+        return whole.atCommit() != null ? whole.atCommit() : saveState();
+    }
+
+    final void whole(byte[] joined) {
+        whole.is(joined);
+    }
+
+    final Dealing dealing() {
+        return dealing;
+    }
+
+    /** Goes on with other ranks. This rank keeps its share until the next {@link #loadState}, which takes one of a new dealing. */
+    final void regroup(ProcessSet next, long number) {
+        set = next;
+        following = number;
+    }
+
+    final Runnable backup() {
+        Dealing before = dealing;
+        WholeState copy = whole.copy();
+        boolean wasFresh = fresh;
+        return () -> {
+            dealing = before;
+            whole = copy;
+            fresh = wasFresh;
+        };
+    }
+
+    /** The parameters, whose maker may have an arithmetic of its own for all gradients. */
     final ShardedState state() {
         return state;
     }
@@ -120,13 +178,13 @@ public class ShardedOptimizer implements Optimizer {
     /** A collective: steps this rank's share, and gets the others'. */
     @Override
     public final void step() {
-        whole = null;
+        whole.stepped();
         fresh = false;
-        state.step();
-        if (alone) {
+        dealing.share().step();
+        if (isAlone()) {
             return;
         }
-        int[] owners = state.owners();
+        int[] owners = dealing.owners();
         List<Handle> handles = new ArrayList<>();
         for (int i = 0; i < owners.length; i++) {
             Parameter parameter = parameters().get(i);
@@ -145,30 +203,30 @@ public class ShardedOptimizer implements Optimizer {
 
     @Override
     public final double learningRate() {
-        return state.learningRate();
+        return dealing.share().learningRate();
     }
 
     @Override
     public final void learningRate(double rate) {
-        state.learningRate(rate);
+        dealing.share().learningRate(rate);
     }
 
     @Override
     public final Map<String, String> settings() {
-        Map<String, String> settings = new TreeMap<>(state.settings());
+        Map<String, String> settings = new TreeMap<>(dealing.share().settings());
         settings.put("ranks that share the state", String.valueOf(set.size()));
         return settings;
     }
 
     /** Bytes of the buffers (momentum and others) that this rank keeps by now; most optimizers make them in the first step. */
     public final long stateBytes() {
-        return state.stateBytes();
+        return dealing.share().stateBytes();
     }
 
     /** The {@link #stateBytes} of all ranks. A collective. */
     public final long[] stateBytesOfRanks() {
         long mine = stateBytes();
-        return alone
+        return isAlone()
                 ? new long[] {mine}
                 : (long[]) set.allgather(scope + "sharded.state.bytes", Tensor.of(new long[] {mine}))
                         .toArray();
@@ -181,22 +239,27 @@ public class ShardedOptimizer implements Optimizer {
      * @param root global rank
      */
     public final void consolidate(int root) {
-        byte[] mine = state.saveShare();
-        if (alone) {
-            whole = state.join(Arrays.asList(mine));
+        byte[] mine = dealing.share().save();
+        if (isAlone()) {
+            whole.is(join(Arrays.asList(mine)));
             return;
         }
         boolean isRoot = set.ranks().get(set.rank()) == root;
         long[] lengths = (long[]) set.allgather(scope + "sharded.state.lengths", Tensor.of(new long[] {mine.length}))
                 .toArray();
         Tensor all = set.gather(scope + "sharded.state", Tensor.ofBytes(mine), root);
-        whole = isRoot ? state.join(cut((byte[]) all.toArray(), lengths)) : null;
+        whole.is(isRoot ? join(cut((byte[]) all.toArray(), lengths)) : null);
+    }
+
+    /** @param shares by rank; null for one that is not known and counts as fresh */
+    private byte[] join(List<byte[]> shares) {
+        return dealing.share().join(JoinedShares.of(dealing.owners(), shares, dealing.rank()));
     }
 
     /** A collective: does the same, unless the root can write the whole state already, as after {@link #loadState}. */
     final void consolidateIfNeeded(int root) {
-        int[] needed = {whole == null && !fresh ? 1 : 0};
-        if (!alone) {
+        int[] needed = {whole.now() == null && !fresh ? 1 : 0};
+        if (set.included() && set.size() > 1) {
             set.broadcastInPlace(scope + "sharded.state.needed", Tensor.of(needed), root);
         }
         if (needed[0] == 1) {
@@ -204,7 +267,7 @@ public class ShardedOptimizer implements Optimizer {
         }
     }
 
-    private static List<byte[]> cut(byte[] all, long[] lengths) {
+    static List<byte[]> cut(byte[] all, long[] lengths) {
         List<byte[]> shares = new ArrayList<>();
         int from = 0;
         for (long length : lengths) {
@@ -221,12 +284,12 @@ public class ShardedOptimizer implements Optimizer {
      */
     @Override
     public final byte[] saveState() {
-        if (whole == null && fresh) {
-            byte[][] shares = new byte[alone ? 1 : set.size()][];
-            shares[alone ? 0 : set.rank()] = state.saveShare();
-            whole = state.join(Arrays.asList(shares));
+        if (whole.now() == null && fresh) {
+            byte[][] shares = new byte[dealing.ranks()][];
+            shares[dealing.rank()] = dealing.share().save();
+            whole.is(join(Arrays.asList(shares)));
         }
-        if (whole == null) {
+        if (whole.now() == null) {
             throw new HvdException(
                     ErrorId.OPTIMIZER_MISUSE,
                     "saveState() on rank " + set.ranks().get(set.rank()) + " of " + set.size()
@@ -235,14 +298,17 @@ public class ShardedOptimizer implements Optimizer {
                             + " bytes, and not the whole. Call consolidate(root) on all ranks first,"
                             + " after the last step and with this rank as the root");
         }
-        return whole.clone();
+        return whole.now().clone();
     }
 
     /** Takes this rank's share from a whole state. */
     @Override
     public final void loadState(byte[] wholeState) {
-        state.loadState(wholeState);
-        whole = wholeState.clone();
+        Dealing taking = following == 0 ? dealing : dealing.next(set, state, following);
+        taking.share().load(wholeState);
+        dealing = taking;
+        following = 0;
+        whole.is(wholeState.clone());
         fresh = false;
     }
 

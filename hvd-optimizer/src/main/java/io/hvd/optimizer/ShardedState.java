@@ -3,23 +3,24 @@ package io.hvd.optimizer;
 import java.util.List;
 
 /**
- * An optimizer that steps one rank's share of a model's parameters, and so keeps the state of this share only; what {@link
- * ShardedOptimizer} works on. Its {@link Optimizer#parameters} are those of the whole model, in the same order on all ranks.
+ * The parameters of a whole model, whose optimizer's state is shared out to the ranks; what {@link ShardedOptimizer} works on. It makes
+ * the optimizer of one rank's share, a {@link ShardedShare}, and another one when the state is dealt to other ranks.
  */
-public interface ShardedState extends Optimizer {
-    /** The rank within the process set that steps each parameter. */
-    int[] owners();
+public interface ShardedState {
+    /** Those of the whole model, in the same order on all ranks. */
+    List<Parameter> parameters();
 
-    /** Bytes of the buffers that this rank's share has by now. */
-    long stateBytes();
+    /** Clears the gradients of all parameters. */
+    void zeroGradients();
 
-    /** This rank's share of the state, for {@link #join}. */
-    byte[] saveShare();
+    /** The rank within the process set that steps each parameter, if the set has so many ranks. */
+    int[] owners(int ranks);
 
     /**
-     * Makes the state of an optimizer that is not sharded, as its {@link Optimizer#saveState} writes it.
+     * Makes the optimizer of one rank's share, which has no state yet. Shares that were made before stay as they are.
      *
-     * @param shares by rank within the process set; null for a rank whose share is not known and counts as fresh
+     * @param owners of the parameters
+     * @param rank within the process set
      */
-    byte[] join(List<byte[]> shares);
+    ShardedShare deal(int[] owners, int rank);
 }

@@ -74,6 +74,7 @@ final class ElasticIT {
 
         assertThat(job.exitCode()).as(job.output()).isZero();
         assertThat(job.lines("of 3 worker 3 step ")).as(job.output()).hasSize(1);
+        assertThat(job.lines(" changes among 2")).as(job.output()).hasSize(2);
         assertThat(job.lines("ended drawn 1440 each true")).as(job.output()).hasSize(3);
     }
 

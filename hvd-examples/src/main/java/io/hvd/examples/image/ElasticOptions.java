@@ -10,8 +10,10 @@ import org.apache.commons.cli.ParseException;
  *
  * @param killRank the rank of the first generation that ends itself by SIGKILL; -1 for none
  * @param killStep the step in the middle of which it does, counted from 1
+ * @param sharded whether the optimizer's state is shared out to the ranks
  */
-record ElasticOptions(int epochs, int batchSize, double learningRate, long seed, int killRank, long killStep) {
+record ElasticOptions(
+        int epochs, int batchSize, double learningRate, long seed, int killRank, long killStep, boolean sharded) {
     private static final int EPOCHS = 3;
     private static final int BATCH = 64;
     private static final double RATE = 0.05;
@@ -25,7 +27,8 @@ record ElasticOptions(int epochs, int batchSize, double learningRate, long seed,
                 .addOption(Flags.valued("lr", "learning rate, whatever the number of ranks, default " + RATE))
                 .addOption(Flags.valued("seed", "seed of weights, order and dropout, default " + SEED))
                 .addOption(Flags.valued("kill-rank", "rank that kills itself, to see the others go on; default none"))
-                .addOption(Flags.valued("kill-step", "the step in the middle of which it does, default " + KILL_STEP));
+                .addOption(Flags.valued("kill-step", "the step in the middle of which it does, default " + KILL_STEP))
+                .addOption(null, "sharded-optimizer", false, "share the optimizer's state out to the ranks");
     }
 
     static ElasticOptions from(CommandLine line) throws ParseException {
@@ -35,6 +38,7 @@ record ElasticOptions(int epochs, int batchSize, double learningRate, long seed,
                 Flags.decimal(line, "lr", RATE, rate -> rate > 0, "above 0"),
                 Flags.number(line, "seed", SEED, 0),
                 line.hasOption("kill-rank") ? Flags.count(line, "kill-rank", 0, 0) : -1,
-                Flags.number(line, "kill-step", KILL_STEP, 1));
+                Flags.number(line, "kill-step", KILL_STEP, 1),
+                line.hasOption("sharded-optimizer"));
     }
 }

@@ -12,6 +12,7 @@ import io.hvd.examples.training.SeededModule;
 import io.hvd.examples.training.TorchDevice;
 import io.hvd.examples.training.WeightCheck;
 import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.Optimizer;
 import io.hvd.optimizer.torch.StateDict;
 import io.hvd.optimizer.torch.TorchBatch;
 import io.hvd.optimizer.torch.TorchLoader;
@@ -55,12 +56,21 @@ final class ElasticTraining {
         this.counts = new SampleCounts(images.train().size());
         SGDOptions sgd = new SGDOptions(options.learningRate());
         sgd.momentum().put(MOMENTUM);
-        var inner = new TorchOptimizer(new SGD(model.parameters(), sgd), model.named_parameters());
-        this.state = TrainingState.of(hvd -> DistributedOptimizer.wrap(inner).build())
+        this.state = TrainingState.of(
+                        hvd -> DistributedOptimizer.wrap(options.sharded() ? sharded(hvd, sgd) : unsharded(sgd))
+                                .build())
                 .model(() -> StateDict.of(model), saved -> StateDict.load(model, saved))
                 .with("sampler", sampler)
                 .field("counts", counts::counts, counts::counts, SampleCounts.codec())
                 .build();
+    }
+
+    private Optimizer unsharded(SGDOptions sgd) {
+        return new TorchOptimizer(new SGD(model.parameters(), sgd), model.named_parameters());
+    }
+
+    private Optimizer sharded(HvdContext hvd, SGDOptions sgd) {
+        return TorchOptimizer.sharded(hvd, model.named_parameters(), share -> new SGD(share, sgd));
     }
 
     /** Joins the job, and stays in it until it ends. */

@@ -21,9 +21,10 @@ import java.util.stream.Collectors;
  * long    number of steps
  * double  learning rate
  * float[] for each kind of buffer, those of all parameters
+ * long[]  for each parameter, the steps before its buffers began anew; left out where all are 0
  * </pre>
  *
- * States of hvd before there were words are the last three lines alone.
+ * States of hvd before there were words are steps, learning rate and buffers alone.
  *
  * @param kind of the optimizer, as its class is called
  * @param buffers kinds of its buffers, in their order
@@ -55,7 +56,7 @@ public record ArrayState(String kind, List<ArrayBuffer> buffers, List<Parameter>
         return StateOwner.of(kind + " " + with, parameters);
     }
 
-    /** The length of the numbers, which are what comes behind the words. */
+    /** The length of the numbers, which are what comes behind the words, where no buffers have begun anew. */
     public int numbersLength() {
         return StateSize.require(kind, HEAD + (long) Float.BYTES * buffers.size() * elements);
     }
@@ -77,9 +78,26 @@ public record ArrayState(String kind, List<ArrayBuffer> buffers, List<Parameter>
             return state;
         }
         byte[] numbers = owner().rest(StateOwner.Mark.ARRAYS, state);
-        requireLength(numbers.length);
+        requireLength(numbers.length == numbersLength() + tailLength() ? numbersLength() : numbers.length);
         requireSteps(numbers);
+        requireTail(numbers);
         return numbers;
+    }
+
+    private int tailLength() {
+        return Long.BYTES * parameters.size();
+    }
+
+    private void requireTail(byte[] numbers) {
+        ByteBuffer bytes = ByteBuffer.wrap(numbers);
+        long steps = bytes.getLong();
+        for (int at = numbersLength(); at < numbers.length; at += Long.BYTES) {
+            long late = bytes.getLong(at);
+            if (late < 0 || late > steps) {
+                throw StateOwner.mismatch("the buffers of its parameter number " + (at - numbersLength()) / Long.BYTES
+                        + " began anew after step " + late + ", and it has made " + steps);
+            }
+        }
     }
 
     private void requireLength(int found) {

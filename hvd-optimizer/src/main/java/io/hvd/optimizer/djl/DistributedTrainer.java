@@ -4,7 +4,6 @@ import ai.djl.Device;
 import ai.djl.Model;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.types.Shape;
-import ai.djl.nn.Parameter;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.Trainer;
 import ai.djl.training.TrainingConfig;
@@ -12,7 +11,6 @@ import ai.djl.training.TrainingResult;
 import ai.djl.training.listener.EpochTrainingListener;
 import ai.djl.training.listener.EvaluatorTrainingListener;
 import ai.djl.training.listener.TrainingListener;
-import ai.djl.util.Pair;
 import io.hvd.HvdContext;
 import io.hvd.ObjectCodec;
 import io.hvd.error.ErrorId;
@@ -21,12 +19,8 @@ import io.hvd.optimizer.BufferSync;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.DistributedOptimizerBuilder;
 import io.hvd.tensor.Tensor;
-import java.util.ArrayList;
-import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.function.UnaryOperator;
 
 /**
@@ -155,38 +149,11 @@ public final class DistributedTrainer extends Trainer {
 
     private void begin() {
         if (parameters == null && getModel().getBlock().isInitialized()) {
-            parameters = new DjlOptimizer(given, slots());
-            Map<String, Tensor> all = new LinkedHashMap<>();
-            named(true).forEach((name, parameter) -> all.put(name, DjlTensors.alias(name, parameter.getArray())));
-            all.putAll(buffers());
+            parameters = new DjlOptimizer(given, BlockParameters.slots(getModel()));
+            Map<String, Tensor> all = BlockParameters.values(getModel(), true);
+            all.putAll(BlockParameters.values(getModel(), false));
             hvd.broadcastParameters(all, 0);
         }
-    }
-
-    private List<ParameterSlot> slots() {
-        List<ParameterSlot> slots = new ArrayList<>();
-        named(true).forEach((name, parameter) -> slots.add(new ParameterSlot(name, parameter)));
-        return slots;
-    }
-
-    /** The tensors that a step changes without a gradient, as the running mean of a batch norm. */
-    private Map<String, Tensor> buffers() {
-        Map<String, Tensor> buffers = new LinkedHashMap<>();
-        named(false).forEach((name, parameter) -> buffers.put(name, DjlTensors.alias(name, parameter.getArray())));
-        return buffers;
-    }
-
-    /** By the block's names, which contain the places of layers and so are the same on all ranks; a shared one counts once. */
-    private Map<String, Parameter> named(boolean trained) {
-        Map<String, Parameter> named = new LinkedHashMap<>();
-        Set<String> known = new HashSet<>();
-        for (Pair<String, Parameter> pair : getModel().getBlock().getParameters()) {
-            if (pair.getValue().requiresGradient() == trained
-                    && known.add(pair.getValue().getId())) {
-                named.put(pair.getKey(), pair.getValue());
-            }
-        }
-        return named;
     }
 
     /** The broadcast of the parameters comes before this rank's turn, which other ranks that are threads would wait for. */
@@ -231,7 +198,7 @@ public final class DistributedTrainer extends Trainer {
         parameters.bindGradients();
         DistributedOptimizerBuilder builder =
                 DistributedOptimizer.wrap(parameters).context(hvd);
-        Map<String, Tensor> buffers = buffers();
+        Map<String, Tensor> buffers = BlockParameters.values(getModel(), false);
         if (!buffers.isEmpty()) {
             builder.buffers(buffers).broadcastBuffers(BufferSync.everySteps(1));
         }

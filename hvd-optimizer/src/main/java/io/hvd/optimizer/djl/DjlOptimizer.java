@@ -52,7 +52,7 @@ final class DjlOptimizer implements Optimizer {
 
     @Override
     public void zeroGradients() {
-        slots.forEach(slot -> slot.gradient().subi(slot.gradient()));
+        slots.forEach(ParameterSlot::clearGradient);
     }
 
     /** The rate of the next step by DJL's tracker; NaN if the optimizer has none. */

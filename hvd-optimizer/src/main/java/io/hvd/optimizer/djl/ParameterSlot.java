@@ -103,6 +103,14 @@ final class ParameterSlot {
         return same;
     }
 
+    /** Also where backward has left what is not finite, and before the first one. */
+    void clearGradient() {
+        try (NDArray now = value.getGradient()) {
+            Tensor alias = DjlTensors.alias(name, now);
+            alias.copyFrom(Tensor.zeros(alias.dtype(), alias.shape()));
+        }
+    }
+
     /** Whether the gradient is zero in each element. */
     boolean hasZeroGradient() {
         try (NDArray absolute = gradient.abs();

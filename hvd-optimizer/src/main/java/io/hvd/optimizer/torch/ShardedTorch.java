@@ -1,26 +1,20 @@
 package io.hvd.optimizer.torch;
 
-import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.GradientArithmetic;
 import io.hvd.optimizer.GradientSource;
 import io.hvd.optimizer.Parameter;
 import io.hvd.optimizer.ShardedOptimizer;
+import io.hvd.optimizer.ShardedShare;
 import io.hvd.optimizer.ShardedState;
 import io.hvd.optimizer.torch.gradient.ExchangeStream;
 import io.hvd.optimizer.torch.gradient.TorchGradients;
 import io.hvd.optimizer.torch.gradient.TorchGradients.Sparse;
 import io.hvd.optimizer.torch.memory.SharedStorage;
-import io.hvd.optimizer.torch.parameter.GroupRates;
 import io.hvd.optimizer.torch.parameter.NamedParameters;
 import io.hvd.optimizer.torch.parameter.NamedParameters.Named;
-import io.hvd.optimizer.torch.parameter.TorchSettings;
-import io.hvd.optimizer.torch.state.ShareArchive;
-import io.hvd.optimizer.torch.state.TorchArchive;
-import io.hvd.optimizer.torch.state.TorchState;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.IntStream;
@@ -29,32 +23,23 @@ import org.bytedeco.pytorch.StringTensorDict;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
 
-/** One rank's share of a LibTorch optimizer. The gradients of all parameters are collected and averaged on every rank. */
+/** The parameters of a LibTorch model, each of which is stepped on one rank. The gradients of all are collected and averaged on every rank. */
 final class ShardedTorch implements ShardedState, GradientSource, GradientArithmetic {
-    /** The one setting of {@link TorchSettings} that differs between the ranks. */
-    private static final String COUNT = "parameters";
-
-    private final Optimizer inner;
+    private final NamedParameters named;
+    private final List<Tensor> trainable;
     private final TorchGradients gradients;
-    private final GroupRates rates;
-    private final TorchState state;
-    private final int[] owners;
-    private final int rank;
+    private final Function<TensorVector, Optimizer> make;
 
-    private ShardedTorch(Optimizer inner, NamedParameters named, int[] owners, int rank) {
-        this.inner = TorchOptimizer.prepared(inner);
+    ShardedTorch(StringTensorDict given, Function<TensorVector, Optimizer> make) {
+        this.named = NamedParameters.of(given, value -> value);
+        named.requireTrainable(given);
+        this.trainable = named.all().stream().map(Named::value).toList();
         this.gradients = new TorchGradients(named, Sparse.REFUSED, false, ExchangeStream.onePerGpu());
-        this.rates = new GroupRates(inner);
-        this.state = TorchState.ofShare(inner, named, gradients.parameters());
-        this.owners = owners;
-        this.rank = rank;
+        this.make = make;
     }
 
-    static ShardedTorch of(ProcessSet set, StringTensorDict given, Function<TensorVector, Optimizer> make) {
-        NamedParameters named = NamedParameters.of(given, value -> value);
-        List<Tensor> trainable = named.all().stream().map(Named::value).toList();
-        int[] owners = owners(set, trainable);
-        int rank = set.included() ? set.rank() : 0;
+    @Override
+    public ShardedShare deal(int[] owners, int rank) {
         TensorVector share = new TensorVector();
         for (int i = 0; i < owners.length; i++) {
             if (owners[i] == rank) {
@@ -63,18 +48,19 @@ final class ShardedTorch implements ShardedState, GradientSource, GradientArithm
         }
         Optimizer inner = make.apply(share);
         requireOneGroup(inner, share.size());
-        named.requireSteppedOnce(inner, given);
-        return new ShardedTorch(inner, named, owners, rank);
+        named.requireSteppedOnce(inner);
+        return new TorchShare(inner, named, gradients, owners, rank);
     }
 
     /** Parameters in the same memory are stepped on one rank: another rank's values would overwrite this one's step. */
-    private static int[] owners(ProcessSet set, List<Tensor> trainable) {
+    @Override
+    public int[] owners(int ranks) {
         int[] firsts = SharedStorage.firsts(trainable);
         long[] bytes = new long[firsts.length];
         for (int i = 0; i < firsts.length; i++) {
             bytes[firsts[i]] += trainable.get(i).nbytes();
         }
-        int[] owners = ShardedOptimizer.owners(set, bytes);
+        int[] owners = ShardedOptimizer.owners(ranks, bytes);
         return IntStream.of(firsts).map(first -> owners[first]).toArray();
     }
 
@@ -96,64 +82,9 @@ final class ShardedTorch implements ShardedState, GradientSource, GradientArithm
     }
 
     @Override
-    public int[] owners() {
-        return owners;
-    }
-
-    @Override
-    public void step() {
-        inner.step().close();
-        state.stepped();
-    }
-
-    @Override
     public void zeroGradients() {
         gradients.arrived();
         gradients.forget();
-    }
-
-    @Override
-    public double learningRate() {
-        return rates.first();
-    }
-
-    @Override
-    public void learningRate(double rate) {
-        rates.set(rate);
-    }
-
-    @Override
-    public Map<String, String> settings() {
-        Map<String, String> settings = TorchSettings.of(inner);
-        settings.remove(COUNT);
-        return settings;
-    }
-
-    @Override
-    public long stateBytes() {
-        return ShareArchive.stateBytes(TorchArchive.writeState(inner));
-    }
-
-    @Override
-    public byte[] saveShare() {
-        return TorchArchive.writeState(inner);
-    }
-
-    @Override
-    public byte[] join(List<byte[]> shares) {
-        return state.headed(ShareArchive.join(shares, owners));
-    }
-
-    @Override
-    public byte[] saveState() {
-        throw new UnsupportedOperationException("a share has no whole state");
-    }
-
-    /** Takes its share from the whole. */
-    @Override
-    public void loadState(byte[] whole) {
-        gradients.arrived();
-        state.load(whole, archive -> ShareArchive.part(archive, owners, rank));
     }
 
     @Override

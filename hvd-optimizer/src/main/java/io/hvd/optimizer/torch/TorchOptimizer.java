@@ -120,7 +120,8 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
         NamedParameters named = NamedParameters.of(
                         namedParameters, value -> masters == null ? value : masters.of(value))
                 .steppedBy(inner);
-        named.requireSteppedOnce(inner, namedParameters);
+        named.requireSteppedOnce(inner);
+        named.requireTrainable(namedParameters);
         named.requireKnown(sparse.asRows());
         this.gradients = new TorchGradients(named, sparse, masters != null, exchange);
         this.rates = new GroupRates(inner);
@@ -149,13 +150,13 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
      * @param set the ranks that the {@code DistributedOptimizer} averages over
      * @param namedParameters usually {@code module.named_parameters()}; those without a gradient are left out
      * @param make makes the optimizer over this rank's share, which may be empty, in one parameter group, such as {@code share ->
-     *     new Adam(share, new AdamOptions(0.001))}
+     *     new Adam(share, new AdamOptions(0.001))}; an elastic job calls it in each generation
      */
     public static ShardedOptimizer sharded(
             ProcessSet set,
             StringTensorDict namedParameters,
             Function<TensorVector, org.bytedeco.pytorch.Optimizer> make) {
-        return ShardedOptimizer.of(set, ShardedTorch.of(set, namedParameters, make));
+        return ShardedOptimizer.of(set, new ShardedTorch(namedParameters, make));
     }
 
     /**

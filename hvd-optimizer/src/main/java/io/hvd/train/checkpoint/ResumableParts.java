@@ -7,6 +7,8 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.AmpOptimizer;
 import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.ElasticShares;
+import io.hvd.optimizer.GradScaler;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Tensor;
@@ -48,10 +50,39 @@ record ResumableParts(
 
     /** Everything as it is now, the model's tensors in the snapshot's memory. */
     Checkpoint checkpoint(Manifest manifest, TensorCopies snapshot) {
-        SortedMap<String, Tensor> all = new TreeMap<>();
-        snapshot.of(tensors.get()).forEach((name, copy) -> all.put(MODEL + name, copy));
+        SortedMap<String, Tensor> all = model(snapshot);
         all.put(OPTIMIZER, Tensor.ofBytes(optimizer.saveState()));
         return new Checkpoint(all, manifest.words());
+    }
+
+    private SortedMap<String, Tensor> model(TensorCopies snapshot) {
+        SortedMap<String, Tensor> all = new TreeMap<>();
+        snapshot.of(tensors.get()).forEach((name, copy) -> all.put(MODEL + name, copy));
+        return all;
+    }
+
+    /**
+     * Copies everything, the model's tensors into the snapshot's memory.
+     *
+     * @param shares the optimizer's, which has no whole state on this rank
+     * @return puts the copies back
+     */
+    Runnable backup(TensorCopies snapshot, ElasticShares shares) {
+        Manifest words = manifest(0, 0, 0);
+        SortedMap<String, Tensor> copies = model(snapshot);
+        Runnable share = shares.backup();
+        Runnable scale = optimizer instanceof AmpOptimizer amp ? backup(amp.scaler()) : () -> {};
+        return () -> {
+            loadModel(copies);
+            share.run();
+            scale.run();
+            loadWords(words);
+        };
+    }
+
+    private static Runnable backup(GradScaler scaler) {
+        Map<String, Double> state = scaler.stateDict();
+        return () -> scaler.loadStateDict(state);
     }
 
     /**
@@ -62,6 +93,14 @@ record ResumableParts(
     Manifest loadTensors(Checkpoint checkpoint) {
         Manifest manifest = Manifest.of(checkpoint.metadata());
         requireConfig(manifest.part("config"));
+        Tensor state = requireOptimizer(checkpoint);
+        loadModel(checkpoint.tensors());
+        optimizer.loadState((byte[]) state.toArray());
+        return manifest;
+    }
+
+    /** The optimizer's state in a checkpoint. @throws HvdException if there is none */
+    static Tensor requireOptimizer(Checkpoint checkpoint) {
         Tensor state = checkpoint.tensors().get(OPTIMIZER);
         if (state == null || state.dtype() != DType.UINT8) {
             throw new HvdException(
@@ -69,15 +108,17 @@ record ResumableParts(
                     "its tensor \"" + OPTIMIZER + "\" is " + (state == null ? "missing" : state) + ", expected one of "
                             + DType.UINT8);
         }
+        return state;
+    }
+
+    private void loadModel(SortedMap<String, Tensor> saved) {
         SortedMap<String, Tensor> model = new TreeMap<>();
-        checkpoint.tensors().forEach((name, tensor) -> {
+        saved.forEach((name, tensor) -> {
             if (name.startsWith(MODEL)) {
                 model.put(name.substring(MODEL.length()), tensor);
             }
         });
         load.accept(model);
-        optimizer.loadState((byte[]) state.toArray());
-        return manifest;
     }
 
     void loadWords(Manifest manifest) {

@@ -9,13 +9,17 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.AmpOptimizer;
 import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.ElasticShares;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.tensor.Tensor;
 import io.hvd.train.Checkpoint;
 import io.hvd.train.EpochMetrics;
 import io.hvd.train.Training;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -57,6 +61,8 @@ public final class TrainingState<O extends Optimizer> implements ElasticState {
     private O optimizer;
 
     private ResumableParts parts;
+    /** Empty unless the optimizer's state is shared out to the ranks. */
+    private Optional<ElasticShares> shares = Optional.empty();
     /** The words of the last commit. */
     private Manifest committed;
 
@@ -88,7 +94,7 @@ public final class TrainingState<O extends Optimizer> implements ElasticState {
      */
     @Override
     public void sync(HvdContext hvd, int root) {
-        bind(hvd);
+        bind(hvd, root);
         drawn.deal(hvd);
         String mine = hvd.rank() == root ? words().encode() : null;
         Manifest roots = Manifest.decode(hvd.broadcastObject("training.words", mine, ObjectCodec.utf8(), root)
@@ -100,12 +106,23 @@ public final class TrainingState<O extends Optimizer> implements ElasticState {
         committed = roots; // not before: if another rank is lost meanwhile, this one keeps what it had
     }
 
-    private void bind(HvdContext hvd) {
-        if (optimizer == null) {
+    private void bind(HvdContext hvd, int root) {
+        boolean isFirst = optimizer == null;
+        if (isFirst) {
             optimizer = built.optimizer.apply(hvd);
-            ResumableParts.distributed(optimizer).ifPresent(TrainingState::requireSharedState);
             parts = built.parts(optimizer);
-        } else if (optimizer instanceof AmpOptimizer amp) {
+            Optional<DistributedOptimizer> distributed = ResumableParts.distributed(optimizer);
+            distributed.ifPresent(TrainingState::requireSharedState);
+            shares = distributed.flatMap(DistributedOptimizer::elasticShares);
+        }
+        shares.ifPresent(mine -> mine.gather(hvd, root, built.saved));
+        if (!isFirst) {
+            rebind(hvd);
+        }
+    }
+
+    private void rebind(HvdContext hvd) {
+        if (optimizer instanceof AmpOptimizer amp) {
             amp.rebind(hvd);
         } else if (optimizer instanceof DistributedOptimizer distributed) {
             distributed.rebind(hvd);
@@ -113,13 +130,6 @@ public final class TrainingState<O extends Optimizer> implements ElasticState {
     }
 
     private static void requireSharedState(DistributedOptimizer optimizer) {
-        if (optimizer.isSharded()) {
-            throw new HvdException(
-                    ErrorId.UNSUPPORTED,
-                    "a TrainingState with a ShardedOptimizer: each rank keeps a share of the optimizer's state that no other"
-                            + " rank has, so a rank that is lost takes its share with it. Take the optimizer without sharding,"
-                            + " or a job that is not elastic, with checkpoints");
-        }
         if (!optimizer.localParameters().isEmpty()) {
             throw new HvdException(
                     ErrorId.UNSUPPORTED,
@@ -137,6 +147,9 @@ public final class TrainingState<O extends Optimizer> implements ElasticState {
 
     @Override
     public Runnable backup() {
+        if (shares.isPresent()) {
+            return parts.backup(copies, shares.get());
+        }
         Checkpoint copy = parts.checkpoint(words(), copies);
         return () -> parts.loadWords(parts.loadTensors(copy));
     }
@@ -144,6 +157,12 @@ public final class TrainingState<O extends Optimizer> implements ElasticState {
     @Override
     public void committed() {
         committed = words();
+        shares.ifPresent(ElasticShares::committed);
+    }
+
+    @Override
+    public void changing(HvdContext hvd) {
+        shares.ifPresent(mine -> mine.handOver(hvd));
     }
 
     @Override
@@ -158,7 +177,9 @@ public final class TrainingState<O extends Optimizer> implements ElasticState {
 
     @Override
     public String news() {
-        return drawn.again() == 0 ? "" : ", " + drawn.again() + " samples of the abandoned step are drawn again";
+        String samples =
+                drawn.again() == 0 ? "" : ", " + drawn.again() + " samples of the abandoned step are drawn again";
+        return samples + shares.map(ElasticShares::news).orElse("");
     }
 
     /** How many samples the abandoned step had drawn that are drawn again in this generation; the same on all ranks. */
@@ -195,6 +216,7 @@ public final class TrainingState<O extends Optimizer> implements ElasticState {
         private Supplier<? extends SortedMap<String, Tensor>> tensors;
 
         private Consumer<SortedMap<String, Tensor>> load;
+        private ElasticShares.Saved saved = taker -> OptionalLong.empty();
 
         private Builder(Function<HvdContext, O> optimizer) {
             this.optimizer = Objects.requireNonNull(optimizer, "optimizer");
@@ -205,6 +227,17 @@ public final class TrainingState<O extends Optimizer> implements ElasticState {
                 Supplier<? extends SortedMap<String, Tensor>> current, Consumer<SortedMap<String, Tensor>> taker) {
             tensors = Objects.requireNonNull(current, "current");
             load = Objects.requireNonNull(taker, "taker");
+            return this;
+        }
+
+        /**
+         * Names the folder of the job's {@link Checkpoints}. A {@code ShardedOptimizer} takes from the newest what a lost rank had of
+         * the optimizer's state, which begins anew otherwise. Other optimizers need none.
+         *
+         * @param folder on a file system of all hosts: a rank with the most steps reads it
+         */
+        public Builder<O> checkpoints(Path folder) {
+            saved = new SavedOptimizers(new CheckpointFolder(Objects.requireNonNull(folder, "folder")));
             return this;
         }
 

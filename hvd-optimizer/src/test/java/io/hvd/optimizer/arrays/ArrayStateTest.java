@@ -126,6 +126,41 @@ class ArrayStateTest {
         refused(stepped(KINDS.get("Sgd with velocity")), negative, "made -5 steps");
     }
 
+    /** Where the state of some parameters was lost, they have made fewer steps than others. */
+    @Test
+    void parametersWhoseBuffersHaveBegunAnewKeepTheirNumberOfSteps() {
+        Adam late = new Adam(twoParameters("w", "v"), 0.1);
+        late.loadState(withTail(
+                stepped(KINDS.get("Adam with means and means of squares")).saveState(), 0, 1));
+        assertThat(late.saveState())
+                .isEqualTo(withTail(
+                        stepped(KINDS.get("Adam with means and means of squares"))
+                                .saveState(),
+                        0,
+                        1));
+        late.loadState(new Adam(twoParameters("w", "v"), 0.1).saveState());
+        assertThat(late.saveState()).isEqualTo(new Adam(twoParameters("w", "v"), 0.1).saveState());
+    }
+
+    @Test
+    void aParameterThatBeganAnewBehindTheLastStepOrBeforeTheFirstIsRefused() {
+        byte[] state =
+                stepped(KINDS.get("Adam with means and means of squares")).saveState();
+        for (long tail : new long[] {-1, 1_000}) {
+            refused(
+                    new Adam(twoParameters("w", "v"), 0.1),
+                    withTail(state, 0, tail),
+                    "parameter number 1 began anew after step " + tail);
+        }
+        refused(new Adam(twoParameters("w", "v"), 0.1), Arrays.copyOf(state, state.length + 8), "its numbers have");
+    }
+
+    private static byte[] withTail(byte[] state, long... late) {
+        ByteBuffer all = ByteBuffer.allocate(state.length + Long.BYTES * late.length);
+        all.put(state).asLongBuffer().put(late);
+        return all.array();
+    }
+
     @Test
     void aDamagedStateIsRefusedAndNothingChanges() {
         KINDS.values().forEach(make -> {

@@ -5,7 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.Elastic;
 import io.hvd.Hvd;
+import io.hvd.HvdContext;
+import io.hvd.InitOptions;
 import io.hvd.ObjectCodec;
+import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.ArrayParameters;
@@ -192,18 +195,9 @@ class TrainingStateTest {
         return ends;
     }
 
-    private static void refused(
-            Function<DistributedOptimizerBuilder, DistributedOptimizerBuilder> choose,
-            boolean shards,
-            String... words) {
-        assertThatThrownBy(() -> Hvd.spawn(2, hvd -> {
-                    var arrays = new ArrayParameters()
-                            .add("w", new float[3], new float[3])
-                            .add("b", new float[2], new float[2]);
-                    Function<ArrayParameters, Optimizer> sgd = share -> new Sgd(share, 0.1, 0.9, 0);
-                    TrainingState.of(ranks -> choose.apply(DistributedOptimizer.wrap(
-                                            shards ? ShardedOptimizer.ofArrays(ranks, arrays, sgd) : sgd.apply(arrays)))
-                                    .build())
+    private static void refused(Function<HvdContext, DistributedOptimizerBuilder> choose, String... words) {
+        assertThatThrownBy(() -> Hvd.spawn(2, InitOptions.standard().withDynamicProcessSets(), hvd -> {
+                    TrainingState.of(ranks -> choose.apply(ranks).build())
                             .build()
                             .sync(hvd, 0);
                     return null;
@@ -214,14 +208,33 @@ class TrainingStateTest {
                 .hasMessageContainingAll(words);
     }
 
+    private static ArrayParameters twoArrays() {
+        return new ArrayParameters().add("w", new float[3], new float[3]).add("b", new float[2], new float[2]);
+    }
+
     private static HvdException root(Throwable e) {
         return e.getCause() == null ? (HvdException) e : root(e.getCause());
     }
 
     @Test
     void aStateThatARankWouldTakeWithItIsRefusedBeforeTheFirstStep() {
-        refused(builder -> builder, true, "ShardedOptimizer", "a rank that is lost takes its share with it");
-        refused(builder -> builder.localParameters(List.of("b")), false, "localParameters", "[b]");
+        refused(
+                hvd -> DistributedOptimizer.wrap(new Sgd(twoArrays(), 0.1)).localParameters(List.of("b")),
+                "localParameters",
+                "[b]");
+    }
+
+    @Test
+    void aStateThatIsSharedOutToSomeRanksOnlyIsRefused() {
+        refused(
+                hvd -> {
+                    ProcessSet one = hvd.addProcessSet(List.of(1));
+                    return DistributedOptimizer.wrap(
+                                    ShardedOptimizer.ofArrays(one, twoArrays(), share -> new Sgd(share, 0.1)))
+                            .processSet(one);
+                },
+                "ShardedOptimizer over the ranks [1] of 2",
+                "TrainingState.of(hvd -> ...)");
     }
 
     @Test

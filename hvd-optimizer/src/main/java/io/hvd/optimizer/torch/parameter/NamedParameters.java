@@ -96,14 +96,12 @@ public final class NamedParameters {
      * Has an optimizer step each parameter once, and requires that every one that it steps has a name here: its gradient would never be
      * averaged otherwise.
      *
-     * @param given the model's names
-     * @throws HvdException also if there is no parameter, or if one is in two parameter groups
+     * @throws HvdException also if one is in two parameter groups
      */
-    public void requireSteppedOnce(Optimizer inner, StringTensorDict given) {
+    public void requireSteppedOnce(Optimizer inner) {
         Map<Long, String> trained = trained(inner);
         DistinctParameters.in(inner, this::nameOf);
         requireNamed(trained);
-        requireTrainable(given);
     }
 
     private void requireNamed(Map<Long, String> trained) {
@@ -119,7 +117,8 @@ public final class NamedParameters {
         }
     }
 
-    private void requireTrainable(StringTensorDict named) {
+    /** Requires that there is a parameter to train. @param named the model's names */
+    public void requireTrainable(StringTensorDict named) {
         if (all.isEmpty()) {
             long count = named.size();
             throw new HvdException(

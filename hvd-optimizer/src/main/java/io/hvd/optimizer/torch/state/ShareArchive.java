@@ -1,5 +1,6 @@
 package io.hvd.optimizer.torch.state;
 
+import io.hvd.optimizer.JoinedShares;
 import io.hvd.optimizer.StateSize;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -32,25 +33,25 @@ public final class ShareArchive {
 
     private ShareArchive() {}
 
-    /**
-     * @param shares by rank; null for one without buffers
-     * @param owners the rank of each parameter
-     */
-    public static byte[] join(List<byte[]> shares, int[] owners) {
+    /** @param saved the archive of a whole, from which comes what no share has; null if that has no buffers */
+    public static byte[] join(JoinedShares joined, byte[] saved) {
         try (PointerScope scope = new PointerScope()) {
             List<InputArchive> archives = new ArrayList<>();
-            shares.forEach(share -> archives.add(share == null ? null : open(share)));
-            InputArchive template = archives.stream()
-                    .filter(archive -> archive != null)
-                    .findFirst()
-                    .orElseThrow();
+            joined.shares().forEach(share -> archives.add(share == null ? null : open(share)));
+            InputArchive whole = saved == null ? null : open(saved);
             List<Source> sources = new ArrayList<>();
-            int[] numbers = new int[shares.size()];
-            for (int owner : owners) {
-                sources.add(new Source(archives.get(owner), String.valueOf(++numbers[owner])));
+            int[] places = joined.places();
+            for (int i = 0; i < places.length; i++) {
+                InputArchive share = archives.get(joined.owners()[i]);
+                sources.add(share == null ? source(whole, i) : source(share, places[i]));
             }
-            return write(template, sources);
+            return write(archives.get(joined.first()), sources);
         }
+    }
+
+    /** @param place from 0 */
+    private static Source source(InputArchive archive, int place) {
+        return new Source(archive, String.valueOf(place + 1));
     }
 
     public static byte[] part(byte[] whole, int[] owners, int rank) {
@@ -59,7 +60,7 @@ public final class ShareArchive {
             List<Source> sources = new ArrayList<>();
             for (int i = 0; i < owners.length; i++) {
                 if (owners[i] == rank) {
-                    sources.add(new Source(archive, String.valueOf(i + 1)));
+                    sources.add(source(archive, i));
                 }
             }
             return write(archive, sources);

@@ -102,28 +102,40 @@ public final class TorchState implements SavedState {
 
     /** @param part takes from the state's archive the one that the optimizer reads */
     public void load(byte[] state, UnaryOperator<byte[]> part) {
+        Read read = read(state);
+        if (stepped && !read.stepped) {
+            throw StateOwner.mismatch(
+                    "it is of an optimizer that has made no step, and LibTorch cannot forget the steps that this"
+                            + " one has made; make a new one");
+        }
+        archive.load(
+                read.archived, archived -> part.apply(read.mayRepeat ? StateArchive.distinct(archived) : archived));
+        stepped = read.stepped;
+    }
+
+    /** The archive of a state. @throws io.hvd.error.HvdException if it is another optimizer's or damaged */
+    public byte[] archived(byte[] state) {
+        Read read = read(state);
+        return read.mayRepeat ? StateArchive.distinct(read.archived) : read.archived;
+    }
+
+    /** @param mayRepeat whether the archive may name a parameter as often as modules share it */
+    private record Read(byte[] archived, boolean stepped, boolean mayRepeat) {}
+
+    private Read read(byte[] state) {
         StateOwner.Mark.TORCH.requireNoOther(state);
         ByteBuffer bytes = ByteBuffer.wrap(state);
         try {
-            StateOwner expected = byNames;
-            UnaryOperator<byte[]> own = archived -> part.apply(StateArchive.distinct(archived));
-            if (StateOwner.Mark.TORCH.begins(state)) {
-                expected = owner;
-                own = part;
+            boolean marked = StateOwner.Mark.TORCH.begins(state);
+            if (marked) {
                 requireWhole(state, bytes.getInt(Integer.BYTES));
                 bytes.position(SUMMED_FROM);
             }
-            expected.requireSame(words(bytes));
+            (marked ? owner : byNames).requireSame(words(bytes));
             boolean otherStepped = bytes.get() != 0;
-            if (stepped && !otherStepped) {
-                throw StateOwner.mismatch(
-                        "it is of an optimizer that has made no step, and LibTorch cannot forget the steps that this"
-                                + " one has made; make a new one");
-            }
             byte[] archived = new byte[bytes.remaining()];
             bytes.get(archived);
-            archive.load(archived, own);
-            stepped = otherStepped;
+            return new Read(archived, otherStepped, !marked);
         } catch (BufferUnderflowException e) {
             throw StateOwner.mismatch("these " + state.length + " bytes are none");
         }
