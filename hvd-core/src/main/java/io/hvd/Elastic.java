@@ -135,8 +135,8 @@ public final class Elastic {
                 System.getenv().getOrDefault("HOROVOD_HOSTNAME", HostAddress.localName()),
                 config.control().encryption(),
                 Duration.ofSeconds(config.control().startTimeoutSeconds()))) {
-            run(link, state, body, faults(place.get().rank()));
-            if (link.leaves()) {
+            boolean whole = run(link, state, body, faults(place.get().rank()));
+            if (!whole && link.leaves()) {
                 SigTerm.end(); // what the program does after a whole training is not for a rank that has left before
             }
         }
@@ -162,14 +162,15 @@ public final class Elastic {
         }
     }
 
-    private static void run(CoordinatorLink link, ElasticState state, Body body, List<PlannedFault> faults)
+    /** @return whether the training has ended, and not only this rank's part in it */
+    private static boolean run(CoordinatorLink link, ElasticState state, Body body, List<PlannedFault> faults)
             throws Exception {
         Runnable leave = () -> {
             LOG.notice("SIGTERM has come: this rank leaves the job after a step, and the others go on");
             link.leave();
         };
         try (SigTerm signal = SigTerm.listen(leave)) {
-            new Worker(link, state, body, faults).run();
+            return new Worker(link, state, body, faults).run();
         }
     }
 
@@ -198,13 +199,16 @@ public final class Elastic {
             this.body = body;
         }
 
-        void run() throws Exception {
+        boolean run() throws Exception {
+            boolean done = false;
             for (Optional<Membership> next = link.await(); next.isPresent(); next = link.await()) {
-                run(next.get());
+                done = run(next.get());
             }
+            return done;
         }
 
-        private void run(Membership member) throws Exception {
+        /** @return whether the body has returned */
+        private boolean run(Membership member) throws Exception {
             boolean done = false;
             boolean lost = false;
             Set<Integer> unreachable = Set.of();
@@ -234,6 +238,7 @@ public final class Elastic {
                 state.abandoned(); // behind the shutdown, when nothing is in flight any more
             }
             link.ready(member.number(), step, done, unreachable);
+            return done;
         }
 
         /** Joins the generation, unless the coordinator gives it up before: then another rank may never come. */

@@ -133,14 +133,22 @@ final class ElasticIT {
     }
 
     @Test
+    void sigtermBehindTheLastStepComesTooLateToLeaveATrainingThatHasEnded() {
+        Job job = elastic(FaultPlan.terminate(1).atStep(120).toString(), List.of("-np", "3", "--min-np", "2"));
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.lines("ended drawn 1440 each true")).as(job.output()).hasSize(3);
+    }
+
+    @Test
     void aProcessSetIsMadeAnewInEachGeneration() {
         Job job = elastic(
-                KILL_ONE, Map.of("HOROVOD_DYNAMIC_PROCESS_SETS", "1"), List.of("-np", "3", "--min-np", "2"), "set");
+                KILL_ONE, Map.of("HOROVOD_DYNAMIC_PROCESS_SETS", "1"), List.of("-np", "4", "--min-np", "2"), "set");
 
         assertThat(job.exitCode()).as(job.output()).isZero();
         assertThat(job.lines("generation 0 set of [0, 1]")).as(job.output()).hasSizeGreaterThan(20);
         assertThat(job.lines("generation 1 set of [0, 1]")).as(job.output()).hasSizeGreaterThan(20);
-        assertThat(job.lines("ended drawn 1440 each true")).as(job.output()).hasSize(2);
+        assertThat(job.lines("ended drawn 1440 each true")).as(job.output()).hasSize(3);
     }
 
     @Test
