@@ -6,7 +6,7 @@ import io.hvd.HvdContext;
 import io.hvd.tensor.Tensor;
 import java.util.concurrent.CountDownLatch;
 
-/** Program of a test job: says where each rank is and what it sees, then ends or waits to be ended. */
+/** Program of a test job: says where each rank is and what it sees, then ends, as after a restart, or waits to be ended. */
 public final class HostsProgram {
 
     /** Enough for the ranks to stop negotiating: then they wait inside MPI. */
@@ -26,7 +26,9 @@ public final class HostsProgram {
                     + ProcessHandle.current().pid() + " odd "
                     + String.valueOf(System.getenv("ODD_VALUE")).hashCode() + " cross " + hvd.crossRank() + " of "
                     + hvd.crossSize());
-            if (args.length > 0 && args[0].equals("train")) {
+            if ("1".equals(System.getenv("TORCHELASTIC_RESTART_COUNT"))) {
+                System.out.println("started again");
+            } else if (args.length > 0 && args[0].equals("train")) {
                 train(hvd, Integer.parseInt(args[1]));
             } else if (args.length > 0) {
                 System.out.println("ready");

@@ -302,6 +302,31 @@ public final class NamespaceHostsIT {
         awaitEndOf(said);
     }
 
+    @Test
+    void aHostThatIsGoneIsLeftOutWhenTheJobIsStartedAgain() throws Exception {
+        List<String> flags = new ArrayList<>(List.of("--restarts", "1", "--min-np", "2", "--start-timeout", "10"));
+        flags.addAll(SIX_RANKS);
+        var builder = new ProcessBuilder(words(flags, "train", "-1"))
+                .redirectError(folder.resolve("restart-err").toFile());
+        builder.environment().putAll(with(ownFolders()));
+        Process launcher = builder.start();
+        untilAllTrain(launcher, folder.resolve("restart-err"));
+
+        hosts.cut("node-c");
+        List<String> again = launcher.inputReader().lines().toList();
+        boolean ended = launcher.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS);
+        hosts.mend("node-c");
+
+        String err = Files.readString(folder.resolve("restart-err"));
+        assertThat(ended).as(err).isTrue();
+        assertThat(launcher.exitValue()).as(err).isZero();
+        assertThat(err)
+                .contains("host node-c with ranks [4, 5]", "node-c is left out, ssh does not reach it")
+                .contains("restart 1 of 1, with 4 ranks on node-a:2,node-b:2");
+        assertThat(again).filteredOn("started again"::equals).hasSize(4);
+        assertThat(again).anyMatch(line -> line.startsWith("rank 3 local 1 of 2 sum 10.0 "));
+    }
+
     /** mpirun itself still waits for the lost host a quarter of an hour later, so one of its ranks has to end it. */
     @Test
     void plainMpirunEndsTooWhenACableIsPulled() throws Exception {
