@@ -143,7 +143,7 @@ public final class Elastic {
     }
 
     private static String faultPlan() {
-        return System.getenv().getOrDefault(Setting.FAULT_PLAN.variable(), "");
+        return System.getenv().getOrDefault(PlannedFault.VARIABLE, "");
     }
 
     /** Those of this process, which has this rank in the first generation. */
@@ -157,7 +157,7 @@ public final class Elastic {
         if (!faultPlan().isBlank()) {
             throw new HvdException(
                     ErrorId.BAD_ARGUMENT,
-                    Setting.FAULT_PLAN.variable() + " is \"" + faultPlan() + "\", and this job is not elastic: start it"
+                    PlannedFault.VARIABLE + " is \"" + faultPlan() + "\", and this job is not elastic: start it"
                             + " with horovodrun --min-np");
         }
     }
@@ -216,8 +216,7 @@ public final class Elastic {
             try {
                 hvd = joined(member);
                 link.entered(member.number(), hvd.membership()::giveUpFor);
-                happen(fault -> fault.isDueInSync(member.number()));
-                sync(hvd, member.root());
+                sync(hvd, member);
                 failedStarts = 0;
                 tell(hvd, member.number());
                 runBody(hvd, member.number());
@@ -265,8 +264,10 @@ public final class Elastic {
         }
 
         /** The state of the root, which has the most steps; a rank that has fewer keeps its own until it has all of it. */
-        private void sync(HvdContext hvd, int root) {
+        private void sync(HvdContext hvd, Membership member) {
+            int root = member.root();
             long newest = (long) hvd.broadcast(STEP, Tensor.of(step), root).item();
+            happen(fault -> fault.isDueInSync(member.number()));
             Runnable back = step >= 0 && step < newest ? state.backup() : () -> {};
             try {
                 state.sync(hvd, root);

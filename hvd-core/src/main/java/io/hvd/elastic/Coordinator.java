@@ -352,6 +352,13 @@ final class Coordinator {
 
     /** Whoever does not come out of the old generation holds up the next one. */
     private void hurry(List<Worker> inside) {
+        List<Worker> outside = in(State.READY);
+        boolean trained =
+                failure.isEmpty() && !outside.isEmpty() && outside.stream().allMatch(worker -> worker.done);
+        if (trained && inside.stream().noneMatch(worker -> worker.isSilent(now))) {
+            brokenSince = now; // behind the last step a rank may save and evaluate for as long as it likes
+            return;
+        }
         long waited = now - brokenSince;
         say(() -> "the next generation waits for " + names(inside, worker -> true)
                 + ", which has not ended its step yet" + stopped(inside));
@@ -360,6 +367,7 @@ final class Coordinator {
                     worker,
                     "it has not left generation " + generation + " within " + limits.timeoutMillis() / 1_000
                             + " s (--elastic-timeout)"));
+            brokenSince = now; // others may come in their place
             decide();
         }
     }

@@ -139,7 +139,7 @@ public final class CoordinatorLink implements AutoCloseable {
         synchronized (this) {
             current = generation;
             abandon = giveUp;
-            why = early.generation() == generation ? early.why() : "";
+            why = early.generation() == generation ? early.why() : released == null ? "" : released;
         }
         if (!why.isEmpty()) {
             giveUp.accept(why);

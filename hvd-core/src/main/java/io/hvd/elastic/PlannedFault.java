@@ -1,6 +1,5 @@
 package io.hvd.elastic;
 
-import io.hvd.config.Setting;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.io.File;
@@ -22,6 +21,9 @@ import java.util.regex.Pattern;
  * @param millis for how long the process stands still; 0 for other kinds
  */
 public record PlannedFault(Kind kind, int rank, Moment moment, long number, long millis) {
+    /** The variable that has the faults of a job. */
+    public static final String VARIABLE = "HVD_FAULT_PLAN";
+
     private static final Pattern TEXT =
             Pattern.compile("(kill|stop|terminate) (\\d{1,9})(?: for (\\d{1,9}) ms)? (at step|in sync) (\\d{1,18})");
 
@@ -70,7 +72,7 @@ public record PlannedFault(Kind kind, int rank, Moment moment, long number, long
         if (!fits) {
             throw new HvdException(
                     ErrorId.BAD_ARGUMENT,
-                    Setting.FAULT_PLAN.variable() + ": \"" + text + "\", expected \"kill 1 at step 40\", \"terminate 1"
+                    VARIABLE + ": \"" + text + "\", expected \"kill 1 at step 40\", \"terminate 1"
                             + " in sync 2\" or \"stop 1 for 500 ms at step 40\", and \";\" between several");
         }
         return new PlannedFault(

@@ -19,11 +19,11 @@ import java.util.stream.Stream;
  *         .run(Train.class);
  * }</pre>
  *
- * <p>A rank is named by its number in the first generation; ranks that join later have no faults. Immutable.
+ * <p>A rank is named by its number in the first generation; the numbers of those that join later go on from there. Immutable.
  */
 public final class FaultPlan {
     /** The variable by which the ranks get a plan, as {@link #toString} writes it. */
-    public static final String VARIABLE = "HVD_FAULT_PLAN";
+    public static final String VARIABLE = PlannedFault.VARIABLE;
 
     private final List<PlannedFault> faults;
 
@@ -75,7 +75,7 @@ public final class FaultPlan {
             return plan(PlannedFault.Moment.AT_STEP, steps);
         }
 
-        /** While the ranks of a generation take over the state. @param generation from 0 on */
+        /** When the ranks of a generation have begun to take over the state. @param generation from 0 on */
         public FaultPlan inSync(int generation) {
             return plan(PlannedFault.Moment.IN_SYNC, generation);
         }

@@ -349,6 +349,36 @@ class ElasticCoordinatorTest {
     }
 
     @Test
+    void behindTheLastStepARankMayEvaluateForAsLongAsItLikes() {
+        running(1, 2, 2);
+        done(1, 0, 9);
+
+        assertThat(pass(3 * LIMIT_MILLIS)).isEmpty();
+        assertThat(done(0, 0, 9)).containsExactly(new Release(0, true, ""), new Release(1, true, ""), new Finish(""));
+    }
+
+    @Test
+    void oneThatIsStoppedThereIsLostAtTheLimit() {
+        running(1, 2, 2);
+        done(1, 0, 9);
+        audible.remove(0);
+
+        List<ElasticOrder> orders = pass(2 * LIMIT_MILLIS);
+
+        assertThat(sentences(orders)).anyMatch(said -> said.contains("whose process may be stopped"));
+        assertThat(orders).contains(new Finish(""));
+    }
+
+    @Test
+    void anotherMayComeInThePlaceOfOneThatHasNotLeftItsGeneration() {
+        running(2, 2, 2);
+        ready(0, 0, 4);
+
+        assertThat(pass(LIMIT_MILLIS)).anyMatch(Release.class::isInstance).noneMatch(Finish.class::isInstance);
+        assertThat(join(5)).containsExactly(new Form(1, List.of(0, 5), 0));
+    }
+
+    @Test
     void aRankThatHasMissedTheLastStepTakesTheStateOfOneThatIsDone() {
         running(1, 3, 3);
         end(2);

@@ -42,7 +42,14 @@ final class SimulationInvariants {
     private long brokenSince;
     private boolean broken = true;
     private long toldBrokenSince;
+    /** When workers were let go at the limit. */
+    private long lastLate = -1;
+
     private boolean toldBroken = true;
+    /** Those of the latest generation that have said that they are done, and when the first did. */
+    private final Set<Integer> trained = new HashSet<>();
+
+    private long trainedSince;
 
     SimulationInvariants(SimulatedJob job) {
         this.job = job;
@@ -67,7 +74,14 @@ final class SimulationInvariants {
         } else if (event instanceof Ended it) {
             toldOfEnd(it.worker());
         } else if (event instanceof Ready it && latest != null && it.generation() == latest.number()) {
-            toldBroken();
+            if (!it.done()) {
+                toldBroken();
+            } else if (trained.isEmpty()) {
+                trainedSince = now(); // the others may take their time behind the last step
+            }
+            if (it.done()) {
+                trained.add(it.worker());
+            }
         }
     }
 
@@ -78,7 +92,7 @@ final class SimulationInvariants {
     private void toldOfEnd(int worker) {
         if (ended.add(worker) && !released.contains(worker)) {
             missing.add(names.get(worker));
-            if (latest != null && latest.members().contains(worker)) {
+            if (latest != null && latest.members().contains(worker) && !trained.contains(worker)) {
                 toldBroken();
             }
         }
@@ -152,6 +166,7 @@ final class SimulationInvariants {
         newestStateStays(form);
         broken = false;
         toldBroken = false;
+        trained.clear();
         missing.clear();
         latestMembers().forEach(this::nameByNumber);
         for (int rank = 0; rank < size; rank++) {
@@ -234,12 +249,20 @@ final class SimulationInvariants {
     private void released(Release release) {
         requireThere(List.of(release.worker()), release);
         SimulatedWorker worker = worker(release.worker());
-        boolean late =
-                toldBroken && now() - toldBrokenSince >= job.scenario().limits().timeoutMillis();
+        boolean late = toldBroken
+                        && (now() == lastLate
+                                || now() - toldBrokenSince
+                                        >= job.scenario().limits().timeoutMillis())
+                || !trained.isEmpty()
+                        && now() - trainedSince >= job.scenario().limits().timeoutMillis();
         require(
                 release.wanted() || late || wasApart(worker),
                 "worker " + release.worker() + " has to go although its host was always reachable: " + release);
         released.add(release.worker());
+        if (late && !release.wanted()) {
+            lastLate = now();
+            toldBrokenSince = now(); // from then on others may come in its place, for as long
+        }
     }
 
     /** Whether a worker's host and another one of its generation have been cut off from each other. */

@@ -470,6 +470,11 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         return inner instanceof ShardedOptimizer sharded ? Optional.of(new ElasticShares(sharded)) : Optional.empty();
     }
 
+    /** Whether the operation is ADASUM, with which the inner optimizer steps before the ranks exchange anything. */
+    public boolean isAdasum() {
+        return bound.combinesMoves();
+    }
+
     /** The names of {@link DistributedOptimizerBuilder#localParameters}; usually none. */
     public Set<String> localParameters() {
         return choices.local.names();

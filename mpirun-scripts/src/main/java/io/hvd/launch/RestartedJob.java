@@ -25,11 +25,18 @@ final class RestartedJob implements AutoCloseable {
 
     private final LaunchEnvironment around;
     private final PrintStream err;
+    private final LaunchSettings first;
+    /** Those of the latest start. */
     private LaunchSettings settings;
+
     private JobLaunch current;
+    /** The thread that prepares another start; null if none does. */
+    private Thread preparing;
+
     private boolean ended;
 
     private RestartedJob(LaunchSettings settings, LaunchEnvironment around, PrintStream err, JobLaunch first) {
+        this.first = settings;
         this.settings = settings;
         this.around = around;
         this.err = err;
@@ -48,30 +55,50 @@ final class RestartedJob implements AutoCloseable {
 
     /** Runs the job until it ends well, is ended from here, or must not be started again. */
     JobLaunch.End run() throws IOException, InterruptedException {
-        JobLaunch.End end = current().run();
-        int limit = settings.restarts().map(RestartSettings::limit).orElse(0);
+        JobLaunch.End end = runCurrent();
+        int limit = first.restarts().map(RestartSettings::limit).orElse(0);
         for (int restart = 1; restart <= limit && end.failure().isPresent(); restart++) {
             if (!beginsAgain(restart, end.failure().get())) {
                 return end;
             }
-            end = current().run();
+            end = runCurrent();
         }
         return end;
     }
 
+    private JobLaunch.End runCurrent() throws IOException, InterruptedException {
+        try {
+            return current().run();
+        } catch (InterruptedException e) {
+            if (hasEnded()) {
+                return new JobLaunch.End(1, Optional.empty()); // before it began
+            }
+            throw e;
+        }
+    }
+
     /** @return false if there is nothing to start it on, or it is to end */
     private boolean beginsAgain(int restart, JobFailureReport failure) throws IOException, InterruptedException {
-        RestartSettings restarts = settings.restarts().orElseThrow();
+        RestartSettings restarts = first.restarts().orElseThrow();
+        if (!prepares(Thread.currentThread())) {
+            return false;
+        }
         try {
-            LaunchSettings next = onHostsThatAreLeft(restarts);
-            JobLaunch prepared = JobLaunch.prepare(next, numbered(around, next, restart), err);
-            if (!takesOver(prepared)) {
+            LaunchSettings next = onHostsThatAreLeft(restarts, restart);
+            if (!takesOver(JobLaunch.prepare(next, numbered(around, next, restart), err), next)) {
                 return false;
             }
-            settings = next;
+        } catch (InterruptedException
+                | IllegalStateException e) { // no thread may be left for the end of a JVM that is ending
+            if (hasEnded()) {
+                return false;
+            }
+            throw e;
         } catch (UsageException | HvdException e) {
             err.println("horovodrun: the job is not started again: " + e.getMessage());
             return false;
+        } finally {
+            prepares(null);
         }
         err.print(failure.text());
         err.println("horovodrun: restart " + restart + " of " + restarts.limit() + ", with " + settings.ranks()
@@ -79,15 +106,16 @@ final class RestartedJob implements AutoCloseable {
         return true;
     }
 
-    private LaunchSettings onHostsThatAreLeft(RestartSettings restarts) throws InterruptedException {
+    /** Hosts that were left out before may be there again. */
+    private LaunchSettings onHostsThatAreLeft(RestartSettings restarts, int restart) throws InterruptedException {
         List<HostSlots> named =
-                restarts.discovery().map(script -> script.first()).orElse(settings.hosts());
+                restarts.discovery().map(script -> script.first()).orElse(first.hosts());
         if (named.isEmpty()) {
-            return settings; // mpirun knows its hosts from elsewhere
+            return first.again(restart, first.ranks(), named); // mpirun knows its hosts from elsewhere
         }
         var machine = new MachineSurvey(Path.of("/"), around.environment()).survey(named);
-        List<HostSlots> left = new OtherHosts(named, settings.ssh(), settings.checks(), machine).reached(err);
-        return settings.with(restarts.ranks(left), left);
+        List<HostSlots> left = new OtherHosts(named, first.ssh(), first.checks(), machine).reached(err);
+        return first.again(restart, restarts.ranks(left), left);
     }
 
     /** The ranks learn from torchrun's variables how often the job was started again. */
@@ -103,13 +131,24 @@ final class RestartedJob implements AutoCloseable {
         return new LaunchEnvironment(environment, around.directory(), around.reads(), around.takesResults());
     }
 
-    private synchronized boolean takesOver(JobLaunch next) throws IOException {
+    /** @param thread that prepares another start, null behind it; false if there is to be none */
+    private synchronized boolean prepares(Thread thread) {
+        preparing = thread;
+        return !ended;
+    }
+
+    private synchronized boolean hasEnded() {
+        return ended;
+    }
+
+    private synchronized boolean takesOver(JobLaunch next, LaunchSettings theirs) throws IOException {
         if (ended) {
             next.close();
             return false;
         }
         current.close();
         current = next;
+        settings = theirs;
         return true;
     }
 
@@ -134,13 +173,20 @@ final class RestartedJob implements AutoCloseable {
 
     /** Ends the job, if it runs; what it has left can still be read. */
     synchronized void stop() {
-        ended = true;
+        noMore();
         current.stop();
+    }
+
+    private void noMore() {
+        ended = true;
+        if (preparing != null) {
+            preparing.interrupt();
+        }
     }
 
     /** Ends the job and deletes what it has left; safe at any time. */
     synchronized void end() {
-        ended = true;
+        noMore();
         current.end();
     }
 

@@ -5,12 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.hvd.HvdContext;
 import io.hvd.ObjectCodec;
 import io.hvd.testing.Job;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -21,10 +23,23 @@ final class RestartedIT {
     private static final String FAILS_TWICE =
             "echo run $TORCHELASTIC_RESTART_COUNT of $TORCHELASTIC_MAX_RESTARTS; test $TORCHELASTIC_RESTART_COUNT -ge 2 || exit 7";
 
+    @TempDir
+    private Path folder;
+
     @ParameterizedTest
     @ValueSource(strings = {"--mpi", "--gloo"})
     void aJobThatFailsTwiceIsStartedTwiceAgain(String starter) {
-        Job job = horovodrun(starter, "--restarts", "3", "-np", "2", "sh", "-c", FAILS_TWICE);
+        Job job = horovodrun(
+                starter,
+                "--restarts",
+                "3",
+                "--output-filename",
+                folder.toString(),
+                "-np",
+                "2",
+                "sh",
+                "-c",
+                FAILS_TWICE);
 
         assertThat(job.exitCode()).as(job.output()).isZero();
         assertThat(job.lines("run 0 of 3")).isNotEmpty();
@@ -33,6 +48,8 @@ final class RestartedIT {
                 .contains("restart 1 of 3, with 2 ranks", "restart 2 of 3, with 2 ranks")
                 .doesNotContain("restart 3");
         assertThat(job.output()).containsPattern("(?s)exit code 7.*restart 1 .*exit code 7.*restart 2 ");
+        assertThat(folder.resolve("rank.1/stdout")).content().doesNotContain("run 1", "run 2");
+        assertThat(folder.resolve("restart-2/rank.1/stdout")).content().isEqualTo("run 2 of 3\n");
     }
 
     @Test

@@ -130,6 +130,13 @@ public final class TrainingState<O extends Optimizer> implements ElasticState {
     }
 
     private static void requireSharedState(DistributedOptimizer optimizer) {
+        if (optimizer.isAdasum()) {
+            throw new HvdException(
+                    ErrorId.UNSUPPORTED,
+                    "a TrainingState of an optimizer with op(ADASUM): each rank makes its own step before the ranks combine"
+                            + " them, so a step that is abandoned would have changed parameters. Take another operation, or"
+                            + " a job that is not elastic");
+        }
         if (!optimizer.localParameters().isEmpty()) {
             throw new HvdException(
                     ErrorId.UNSUPPORTED,

@@ -17,6 +17,7 @@ import io.hvd.optimizer.DistributedOptimizerBuilder;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.optimizer.Sgd;
 import io.hvd.optimizer.ShardedOptimizer;
+import io.hvd.tensor.ReduceOp;
 import io.hvd.train.Training;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -222,6 +223,10 @@ class TrainingStateTest {
                 hvd -> DistributedOptimizer.wrap(new Sgd(twoArrays(), 0.1)).localParameters(List.of("b")),
                 "localParameters",
                 "[b]");
+        refused(
+                hvd -> DistributedOptimizer.wrap(new Sgd(twoArrays(), 0.1)).op(ReduceOp.ADASUM),
+                "op(ADASUM)",
+                "not elastic");
     }
 
     @Test

@@ -15,6 +15,7 @@ import java.io.IOException;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -52,6 +53,9 @@ public final class ElasticJob implements StartedJob {
     private final Set<Integer> living = new TreeSet<>();
     /** The workers of the latest generation. */
     private volatile Set<Integer> members = Set.of();
+
+    /** Of workers that have ended otherwise than well, in order; those that the job has outlived too. */
+    private final Map<Integer, ObservedFailure> failures = new LinkedHashMap<>();
 
     private volatile Optional<ObservedFailure> failure = Optional.empty();
 
@@ -175,8 +179,19 @@ public final class ElasticJob implements StartedJob {
         if (end != null) {
             System.err.println("horovodrun: the elastic job has failed: " + end);
         }
+        failure = causeOfTheEnd();
         processes.endRanks(RankProcesses.GRACE_MILLIS);
         return failure.map(ObservedFailure::exitCode).orElse(end == null ? 0 : FAILED);
+    }
+
+    /** The first worker of the latest generation that has failed; others were lost before, and the job has gone on without them. */
+    private Optional<ObservedFailure> causeOfTheEnd() {
+        Set<Integer> last = members;
+        return failures.entrySet().stream()
+                .filter(one -> last.isEmpty() || last.contains(one.getKey()))
+                .map(Map.Entry::getValue)
+                .findFirst()
+                .or(() -> failures.values().stream().reduce((earlier, later) -> later));
     }
 
     private void noteEnd(RankProcess one) {
@@ -188,7 +203,7 @@ public final class ElasticJob implements StartedJob {
         living.remove(worker);
         if (code != 0) {
             System.err.println("horovodrun: " + why);
-            failure = failure.or(() -> Optional.of(one.failure(code, "worker")));
+            failures.put(worker, one.failure(code, "worker"));
         }
         if (one.wasNotReached()) {
             slots.hostIsLost(worker);
@@ -210,7 +225,6 @@ public final class ElasticJob implements StartedJob {
 
     /** After the end of a job that has ended well its programs do what they do after it, such as saving a model. */
     private int awaitEnds() throws InterruptedException {
-        failure = Optional.empty();
         while (!living.isEmpty()) {
             RankProcess one = processes.ended().take();
             int code = one.process().exitValue();

@@ -47,7 +47,9 @@ record JobSize(List<FlagValue> given, Map<String, String> environment) {
 
     /** The number of ranks that a flag or a resource manager asks for; empty if none does. */
     Optional<Integer> asked() {
-        return FlagValue.last(given, Flag.NUM_PROC).isPresent() || slurmTasks().isPresent()
+        return FlagValue.last(given, Flag.NUM_PROC).isPresent()
+                        || slurmTasks().isPresent()
+                        || environment.containsKey(LSF_SLOTS)
                 ? Optional.of(ranks())
                 : Optional.empty();
     }

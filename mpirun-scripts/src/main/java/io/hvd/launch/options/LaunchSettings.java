@@ -46,8 +46,10 @@ public record LaunchSettings(
         boolean verbose,
         List<String> command) {
 
-    /** The same job with other ranks, on other hosts. */
-    public LaunchSettings with(int otherRanks, List<HostSlots> otherHosts) {
+    /** The same job, started for another time; its ranks write their output to a folder of their own. */
+    public LaunchSettings again(int restart, int otherRanks, List<HostSlots> otherHosts) {
+        var otherOutput =
+                new Output(output.directory().map(folder -> folder + "/restart-" + restart), output.prefixed());
         return new LaunchSettings(
                 action,
                 starter,
@@ -58,7 +60,7 @@ public record LaunchSettings(
                 ssh,
                 checks,
                 network,
-                output,
+                otherOutput,
                 words,
                 java,
                 assignments,
