@@ -122,7 +122,7 @@ public final class Elastic {
                         .filter(RankPlace.AtCoordinator.class::isInstance)
                         .isPresent());
         if (place.isEmpty()) {
-            requireNoFaults();
+            requireNoFaults(config);
             try (HvdContext hvd = Hvd.init()) {
                 run(hvd, state, body);
             }
@@ -135,30 +135,27 @@ public final class Elastic {
                 System.getenv().getOrDefault("HOROVOD_HOSTNAME", HostAddress.localName()),
                 config.control().encryption(),
                 Duration.ofSeconds(config.control().startTimeoutSeconds()))) {
-            boolean whole = run(link, state, body, faults(place.get().rank()));
+            boolean whole = run(link, state, body, faults(config, place.get().rank()));
             if (!whole && link.leaves()) {
                 SigTerm.end(); // what the program does after a whole training is not for a rank that has left before
             }
         }
     }
 
-    private static String faultPlan() {
-        return System.getenv().getOrDefault(PlannedFault.VARIABLE, "");
-    }
-
     /** Those of this process, which has this rank in the first generation. */
-    private static List<PlannedFault> faults(int rank) {
-        return PlannedFault.parse(faultPlan()).stream()
+    private static List<PlannedFault> faults(HvdConfig config, int rank) {
+        return PlannedFault.parse(config.launcher().faultPlan()).stream()
                 .filter(fault -> fault.rank() == rank)
                 .toList();
     }
 
-    private static void requireNoFaults() {
-        if (!faultPlan().isBlank()) {
+    private static void requireNoFaults(HvdConfig config) {
+        String plan = config.launcher().faultPlan();
+        if (!plan.isEmpty()) {
             throw new HvdException(
                     ErrorId.BAD_ARGUMENT,
-                    PlannedFault.VARIABLE + " is \"" + faultPlan() + "\", and this job is not elastic: start it"
-                            + " with horovodrun --min-np");
+                    PlannedFault.VARIABLE + " is \"" + plan
+                            + "\", and this job is not elastic: start it with horovodrun" + " --min-np");
         }
     }
 
