@@ -7,8 +7,10 @@ public interface ShardedShare {
     /** Steps the parameters of the share. */
     void step();
 
+    /** The rate of its first parameter group. */
     double learningRate();
 
+    /** Sets the rate of all its parameter groups. */
     void learningRate(double rate);
 
     /** The settings that all ranks have in common. */
