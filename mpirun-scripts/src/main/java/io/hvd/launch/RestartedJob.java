@@ -80,7 +80,7 @@ final class RestartedJob implements AutoCloseable {
     /** @return false if there is nothing to start it on, or it is to end */
     private boolean beginsAgain(int restart, JobFailureReport failure) throws IOException, InterruptedException {
         RestartSettings restarts = first.restarts().orElseThrow();
-        if (!prepares(Thread.currentThread())) {
+        if (!mayPrepare()) {
             return false;
         }
         try {
@@ -98,7 +98,7 @@ final class RestartedJob implements AutoCloseable {
             err.println("horovodrun: the job is not started again: " + e.getMessage());
             return false;
         } finally {
-            prepares(null);
+            hasPrepared();
         }
         err.print(failure.text());
         err.println("horovodrun: restart " + restart + " of " + restarts.limit() + ", with " + settings.ranks()
@@ -131,10 +131,20 @@ final class RestartedJob implements AutoCloseable {
         return new LaunchEnvironment(environment, around.directory(), around.reads(), around.takesResults());
     }
 
-    /** @param thread that prepares another start, null behind it; false if there is to be none */
-    private synchronized boolean prepares(Thread thread) {
-        preparing = thread;
+    /** This thread is going to prepare another start, unless there is to be none. */
+    private synchronized boolean mayPrepare() {
+        if (!ended) {
+            preparing = Thread.currentThread();
+        }
         return !ended;
+    }
+
+    /** An interrupt that was to end the preparation is not left to the program that goes on with this thread. */
+    private synchronized void hasPrepared() {
+        preparing = null;
+        if (ended) {
+            Thread.interrupted();
+        }
     }
 
     private synchronized boolean hasEnded() {
