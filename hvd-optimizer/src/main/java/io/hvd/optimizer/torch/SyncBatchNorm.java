@@ -25,6 +25,9 @@ public final class SyncBatchNorm {
      * so an optimizer may have been made before. Afterwards LibTorch's own forward of a converted layer fails, since it knows
      * of one rank only.
      *
+     * <p>A batch norm inside a {@code SequentialImpl} must be kept in a field or list of the program too, with hvd and without:
+     * JavaCPP frees its native layer together with the Java object that made it, and the next forward crashes the JVM.
+     *
      * @param set all ranks ({@code HvdContext}), and after a shutdown those of the next context, or some
      * @return the model itself, or what takes its place in Java if it is a {@code SequentialImpl}
      * @throws io.hvd.error.HvdException if a batch norm is registered in the model, but found in no field; it is named, and nothing
