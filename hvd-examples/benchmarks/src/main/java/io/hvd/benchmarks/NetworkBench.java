@@ -1,5 +1,8 @@
 package io.hvd.benchmarks;
 
+import static io.hvd.benchmarks.rank.NetworkRank.BESIDE_THREADS;
+import static io.hvd.benchmarks.rank.NetworkRank.OVER_TCP;
+
 import io.hvd.benchmarks.rank.NetworkRank;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -14,9 +17,6 @@ import java.util.function.Consumer;
  * TCP that moves as many bytes; broadcast, allgather and reduce-scatter against mpi.jar.
  */
 final class NetworkBench implements Benchmark {
-    /** The series of hvd without MPI. */
-    private static final String OVER_TCP = "over-tcp";
-
     @Override
     public String name() {
         return "network";
@@ -135,14 +135,14 @@ final class NetworkBench implements Benchmark {
 
     private static List<Result> againstOthers(int ranks, long bytes, Samples all) {
         Collective allreduce = Collective.ALLREDUCE;
-        String float32 = allreduce.series();
         String plain = "tcp[both-ways]";
-        Result half = result(allreduce, ranks, bytes, all, "fp16", float32, all.about("hvd") + "[float32]");
+        String over = OVER_TCP + BESIDE_THREADS;
+        Result half = result(allreduce, ranks, bytes, all, "fp16", allreduce.series(), all.about("hvd") + "[float32]");
         return List.of(
-                result(allreduce, ranks, bytes, all, float32, "tcp", plain),
+                result(allreduce, ranks, bytes, all, allreduce.series() + BESIDE_THREADS, "tcp", plain),
                 half.with("share_of_float32", 1 / half.ratio()),
-                result(allreduce, ranks, bytes, all, OVER_TCP, "tcp", plain),
-                result(allreduce, ranks, bytes, all, OVER_TCP, "gloo", all.about("gloo")));
+                result(allreduce, ranks, bytes, all, over, "tcp", plain),
+                result(allreduce, ranks, bytes, all, over, "gloo", all.about("gloo")));
     }
 
     /** A result with the bandwidth of each rank's link in each direction, if a rank sends no more than it must. */
@@ -151,9 +151,9 @@ final class NetworkBench implements Benchmark {
         Spread mine = run.spread(ours, bytes);
         Spread other = run.spread(theirs, bytes);
         double sent = collective.leastSent(ranks, bytes);
-        return new Result("network-" + ours, ranks, bytes, mine, opponent, other)
+        return new Result("network-" + ours.replace(BESIDE_THREADS, ""), ranks, bytes, mine, opponent, other)
                 .with("busbw_gbs", sent / mine.median() / 1e3)
                 .with("opponent_busbw_gbs", sent / other.median() / 1e3)
-                .with("ours", run.about(ours.equals(OVER_TCP) ? OVER_TCP : "hvd"));
+                .with("ours", run.about(ours.startsWith(OVER_TCP) ? OVER_TCP : "hvd"));
     }
 }

@@ -19,11 +19,16 @@ import java.util.function.IntFunction;
 
 /**
  * One rank that times collectives by size between hosts. Allreduce is timed with hvd over MPI in float32 and as fp16, hvd
- * over TCP, mpi.jar, Gloo, and plain TCP that moves as many bytes as an allreduce must, in turn; each other collective with
- * hvd over MPI and mpi.jar.
+ * over TCP, and mpi.jar in turn, each other collective with hvd over MPI and mpi.jar. Then hvd's allreduces take turns with
+ * Gloo, and with plain TCP that moves as many bytes as an allreduce must.
  * Rank 0 prints the timings of all ranks. Arguments: sizes in bytes, rounds.
  */
 public final class NetworkRank {
+    /** The series of hvd without MPI. */
+    public static final String OVER_TCP = "over-tcp";
+    /** Stands behind the names of hvd's series that were timed together with Gloo and plain TCP. */
+    public static final String BESIDE_THREADS = "-beside-threads";
+
     private final PlaceInJob job = PlaceInJob.ofThisProcess();
     private final Samples samples = new Samples();
     private final long[] sizes;
@@ -47,37 +52,48 @@ public final class NetworkRank {
     private void time(Backend hvd, MpiCalls mpi) {
         samples.about("hvd", "hvd[" + RawJob.way(hvd.description()) + "]");
         samples.about("mpi", mpi.version());
-        samples.about("gloo", Gloo.version());
-        InetAddress here = RawJob.address(hvd);
-        try (Backend overTcp = RawJob.overTcp(hvd);
-                TcpRing tcp = new TcpRing(hvd, here);
-                Gloo gloo = Gloo.between(RawJob.meeting(hvd, here), here, job.rank(), job.size())) {
-            samples.about("over-tcp", "hvd[" + RawJob.way(overTcp.description()) + "]");
-            List<Contender> allreduces = new ArrayList<>(allreduces(hvd, overTcp, mpi, gloo, tcp));
+        try (Backend overTcp = RawJob.overTcp(hvd)) {
+            samples.about(OVER_TCP, "hvd[" + RawJob.way(overTcp.description()) + "]");
+            List<Contender> allreduces = new ArrayList<>(hvdsAllreduces(hvd, overTcp, ""));
+            allreduces.add(Contender.sum("fp16", count -> allreduce(hvd.collectives(), count, DType.FLOAT16)));
+            allreduces.add(
+                    Contender.sum(Collective.ALLREDUCE.mpiSeries(), count -> () -> mpi.sum(floats.direct(), count)));
             allreduces.addAll(RawJob.byForeignFunctions(floats));
             time(allreduces, mpi);
             time(broadcasts(hvd.collectives(), mpi), mpi);
             time(allgathers(hvd.collectives(), mpi), mpi);
             time(reduceScatters(hvd.collectives(), mpi), mpi);
+            timeBesideThreads(hvd, overTcp, mpi);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
         say(hvd);
     }
 
+    /** Gloo and plain TCP have threads in every process, for which the others would pay where ranks share cores. */
+    private void timeBesideThreads(Backend hvd, Backend overTcp, MpiCalls mpi) throws IOException {
+        samples.about("gloo", Gloo.version());
+        InetAddress here = RawJob.address(hvd);
+        try (TcpRing tcp = new TcpRing(hvd, here);
+                Gloo gloo = Gloo.between(RawJob.meeting(hvd, here), here, job.rank(), job.size())) {
+            List<Contender> allreduces = new ArrayList<>(hvdsAllreduces(hvd, overTcp, BESIDE_THREADS));
+            allreduces.add(Contender.sum("gloo", count -> gloo.summing(floats.direct(), count)));
+            allreduces.add(Contender.transport("tcp", count -> () -> tcp.pass(leastBytes(count))));
+            time(allreduces, mpi);
+        }
+    }
+
     private void time(List<Contender> contenders, MpiCalls mpi) {
         timing.run(contenders, sizes, mpi);
     }
 
-    private List<Contender> allreduces(Backend hvd, Backend overTcp, MpiCalls mpi, Gloo gloo, TcpRing tcp) {
+    /** @param when is added to the names of the series */
+    private List<Contender> hvdsAllreduces(Backend hvd, Backend overTcp, String when) {
         return List.of(
                 Contender.sum(
-                        Collective.ALLREDUCE.series(), count -> allreduce(hvd.collectives(), count, DType.FLOAT32)),
-                Contender.sum("fp16", count -> allreduce(hvd.collectives(), count, DType.FLOAT16)),
-                Contender.sum("over-tcp", count -> allreduce(overTcp.collectives(), count, DType.FLOAT32)),
-                Contender.sum(Collective.ALLREDUCE.mpiSeries(), count -> () -> mpi.sum(floats.direct(), count)),
-                Contender.sum("gloo", count -> gloo.summing(floats.direct(), count)),
-                Contender.transport("tcp", count -> () -> tcp.pass(leastBytes(count))));
+                        Collective.ALLREDUCE.series() + when,
+                        count -> allreduce(hvd.collectives(), count, DType.FLOAT32)),
+                Contender.sum(OVER_TCP + when, count -> allreduce(overTcp.collectives(), count, DType.FLOAT32)));
     }
 
     private Runnable allreduce(Collectives hvd, int count, DType wire) {
