@@ -24,6 +24,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * A record that a rank writes when it fails, so that the launcher can show the first cause last.
@@ -143,11 +144,20 @@ public record FailureRecord(
         return List.copyOf(records);
     }
 
+    /** Whether a rank has told whose its process is, according to the names of the files. */
+    public static boolean hasStarted(Path directory) {
+        return Stream.of(names(directory)).anyMatch(name -> name.endsWith("." + STARTED));
+    }
+
+    private static String[] names(Path directory) {
+        String[] names = directory.toFile().list();
+        return names == null ? new String[0] : names;
+    }
+
     /** The ranks that have left a complete record, according to the names of the files. */
     public static Set<Integer> ranksIn(Path directory) {
         Set<Integer> ranks = new TreeSet<>();
-        String[] names = directory.toFile().list();
-        for (String name : names == null ? new String[0] : names) {
+        for (String name : names(directory)) {
             Matcher matcher = NAME.matcher(name);
             if (matcher.matches()) {
                 ranks.add(Integer.parseInt(matcher.group(1)));

@@ -107,6 +107,10 @@ public final class Horovodrun {
             UserSignals.handTo(launch::send);
             JobLaunch.End end = launch.run();
             end.failure().map(JobFailureReport::text).ifPresent(err::print);
+            if (end.exitCode() == 0
+                    && ownArchive.filter(LauncherArchive::isToBeMade).isPresent()) {
+                JobFailureReport.rehearse();
+            }
             return end.exitCode();
         }
     }

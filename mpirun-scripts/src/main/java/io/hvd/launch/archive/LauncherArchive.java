@@ -41,6 +41,11 @@ public record LauncherArchive(Path link, Optional<Listing> listing) {
         return path(LINK).map(link -> new LauncherArchive(link, listing));
     }
 
+    /** Whether this JVM lists its classes for a new archive. */
+    public boolean isToBeMade() {
+        return listing.isPresent();
+    }
+
     private static Optional<Path> path(String property) {
         return Optional.ofNullable(System.getProperty(property)).map(Path::of);
     }

@@ -132,7 +132,7 @@ public final class DirectJob implements StartedJob {
     private boolean haveNoticed() throws InterruptedException {
         long begun = System.nanoTime();
         Set<Integer> noticed = FailureRecord.ranksIn(folder);
-        if (noticed.isEmpty() && !someHaveJoined()) {
+        if (noticed.isEmpty() && !FailureRecord.hasStarted(folder)) {
             return false; // ranks that are still starting would say no more than that the start has failed
         }
         while (!noticed.containsAll(processes.living())) {
@@ -144,14 +144,6 @@ public final class DirectJob implements StartedJob {
             noticed = FailureRecord.ranksIn(folder);
         }
         return true;
-    }
-
-    private boolean someHaveJoined() {
-        try {
-            return !FailureRecord.readStarted(folder).isEmpty();
-        } catch (IOException e) {
-            return true;
-        }
     }
 
     @Override

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.launch.ArgvProgram;
 import io.hvd.launch.Horovodrun;
+import io.hvd.launch.failure.CrashFile;
+import io.hvd.launch.failure.JobFailureReport;
 import io.hvd.testing.Job;
 import java.io.IOException;
 import java.io.InputStream;
@@ -30,7 +32,9 @@ final class ClassArchiveIT {
 
     private static final String OWN_CLASS = Horovodrun.class.getName() + " source: ";
 
-    private static final String OWN_FROM_ARCHIVE = OWN_CLASS + "shared objects file";
+    private static final String SHARED = "shared objects file";
+
+    private static final String OWN_FROM_ARCHIVE = OWN_CLASS + SHARED;
 
     @TempDir
     private Path folder;
@@ -47,6 +51,10 @@ final class ClassArchiveIT {
     void theSecondStartTakesHorovodrunsOwnClassesFromAnArchiveToo() throws IOException {
         assertThat(loadedByTheScript()).contains(OWN_CLASS).doesNotContain(OWN_FROM_ARCHIVE);
         assertThat(loadedByTheScript()).contains(OWN_FROM_ARCHIVE);
+        assertThat(saidByTheScript("", List.of("false")))
+                .as("a job that fails, for whose report the first one has listed the classes too")
+                .contains("first failure", JobFailureReport.class.getName() + " source: " + SHARED)
+                .contains(CrashFile.class.getName() + " source: " + SHARED);
         assertThat(loadedByTheScript("--no-class-archive")).contains(OWN_CLASS).doesNotContain(OWN_FROM_ARCHIVE);
 
         try (Stream<Path> left = Files.list(folder.resolve("hvd/classes"))) {
@@ -60,9 +68,11 @@ final class ClassArchiveIT {
         String unfit = flagsAreShown + " -Xverify:remote";
         String lists = "-XX:DumpLoadedClassList=";
 
-        assertThat(saidByTheScript(unfit)).contains(lists);
-        assertThat(saidByTheScript(unfit)).contains(flagsAreShown).doesNotContain(lists);
-        assertThat(saidByTheScript(unfit + " -Dother=key"))
+        assertThat(saidByTheScript(unfit, List.of("true"))).contains(lists);
+        assertThat(saidByTheScript(unfit, List.of("true")))
+                .contains(flagsAreShown)
+                .doesNotContain(lists);
+        assertThat(saidByTheScript(unfit + " -Dother=key", List.of("true")))
                 .as("with another value")
                 .contains(lists);
     }
@@ -115,15 +125,16 @@ final class ClassArchiveIT {
     }
 
     private String loadedByTheScript(String... flags) throws IOException {
-        return saidByTheScript("", flags);
+        List<String> words = new ArrayList<>(List.of(flags));
+        words.add("true");
+        return saidByTheScript("", words);
     }
 
     /** What the JVMs on this side of mpirun say of their flags and classes in a job whose rank is no Java program. */
-    private String saidByTheScript(String option, String... flags) throws IOException {
+    private String saidByTheScript(String option, List<String> words) throws IOException {
         List<String> command = new ArrayList<>(
                 List.of(Path.of("../mpirun-scripts/horovodrun").toAbsolutePath().toString(), "-np", "1"));
-        command.addAll(List.of(flags));
-        command.add("true");
+        command.addAll(words);
         Path logs = folder.resolve("logs"); // one for all starts, since a refusal holds for its name
         if (Files.isDirectory(logs)) {
             ClassLists.delete(logs);
@@ -140,7 +151,7 @@ final class ClassArchiveIT {
                         System.getProperty("java.home"),
                         "JDK_JAVA_OPTIONS",
                         "-Xlog:class+load:file=" + logs.resolve("%p.txt") + " " + option));
-        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(words.contains("false") ? 1 : 0);
         return job.output() + String.join("", contents(logs));
     }
 
