@@ -6,12 +6,17 @@ import io.hvd.junit.FaultPlan;
 import io.hvd.testing.ElasticProgram;
 import io.hvd.testing.HostsProgram;
 import io.hvd.testing.Job;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -75,6 +80,28 @@ final class ElasticIT {
         assertThat(job.exitCode()).as(job.output()).isZero();
         assertThat(job.lines("of 3 worker 3 step ")).as(job.output()).hasSize(1);
         assertThat(job.lines(" changes among 2")).as(job.output()).hasSize(2);
+        assertThat(job.lines("ended drawn 1440 each true")).as(job.output()).hasSize(3);
+    }
+
+    /** A host that goes down closes its connections, and ssh ends with 255, as a program may too. */
+    @Test
+    void theSlotOfAHostThatSshHasLostIsUsedAgainWhenTheHostIsBack(@TempDir Path folder) throws IOException {
+        Path ssh = Files.writeString(folder.resolve("ssh"), """
+                #!/bin/sh
+                for words; do :; done
+                [ "$words" != true ] || exit 255
+                sh -c "$words" || exit 255
+                """);
+        Files.setPosixFilePermissions(ssh, PosixFilePermissions.fromString("rwx------"));
+
+        Job job = elastic(
+                KILL_ONE,
+                Map.of("PATH", folder + ":" + System.getenv("PATH")),
+                List.of("-np", "3", "--min-np", "2", "-H", "elsewhere:3"),
+                "await=3");
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.lines("of 3 worker 3 step ")).as(job.output()).hasSize(1);
         assertThat(job.lines("ended drawn 1440 each true")).as(job.output()).hasSize(3);
     }
 

@@ -141,7 +141,7 @@ public final class ElasticJob implements StartedJob {
     }
 
     private static void inBackground(Runnable task) {
-        var thread = new Thread(task, "hvd-launch-discovery");
+        var thread = new Thread(task, "hvd-launch-hosts");
         thread.setDaemon(true);
         thread.start();
     }
@@ -205,11 +205,23 @@ public final class ElasticJob implements StartedJob {
             System.err.println("horovodrun: " + why);
             failures.put(worker, one.failure(code, "worker"));
         }
-        if (one.wasNotReached()) {
+        if (one.mayHaveLostItsHost()) {
+            inBackground(() -> {
+                boolean lost = one.wasNotReached() || !processes.isReached(one.rank());
+                tasks.add(() -> noteSlot(worker, lost));
+            });
+        } else {
+            slots.ended(worker, code != 0);
+        }
+        coordinator.ended(worker, why);
+    }
+
+    /** The slot of a failed worker is used again if its host was the reason. */
+    private void noteSlot(int worker, boolean hostLost) {
+        if (hostLost) {
             slots.hostIsLost(worker);
         }
-        slots.ended(worker, code != 0);
-        coordinator.ended(worker, why);
+        slots.ended(worker, true);
     }
 
     private void startMore() throws IOException, InterruptedException {

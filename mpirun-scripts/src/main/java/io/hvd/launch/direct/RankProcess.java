@@ -105,9 +105,12 @@ final class RankProcess {
 
     /** Whether it has ended because ssh has not reached its host. */
     boolean wasNotReached() {
-        return !rank.here()
-                && process.exitValue() == SshAccess.NOT_REACHED
-                && pid.getNow("").isEmpty();
+        return mayHaveLostItsHost() && pid.getNow("").isEmpty();
+    }
+
+    /** Whether it has ended as it would if ssh had lost its host, although a program may end with this exit code too. */
+    boolean mayHaveLostItsHost() {
+        return !rank.here() && process.exitValue() == SshAccess.NOT_REACHED;
     }
 
     /** How it has ended, in words. @param code not 0 */

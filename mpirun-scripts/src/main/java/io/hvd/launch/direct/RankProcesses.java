@@ -181,6 +181,24 @@ final class RankProcesses {
         reader.endOrders();
     }
 
+    /** Whether ssh reaches the host of a rank now. */
+    boolean isReached(PlannedRank rank) {
+        var builder = new ProcessBuilder(plan.call(rank, "true"))
+                .redirectInput(Redirect.from(NOTHING))
+                .redirectOutput(Redirect.DISCARD)
+                .redirectError(Redirect.DISCARD);
+        builder.environment().clear();
+        builder.environment().putAll(plan.job().machine().environment());
+        try {
+            return builder.start().waitFor() == 0; // within the limit for connections that ssh is given
+        } catch (IOException e) {
+            return false;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        }
+    }
+
     synchronized void endInput() {
         input.ifPresent(Process::destroy);
     }
