@@ -39,7 +39,7 @@ final class MpiSession {
 
     private static ThreadLevel initialize(Mpi mpi, ThreadLevel wanted, HvdConfig config) {
         Duration limit = Duration.ofSeconds(config.control().startTimeoutSeconds());
-        try (LateRanks late = LateRanks.watch(limit)) {
+        try (UnstartedRanks late = UnstartedRanks.watch(limit)) {
             return mpi.initialize(wanted);
         }
     }

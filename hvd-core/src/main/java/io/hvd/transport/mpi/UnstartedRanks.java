@@ -22,8 +22,8 @@ import java.util.stream.Collectors;
  * Hvd.init()} if it has the thread that calls MPI, and Linux shows the names of the threads of all processes of one user; it is
  * looked for in the processes of this host that the same launcher has started. Elsewhere nothing is said.
  */
-final class LateRanks implements AutoCloseable {
-    private static final HvdLogger LOG = HvdLogger.of(LateRanks.class);
+final class UnstartedRanks implements AutoCloseable {
+    private static final HvdLogger LOG = HvdLogger.of(UnstartedRanks.class);
     private static final Path PROCESSES = Path.of("/proc");
 
     private final CountDownLatch started = new CountDownLatch(1);
@@ -32,8 +32,8 @@ final class LateRanks implements AutoCloseable {
     record Found(int rank, long process, boolean called) {}
 
     /** Says it once, if {@link #close} does not come first. @param limit how long MPI_Init may take */
-    static LateRanks watch(Duration limit) {
-        LateRanks watch = new LateRanks();
+    static UnstartedRanks watch(Duration limit) {
+        UnstartedRanks watch = new UnstartedRanks();
         Thread thread = new Thread(() -> watch.await(limit), "hvd-late-ranks");
         thread.setDaemon(true);
         thread.start();
