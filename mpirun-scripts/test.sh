@@ -36,6 +36,7 @@ DjlMnistIT           djl-mnist with 1 and 4 ranks
 DoctorHostsIT        hvd-doctor between hosts (root)
 ElasticFaultsIT      elastic jobs whose processes are killed, stopped and ended at random times
 ElasticHostsIT       an elastic job on three hosts, one of which loses its cable and gets it back (root)
+ElasticIT            elastic jobs that lose ranks at other moments
 EquivalenceIT        training on 4 ranks beside that on one
 EvaluationIT         an evaluation whose figures every rank compares
 ExplorerHostsIT      random programs between hosts (root)
@@ -51,9 +52,9 @@ GpuCheckScriptTest   other answers of programs to gpu-check.sh, and ways to shar
 GpuCheckTrainingsIT  the trainings of gpu-check.sh for two steps on a CPU
 GpuCollectivesTest   two GPUs, and nodes whose ranks are side by side
 HalfRunsTest         all 2^32 floats rounded to 16 bits
-HangIT               other culprits in settled steps, and rank 0 stopped in them
+HangIT               other culprits in settled steps, rank 0 stopped in them, and calls without a name
 HorovodMnistIT       the example with callbacks under mpirun
-HorovodrunIT         SIGTERM and SIGHUP beside SIGINT; ranks that answer no signal
+HorovodrunIT         SIGTERM and SIGHUP beside SIGINT; ranks, and an mpirun, that answer no signal
 HvdDoctorIT          the self-test of the script, beside that of the jar
 HvdMonitorIT         hvd-monitor on a job of two processes
 HydraIT             the contract under MPICH with 1 and 4 ranks, and the exit code of a rank
@@ -62,7 +63,7 @@ JavaLineIT           other lines of java that horovodrun starts as typed
 LargeCheckpointTest  checkpoints beyond 2^31 bytes
 LargeCheckpointsTest  training beside a checkpoint of 3 GiB
 LargeTensorTest      tensors beyond 2^31 bytes
-LifecycleIT          init after a close
+LifecycleIT          init after a close, and other ways to end where others join again
 ManyLivesIT          a hundred jobs of two processes instead of 25
 ManyLivesTest        a hundred jobs in one JVM instead of 25
 ManyRoundsIT         movements of many rounds with stages of other sizes
@@ -89,8 +90,10 @@ SharedCollectivesTest other numbers and orders of ranks on hosts, and rounds of 
 SlurmIT              two hosts of a real Slurm (root)
 SmallTrainingsTest   images per second of residual nets
 SoakIT               half an hour of training that must not need more and more memory
+StandstillTest       ranks as threads that stand still for a while and are no deadlock
 StartIT              a folder that cannot be written, and mnist without files
 StrangersIT          other ports of Open MPI, and ranks that are threads
+SyncBatchNormIT      synchronised batch norms under mpirun, which threads have every day
 SyncedResNetIT       a ResNet-18 whose batch norms are synchronised, on 4 ranks and threads beside one rank
 TensorBoardIT        TensorBoard's own reader of event files (with Python's package tensorboard)
 TextCnnIT            the preset of textcnn to nine of ten topics, on 1, 2 and 4 ranks, with rows, and on two devices

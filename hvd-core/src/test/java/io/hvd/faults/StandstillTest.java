@@ -6,6 +6,7 @@ import io.hvd.testing.Job;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -35,6 +36,7 @@ class StandstillTest {
     }
 
     @Test
+    @Tag("long")
     void aJobInWhichSomeThreadWillComeIsNeverEnded() {
         Job job = run(StandstillProgram.HEALTHY);
 

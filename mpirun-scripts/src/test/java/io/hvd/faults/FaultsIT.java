@@ -177,6 +177,7 @@ class FaultsIT {
     }
 
     @Test
+    @Tag("long")
     void underPlainMpirunTooAKilledRankEndsTheJobSoonAndEverySurvivorLeavesItsRecord() throws IOException {
         requireRecordsAfterKillUnderPlainMpirun(RANKS, 1, "negotiating");
     }

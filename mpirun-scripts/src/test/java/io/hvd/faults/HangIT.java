@@ -68,6 +68,7 @@ class HangIT {
 
     /** The ranks wait four calls later, under a name that says nothing. */
     @Test
+    @Tag("long")
     @Execution(ExecutionMode.CONCURRENT)
     void anUnnamedCallThatOneRankHasLeftOutIsNamedWithItsLineAndNotWithTheNameThatIsMissing() throws IOException {
         Job job = hang("unnamed", 1);
@@ -151,6 +152,7 @@ class HangIT {
 
     /** It vetoes the next step, inside MPI, and nobody else comes there. */
     @Test
+    @Tag("long")
     @Execution(ExecutionMode.CONCURRENT)
     void aRankInADifferentBranchIsNamedWhenNobodyNegotiatesAnyMore() throws IOException {
         Job job = hang("branch", 2, LIMIT, "settled");
@@ -221,6 +223,7 @@ class HangIT {
 
     /** Whether rank 2 closes before its steps have settled or after, the others get an error from each call. */
     @Test
+    @Tag("long")
     @Execution(ExecutionMode.CONCURRENT)
     void everyCallBesideARankThatHasClosedNamesIt() {
         for (String steps : List.of("1", "20")) {

@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -32,16 +33,30 @@ final class ElasticIT {
     @CsvSource(
             delimiter = '|',
             value = {
-                "kill 1 at step 20", // a rank that is not rank 0
                 "kill 0 at step 20", // rank 0, and the last rank takes its number
                 "kill 1 at step 20; kill 2 at step 20", // two at once
-                "kill 3 at step 20; kill 1 in sync 1", // a second one while the others take over the state
-                "kill 3 at step 20; kill 0 in sync 1", // the one from which they take it
-                "kill 2 at step 0", // before the first step has ended
-                "kill 1 in sync 0", // before there was any
+                "kill 3 at step 20; kill 0 in sync 1", // the one from which the others take over the state
                 "kill 3 at step 20; stop 1 for 500 ms at step 10", // another one stands still meanwhile, and comes back
             })
     void whoeverIsLostTheOthersGoOnFromTheLastStepAndDrawEachSampleOnce(String faults) {
+        requireTheOthersGoOn(faults);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "kill 1 at step 20", // a rank that is not rank 0
+                "kill 3 at step 20; kill 1 in sync 1", // a second one while the others take over the state
+                "kill 2 at step 0", // before the first step has ended
+                "kill 1 in sync 0", // before there was any
+            })
+    @Tag("long")
+    void atOtherMomentsToo(String faults) {
+        requireTheOthersGoOn(faults);
+    }
+
+    private static void requireTheOthersGoOn(String faults) {
         Job job = elastic(faults, List.of("-np", "4", "--min-np", "2"));
 
         int lost = faults.split("kill").length - 1;

@@ -325,6 +325,7 @@ public final class HorovodrunIT {
     }
 
     @Test
+    @Tag("long")
     @Execution(ExecutionMode.CONCURRENT)
     void anMpirunThatAnswersNoSignalIsEndedByForceAndItsFilesAreDeleted() throws Exception {
         startRanksOfHvd();

@@ -92,6 +92,7 @@ class GpuCheckAgainTest {
     }
 
     @Test
+    @Tag("long")
     void whatIsDoneIsNotRepeatedAndWhatFailedOnlyIfAsked() throws IOException {
         machine.answer("G4", "CHECK G4 fail 3 elements differ\n");
         assertThat(call("--only", "G1,G4").exitCode()).isEqualTo(1);
@@ -126,6 +127,7 @@ class GpuCheckAgainTest {
     }
 
     @Test
+    @Tag("long")
     @Execution(ExecutionMode.CONCURRENT)
     void theRecordIsWholeAfterEachCheckAndAnInterruptedCallSaysWhatIsLeft() throws IOException {
         machine.hangs("G4");
@@ -234,6 +236,7 @@ class GpuCheckAgainTest {
     }
 
     @Test
+    @Tag("long")
     void thePageHasAColumnForEachRecordOfAGpu() throws IOException {
         machine.answer(
                 "versions", "NVIDIA driver  580.65\nNCCL           2.30.7, /opt/x.so\nGPU 0          Made Up 9000\n");
@@ -257,6 +260,7 @@ class GpuCheckAgainTest {
     }
 
     @Test
+    @Tag("long")
     void aRecordThatIsNotOfAGpuDoesNotGetIntoThePage() throws IOException {
         machine.answer("versions", "NVIDIA driver  missing: no /proc\nGPU 0  CPU in place of GPU 0\n");
         call("--only", "G1");

@@ -191,6 +191,7 @@ class GpuCheckScriptTest {
     }
 
     @Test
+    @Tag("long")
     void aJobThatEndsWellAlthoughARankHasDiedFails() throws IOException {
         machine.code("dies-G3", 0);
 
@@ -237,6 +238,7 @@ class GpuCheckScriptTest {
 
     /** java takes the jars that train.jar names from beside the file that it has opened, not from beside a link to it. */
     @Test
+    @Tag("long")
     void whatIsHiddenIsFoundByNoRealJava() throws IOException {
         Job job = machine.startsRealJava().check("--only", "G3", "--ranks", "1");
 
@@ -287,6 +289,7 @@ class GpuCheckScriptTest {
     }
 
     @Test
+    @Tag("long")
     void everyExampleTrainsWithOneRankAndWithSeveral() throws IOException {
         Job job = machine.check("--only", "G8");
 
@@ -311,6 +314,7 @@ class GpuCheckScriptTest {
     }
 
     @Test
+    @Tag("long")
     void aTrainingThatLearnsTooLittleOrIsRefusedFailsWithItsReason() throws IOException {
         machine.answer("G8-mnist", "RESULT example=mnist ranks=1 loss=2.3 accuracy=0.11\n")
                 .answer(
@@ -340,6 +344,7 @@ class GpuCheckScriptTest {
     }
 
     @Test
+    @Tag("long")
     void withoutLibTorchForGpusWhatNeedsItIsNotRun() throws IOException {
         machine.removeJar("pytorch-1-linux-x86_64-gpu.jar");
 
@@ -427,6 +432,7 @@ class GpuCheckScriptTest {
     }
 
     @Test
+    @Tag("long")
     void libTorchsOwnNcclIsMeasuredBesideHvdsWithSeveralRanks() throws IOException {
         Job job = machine.check("--only", "G9");
 
@@ -448,6 +454,7 @@ class GpuCheckScriptTest {
     }
 
     @Test
+    @Tag("long")
     void withoutNcclTheHostsWayIsCheckedAndTheRestSaysWhyNot() throws IOException {
         machine.answer("versions", "NCCL   missing: no libnccl.so.2\nGPU 0  Made Up 9000\n");
 
@@ -522,6 +529,7 @@ class GpuCheckScriptTest {
 
     /** Minutes on a GPU are too few to start it once more only to see why. */
     @Test
+    @Tag("long")
     void whatAFailedJobSaidLastAndWhatNcclSaidIsInTheRecord() throws IOException {
         machine.answer(
                         "G2",
@@ -553,6 +561,7 @@ class GpuCheckScriptTest {
 
     /** As many runs as you like that have learned nothing agree with each other. */
     @Test
+    @Tag("long")
     void aTrainerThatLearnsNothingFailsHoweverWellItsRunsAgree() throws IOException {
         machine.answer("G5", "RESULT example=cuda-mlp ranks=1 loss=2.3 accuracy=0.10\n");
 
@@ -606,6 +615,7 @@ class GpuCheckScriptTest {
 
     /** Names of the lines are not words alone; one that is overlooked would be a pass. */
     @Test
+    @Tag("long")
     void everyLineOfACheckCounts() throws IOException {
         machine.answer("G3", "CHECK G3.allreduce pass all types\nCHECK G3.out-of-place fail 1 differs\n");
 

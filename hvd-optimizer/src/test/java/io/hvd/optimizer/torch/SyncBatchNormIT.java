@@ -5,11 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.hvd.testing.InsideMpirun;
 import io.hvd.testing.Job;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Synchronised batch norms under real mpirun: among others, 4 ranks with 16 samples each train as one with 64. */
 class SyncBatchNormIT {
     @Test
+    @Tag("long")
     void fourRanksNormaliseAndTrainAsOneUnderMpirun() {
         Job job = Job.horovodrun(
                 4,

@@ -91,6 +91,7 @@ class MpiContractIT {
 
     /** A job with a tiny stage has the many rounds. */
     @Test
+    @Tag("long")
     void theContractHoldsForTwoUnderMpirun() {
         requireAllPassed(2, "ranks=2", Map.of(), allBut(List.of(ManyRoundsContractTest.class)));
     }
