@@ -1,0 +1,45 @@
+package io.hvd.spark;
+
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.error.ShutdownException;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.apache.spark.SparkException;
+
+/**
+ * Why a barrier stage has failed, as Spark tells it: by the failure of the task that it has heard of first.
+ *
+ * @param call the job, for messages
+ */
+record StageFailure(String call, SparkException cause) {
+    private static final Pattern TASK = Pattern.compile("finished unsuccessfully\\.\\s*(\\S[^\\n]*)");
+    private static final List<String> LOSSES = List.of(
+            "ExecutorLostFailure",
+            "FetchFailed",
+            "heartbeat",
+            "Executor lost",
+            "executor lost",
+            "Worker lost",
+            // what a rank says that has lost another one, of which Spark has not heard yet
+            ShutdownException.class.getName(),
+            RankTask.IN_CONSEQUENCE);
+
+    /** Whether an executor was lost, and no rank has failed by itself. */
+    boolean isLoss() {
+        return LOSSES.stream().anyMatch(words()::contains);
+    }
+
+    /** The failure in one line. */
+    String words() {
+        String all = Stream.of(String.valueOf(cause.getMessage())).findFirst().orElseThrow();
+        Matcher task = TASK.matcher(all);
+        return task.find() ? task.group(1) : all.lines().findFirst().orElse(all);
+    }
+
+    HvdException exception() {
+        return new HvdException(ErrorId.JOB_FAILED, call + " has failed: " + words(), cause);
+    }
+}
