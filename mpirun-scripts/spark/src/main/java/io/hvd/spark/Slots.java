@@ -4,6 +4,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.ShutdownException;
 import java.time.Duration;
+import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 import org.apache.spark.resource.ResourceProfile;
 import org.apache.spark.resource.TaskResourceRequest;
@@ -24,12 +25,8 @@ record Slots(SparkContext context, ResourceProfile profile, String call) {
      * @throws HvdException that names the numbers if there are not
      */
     void require(int ranks, Duration limit) {
-        if (!context.isLocal() && context.getConf().getBoolean(DYNAMIC, false)) {
-            throw new HvdException(
-                    ErrorId.BAD_SETTING,
-                    call + " needs executors that stay for " + ranks + " tasks at once, but " + DYNAMIC
-                            + " is true, and Spark runs no barrier stage then: set it to false, and ask for executors"
-                            + " with spark.executor.instances (YARN, Kubernetes) or spark.cores.max (standalone)");
+        if (!context.isLocal()) {
+            requireFixed(context.getConf(), ranks, call);
         }
         long begun = System.nanoTime();
         int slots = context.maxNumConcurrentTasks(profile);
@@ -39,6 +36,17 @@ record Slots(SparkContext context, ResourceProfile profile, String call) {
         }
         if (slots < ranks) {
             throw new HvdException(ErrorId.BAD_SETTING, tooFew(slots, context.isLocal() ? Duration.ZERO : limit));
+        }
+    }
+
+    /** @throws HvdException if executors come and go as Spark likes */
+    static void requireFixed(SparkConf conf, int ranks, String call) {
+        if (conf.getBoolean(DYNAMIC, false)) {
+            throw new HvdException(
+                    ErrorId.BAD_SETTING,
+                    call + " needs executors that stay for " + ranks + " tasks at once, but " + DYNAMIC
+                            + " is true, and Spark runs no barrier stage then: set it to false, and ask for executors"
+                            + " with spark.executor.instances (YARN, Kubernetes) or spark.cores.max (standalone)");
         }
     }
 

@@ -6,7 +6,6 @@ import io.hvd.error.ShutdownException;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.apache.spark.SparkException;
 
 /**
@@ -34,7 +33,7 @@ record StageFailure(String call, SparkException cause) {
 
     /** The failure in one line. */
     String words() {
-        String all = Stream.of(String.valueOf(cause.getMessage())).findFirst().orElseThrow();
+        String all = String.valueOf(cause.getMessage());
         Matcher task = TASK.matcher(all);
         return task.find() ? task.group(1) : all.lines().findFirst().orElse(all);
     }

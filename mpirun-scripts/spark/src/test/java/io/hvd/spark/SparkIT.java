@@ -9,7 +9,10 @@ import io.hvd.spark.SparkPrograms.Trained;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.apache.spark.SparkConf;
@@ -36,10 +39,11 @@ class SparkIT {
     @BeforeAll
     static void start() throws Exception {
         cluster = new StandaloneCluster(folder, 2, 2, List.of());
-        spark = session(cluster);
+        spark = session(cluster, Map.of());
     }
 
-    static SparkSession session(StandaloneCluster cluster) throws Exception {
+    /** @param more settings of Spark's */
+    static SparkSession session(StandaloneCluster cluster, Map<String, String> more) throws Exception {
         SparkConf conf = new SparkConf()
                 .setAppName("hvd")
                 .setMaster(cluster.master())
@@ -49,8 +53,13 @@ class SparkIT {
                 .set("spark.executor.cores", "2")
                 .set("spark.executor.memory", "512m")
                 .set("spark.executor.extraClassPath", StandaloneCluster.sparksJars())
-                .set("spark.executor.extraJavaOptions", "-XX:TieredStopAtLevel=1")
-                .set("spark.sql.shuffle.partitions", "4");
+                .set("spark.executor.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+                .set("spark.sql.codegen.wholeStage", "false")
+                .set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+                .set("spark.sql.adaptive.enabled", "false")
+                .set("spark.sql.shuffle.partitions", "4")
+                .set("spark.sql.warehouse.dir", cluster.folder("warehouse"));
+        more.forEach(conf::set);
         return SparkSession.builder().config(conf).getOrCreate();
     }
 
@@ -74,6 +83,7 @@ class SparkIT {
     void theDriverHasTheResultOfEveryRankAndTwoRanksShareAnExecutor() {
         List<Seen> seen = HvdSpark.run(spark, RANKS, SparkPrograms::look);
 
+        assertThat(SparkPage.run(spark)).containsExactly(10.0, 10.0, 10.0, 10.0);
         assertThat(seen).extracting(Seen::rank).containsExactly(0, 1, 2, 3);
         assertThat(seen).extracting(Seen::boundRank).containsExactly(0, 1, 2, 3);
         assertThat(seen).extracting(Seen::localRank).containsExactly(0, 1, 2, 3);
@@ -128,20 +138,35 @@ class SparkIT {
     }
 
     @Test
-    void aDataFrameIsTrainedOnByAllRanks(@TempDir Path checkpoints) {
-        String there = checkpoints.toString();
+    void anInterruptOfTheCallerEndsTheRanks() throws Exception {
+        Set<Long> before = pids();
+        BlockingQueue<Throwable> ends = new LinkedBlockingQueue<>();
+        Thread caller = new Thread(
+                () -> {
+                    try {
+                        HvdSpark.run(spark, RANKS, SparkPrograms::waitForever);
+                    } catch (HvdException e) {
+                        ends.add(e);
+                    }
+                },
+                "caller");
+        caller.start();
+        while (spark.sparkContext().statusTracker().getActiveStageIds().length == 0) {
+            Thread.sleep(20);
+        }
 
-        List<Trained> trained = HvdSpark.train(
-                SparkPrograms.digits(spark, 1_000),
-                NO_RESTART.withBatchRows(25),
-                (hvd, rows) -> SparkPrograms.train(hvd, rows, 3, Path.of(there), -1));
+        caller.interrupt();
 
-        assertThat(trained).extracting(Trained::rank).containsExactly(0, 1, 2, 3);
-        assertThat(trained.stream().map(Trained::weights).distinct()).hasSize(1);
-        assertThat(trained).allSatisfy(one -> {
-            assertThat(one.steps()).isBetween(24, 30);
-            assertThat(one.accuracy()).isGreaterThan(0.9);
-        });
+        assertThat(ends.poll(30, TimeUnit.SECONDS))
+                .hasMessageContaining("HvdSpark.run of 4 ranks was cancelled: thread caller");
+        assertThat(pids()).isEqualTo(before);
+    }
+
+    @Test
+    void aDataFrameIsTrainedOnByAllRanks() {
+        assertThat(SparkPage.train(SparkPrograms.digits(spark, 1_000)))
+                .hasSize(RANKS)
+                .allSatisfy(accuracy -> assertThat(accuracy).isGreaterThan(0.9));
     }
 
     @Test

@@ -53,6 +53,16 @@ final class SparkPrograms {
         return ((float[]) sum.toArray())[0];
     }
 
+    /** Waits for a rank that never comes: the last one does other things. */
+    static float waitForever(HvdContext hvd) {
+        if (hvd.rank() == hvd.size() - 1) {
+            while (true) {
+                hvd.allreduce("of the last rank alone", Tensor.of(1f));
+            }
+        }
+        return sum(hvd);
+    }
+
     /** Fails on one rank while the others wait for it. */
     static float failOn(int rank, Throwable failure, HvdContext hvd) throws Exception {
         if (hvd.rank() == rank) {
@@ -95,6 +105,17 @@ final class SparkPrograms {
      */
     record Trained(int rank, int firstStep, int steps, int weights, double accuracy) implements Serializable {}
 
+    /** The accuracy on this rank's rows. */
+    static double train(HvdContext hvd, RowBatches<Row> rows, int epochs) throws Exception {
+        Path folder = Files.createTempDirectory("hvd-spark");
+        try {
+            return train(hvd, rows, epochs, folder, -1).accuracy();
+        } finally {
+            Files.deleteIfExists(folder.resolve("checkpoint"));
+            Files.delete(folder);
+        }
+    }
+
     /**
      * Softmax regression with averaged gradients; rank 0 writes a checkpoint after each epoch.
      *
@@ -134,6 +155,7 @@ final class SparkPrograms {
                 write(checkpoint, step, weights);
             }
         }
+        requireSame(hvd, Arrays.hashCode(weights));
         long right = rows.rows().stream()
                 .filter(row -> best(scores(weights, pixels(row))) == row.getInt(0))
                 .count();
@@ -143,6 +165,14 @@ final class SparkPrograms {
                 step,
                 Arrays.hashCode(weights),
                 (double) right / rows.rows().size());
+    }
+
+    private static void requireSame(HvdContext hvd, int weights) {
+        int[] all =
+                (int[]) hvd.allgather("weights", Tensor.of(new int[] {weights})).toArray();
+        if (Arrays.stream(all).distinct().count() > 1) {
+            throw new IllegalStateException("the ranks have other weights: " + Arrays.toString(all));
+        }
     }
 
     private static void write(Path checkpoint, int step, float[] weights) throws IOException {

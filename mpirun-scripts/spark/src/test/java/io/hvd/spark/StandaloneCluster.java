@@ -64,7 +64,12 @@ final class StandaloneCluster implements AutoCloseable {
         return master;
     }
 
-    /** The end of what a process has written, for a message. */
+    /** A folder of its own for an application. */
+    String folder(String name) {
+        return folder.resolve(name).toString();
+    }
+
+    /** What a process has written. */
     private String log(String name) throws IOException {
         return Files.readString(folder.resolve(name + ".log"));
     }
