@@ -47,9 +47,9 @@ final class GpuAssignment {
         return List.of();
     }
 
-    /** Those that the scheduler has given to a rank that is a task; as for a thread if it has given none. */
+    /** Those that the scheduler has given to a rank that is a task, if it takes any; as for a thread if it has given none. */
     static List<Device> ofTask(TaskPlace place, Topology topology, HvdConfig config) {
-        return place.gpus().isEmpty()
+        return place.gpus().isEmpty() || !BackendSelection.takesGpus(config)
                 ? ofThread(topology, config)
                 : given(place.gpus(), topology, config, ServiceLoader.load(GpuDriver.class));
     }

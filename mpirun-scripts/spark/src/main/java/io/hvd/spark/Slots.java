@@ -71,6 +71,6 @@ record Slots(SparkContext context, ResourceProfile profile, String call) {
 
     private String gpus() {
         TaskResourceRequest gpus = profile.taskResourcesJMap().get(RankTask.GPU);
-        return gpus == null ? "" : ", and a task that takes " + gpus.amount() + " GPUs";
+        return gpus == null ? "" : ", and " + gpus.amount() + " GPUs for each task";
     }
 }

@@ -1,5 +1,6 @@
 package io.hvd.spark;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.error.HvdException;
@@ -36,13 +37,15 @@ class SparkGpuIT {
                     .isInstanceOf(HvdException.class)
                     .hasMessageMatching("(?s).*the scheduler has given GPUs \\[5\\] to rank [01], but its process on"
                             + " host .* sees none.*");
+            assertThat(HvdSpark.run(spark, two.withSettings(Map.of("HVD_BACKEND", "tcp")), SparkPrograms::sum))
+                    .containsExactly(3f, 3f);
             assertThatThrownBy(() -> HvdSpark.run(
                             spark,
                             SparkOptions.of(3).withGpusPerRank(1).withSlotLimit(java.time.Duration.ZERO),
                             SparkPrograms::look))
                     .isInstanceOf(HvdException.class)
                     .hasMessageContaining("has 2 on 2 executors")
-                    .hasMessageContaining("a task that takes 1 GPUs");
+                    .hasMessageContaining("1.0 GPUs for each task");
         }
     }
 }
