@@ -13,6 +13,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutionException;
@@ -20,6 +21,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -157,6 +159,36 @@ class ClusterTaskTest {
                 .hasMessage("a bad row");
         assertThatThrownBy(ends.get(0)::get).cause().isInstanceOf(ShutdownException.class);
         assertThat(results(new Scheduler(2).run(ClusterTaskTest::sum))).containsExactly(3f, 3f);
+    }
+
+    /** An executor may run thousands of jobs. */
+    @Test
+    void neitherAJobThatEndsNorOneThatFailsLeavesThreadsBehind() throws Exception {
+        Set<Thread> before = hvdsThreads();
+
+        results(new Scheduler(2).run(ClusterTaskTest::sum));
+        new Scheduler(2).run(hvd -> {
+            if (hvd.rank() == 0) {
+                throw new IllegalStateException("rank 0 fails");
+            }
+            return sum(hvd);
+        });
+
+        Set<Thread> left = hvdsThreads();
+        for (Thread thread : left) {
+            if (!before.contains(thread)) {
+                thread.join(5_000);
+            }
+        }
+        left = hvdsThreads();
+        left.removeAll(before);
+        assertThat(left).isEmpty();
+    }
+
+    private static Set<Thread> hvdsThreads() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().startsWith("hvd-"))
+                .collect(Collectors.toSet());
     }
 
     @Test
