@@ -15,6 +15,7 @@ import org.apache.spark.SparkException;
  */
 record StageFailure(String call, SparkException cause) {
     private static final Pattern TASK = Pattern.compile("finished unsuccessfully\\.\\s*(\\S[^\\n]*)");
+    private static final String HANG = "the job hangs";
     private static final List<String> LOSSES = List.of(
             "ExecutorLostFailure",
             "FetchFailed",
@@ -26,9 +27,9 @@ record StageFailure(String call, SparkException cause) {
             ShutdownException.class.getName(),
             RankTask.IN_CONSEQUENCE);
 
-    /** Whether an executor was lost, and no rank has failed by itself. */
+    /** Whether an executor was lost, and no rank has failed by itself. A job that hangs would do it again. */
     boolean isLoss() {
-        return LOSSES.stream().anyMatch(words()::contains);
+        return LOSSES.stream().anyMatch(words()::contains) && !words().contains(HANG);
     }
 
     /** The failure in one line. */

@@ -42,6 +42,12 @@ class StageFailureTest {
                                 .toString())
                         .isLoss())
                 .isTrue();
+        assertThat(failure(TaskFailure.of(
+                                        "rank 0 of 2 has failed " + RankTask.IN_CONSEQUENCE,
+                                        new ShutdownException("the job hangs: rank 1 has not called allreduce"))
+                                .toString())
+                        .isLoss())
+                .isFalse();
     }
 
     @Test
