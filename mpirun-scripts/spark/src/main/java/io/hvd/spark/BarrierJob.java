@@ -3,6 +3,7 @@ package io.hvd.spark;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.log.HvdLogger;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import org.apache.spark.SparkException;
@@ -74,9 +75,9 @@ final class BarrierJob {
         RDD<T> partitions = profile.id() == ResourceProfile.DEFAULT_RESOURCE_PROFILE_ID()
                 ? rows.rdd()
                 : rows.rdd().withResources(profile);
-        ClassTag<R> any = ClassTag$.MODULE$.apply(Object.class);
-        JavaRDD<R> results =
-                partitions.barrier().mapPartitions(task, false, any).toJavaRDD();
+        ClassTag<byte[]> bytes = ClassTag$.MODULE$.apply(byte[].class);
+        JavaRDD<byte[]> results =
+                partitions.barrier().mapPartitions(task, false, bytes).toJavaRDD();
         String tag = "hvd-" + UUID.randomUUID();
         context.sc().addJobTag(tag);
         try {
@@ -95,7 +96,12 @@ final class BarrierJob {
     }
 
     /** Scala's methods throw checked exceptions without saying so. */
-    private static <R> List<R> collect(JavaRDD<R> results) throws SparkException, InterruptedException {
-        return results.collect();
+    @SuppressWarnings("unchecked")
+    private static <R> List<R> collect(JavaRDD<byte[]> results) throws SparkException, InterruptedException {
+        List<R> ofRanks = new ArrayList<>();
+        for (byte[] result : results.collect()) {
+            ofRanks.add((R) RankResult.decode(result)); // what the body of that rank has returned
+        }
+        return ofRanks;
     }
 }

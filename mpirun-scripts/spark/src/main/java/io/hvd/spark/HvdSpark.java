@@ -33,7 +33,7 @@ public final class HvdSpark {
      * Runs the body on every rank, and waits for all of them. If an executor is lost, the body begins anew on all ranks, as often
      * as the options say. A rank that throws ends the job at once. An interrupt of the calling thread cancels it.
      *
-     * @return the results of all ranks, by rank; Spark has to be able to send them
+     * @return the results of all ranks, by rank; they have to be {@link java.io.Serializable}
      * @throws HvdException if the application has too few slots or allocates its executors dynamically, or a rank has failed; the
      *     message names the rank
      */
@@ -47,7 +47,7 @@ public final class HvdSpark {
      * Runs the body on every rank with its share of the rows, which Spark distributes evenly. Each rank has its share in memory
      * for as long as the body runs.
      *
-     * @return the results of all ranks, by rank; Spark has to be able to send them
+     * @return the results of all ranks, by rank; they have to be {@link java.io.Serializable}
      * @throws HvdException as {@link #run(SparkSession, SparkOptions, SparkBody)} does
      */
     public static <T, R> List<R> train(Dataset<T> rows, SparkOptions options, RowsBody<T, R> body) {

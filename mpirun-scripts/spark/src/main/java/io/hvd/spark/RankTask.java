@@ -6,7 +6,6 @@ import io.hvd.error.HvdException;
 import io.hvd.error.ShutdownException;
 import java.io.Serializable;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.stream.Stream;
 import org.apache.spark.BarrierTaskContext;
@@ -16,7 +15,7 @@ import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
 
 /** A rank as its executor runs it: from the partition to the rank's result. Spark sends it to each task. */
-final class RankTask<T, R> extends AbstractFunction1<Iterator<T>, Iterator<R>> implements Serializable {
+final class RankTask<T, R> extends AbstractFunction1<Iterator<T>, Iterator<byte[]>> implements Serializable {
     private static final long serialVersionUID = 1L;
 
     /** The name of GPUs among Spark's resources. */
@@ -42,14 +41,14 @@ final class RankTask<T, R> extends AbstractFunction1<Iterator<T>, Iterator<R>> i
 
     /** On the task's thread. */
     @Override
-    public Iterator<R> apply(Iterator<T> partition) {
+    public Iterator<byte[]> apply(Iterator<T> partition) {
         BarrierTaskContext task = (BarrierTaskContext) TaskContext.get();
         List<T> rows = new ArrayList<>();
         partition.foreach(rows::add);
         try {
             R result = Hvd.runTask(new BarrierRank(task, secret, options.ranks()), init(), hvd -> body.run(hvd, rows));
             return CollectionConverters.asScala(
-                    Collections.singletonList(result).iterator());
+                    List.of(RankResult.encode(result)).iterator());
         } catch (VirtualMachineError e) {
             throw e;
         } catch (Throwable e) {

@@ -14,7 +14,8 @@ import org.apache.spark.SparkException;
  * @param call the job, for messages
  */
 record StageFailure(String call, SparkException cause) {
-    private static final Pattern TASK = Pattern.compile("finished unsuccessfully\\.\\s*(\\S[^\\n]*)");
+    private static final Pattern TASK = Pattern.compile("finished unsuccessfully\\.\\s*(?:"
+            + HvdException.class.getName().replace(".", "\\.") + ": \\[[^]]*] )?(\\S[^\\n]*)");
     private static final String HANG = "the job hangs";
     private static final List<String> LOSSES = List.of(
             "ExecutorLostFailure",
@@ -34,9 +35,19 @@ record StageFailure(String call, SparkException cause) {
 
     /** The failure in one line. */
     String words() {
-        String all = String.valueOf(cause.getMessage());
-        Matcher task = TASK.matcher(all);
-        return task.find() ? task.group(1) : all.lines().findFirst().orElse(all);
+        Matcher task = TASK.matcher(String.valueOf(cause.getMessage()));
+        return task.find() ? task.group(1) : withReason();
+    }
+
+    private String withReason() {
+        String first = firstLine(String.valueOf(cause.getMessage()));
+        return cause.getCause() == null
+                ? first
+                : first + ": " + firstLine(cause.getCause().toString());
+    }
+
+    private static String firstLine(String text) {
+        return text.lines().findFirst().orElse("");
     }
 
     HvdException exception() {
