@@ -1,18 +1,22 @@
 package io.hvd.spark;
 
-import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.error.ShutdownException;
 import io.hvd.log.HvdLogger;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.UUID;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.apache.spark.SparkException;
+import org.apache.spark.api.java.JavaFutureAction;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.resource.ResourceProfile;
 import org.apache.spark.resource.ResourceProfileBuilder;
 import org.apache.spark.resource.TaskResourceRequests;
+import scala.Option;
 import scala.reflect.ClassTag;
 import scala.reflect.ClassTag$;
 
@@ -24,6 +28,7 @@ final class BarrierJob {
     private final SparkOptions options;
     private final String call;
     private final ResourceProfile profile;
+    private final Slots slots;
 
     /** @param call the method that the user has called, for messages */
     BarrierJob(JavaSparkContext context, SparkOptions options, String call) {
@@ -31,7 +36,8 @@ final class BarrierJob {
         this.options = options;
         this.call = call + " of " + options.ranks() + " ranks";
         this.profile = profile();
-        requireSlots();
+        this.slots = new Slots(context.sc(), profile, this.call, options.ranks(), options.slotLimit());
+        slots.requireFixed();
     }
 
     /** What each task needs: what the application says, or GPUs of its own. */
@@ -43,16 +49,16 @@ final class BarrierJob {
         ResourceProfile ofGpus = new ResourceProfileBuilder()
                 .require(new TaskResourceRequests().resource(RankTask.GPU, options.gpusPerRank()))
                 .build();
+        Option<ResourceProfile> known = manager.getEquivalentProfile(ofGpus);
+        if (known.isDefined()) {
+            return known.get();
+        }
         manager.addResourceProfile(ofGpus);
         return ofGpus;
     }
 
-    /** @throws HvdException if the application cannot run all ranks at once */
-    private void requireSlots() {
-        new Slots(context.sc(), profile, call).require(options.ranks(), options.slotLimit());
-    }
-
     <T, R> List<R> run(JavaRDD<T> rows, PartitionBody<T, R> body) {
+        slots.await();
         for (int restarts = 0; ; restarts++) {
             try {
                 return attempt(rows, new RankTask<>(options, JobSecret.random(), body));
@@ -62,12 +68,22 @@ final class BarrierJob {
                     throw failure.exception();
                 }
                 LOG.warn(
-                        "an executor was lost, and the job begins anew, for the {}. of {} times: {}",
+                        "{}; an executor was lost, and the job begins anew, for the {}. of {} times",
+                        failure.exception().words(),
                         restarts + 1,
-                        options.restarts(),
-                        failure.words());
+                        options.restarts());
+                awaitSlotsAfter(failure);
             }
-            requireSlots();
+        }
+    }
+
+    /** The executor that was lost may come again, or another one. */
+    private void awaitSlotsAfter(StageFailure loss) {
+        try {
+            slots.await();
+        } catch (HvdException tooFew) {
+            tooFew.addSuppressed(loss.exception());
+            throw tooFew;
         }
     }
 
@@ -76,30 +92,52 @@ final class BarrierJob {
                 ? rows.rdd()
                 : rows.rdd().withResources(profile);
         ClassTag<byte[]> bytes = ClassTag$.MODULE$.apply(byte[].class);
-        JavaRDD<byte[]> results =
-                partitions.barrier().mapPartitions(task, false, bytes).toJavaRDD();
-        String tag = "hvd-" + UUID.randomUUID();
-        context.sc().addJobTag(tag);
+        JavaFutureAction<List<byte[]>> running = partitions
+                .barrier()
+                .mapPartitions(task, false, bytes)
+                .toJavaRDD()
+                .collectAsync();
         try {
-            return collect(results);
+            return decoded(await(running));
         } catch (InterruptedException e) {
-            context.sc().cancelJobsWithTag(tag);
             Thread.currentThread().interrupt();
-            throw new HvdException(
-                    ErrorId.SHUT_DOWN,
+            throw new ShutdownException(
                     call + " was cancelled: thread " + Thread.currentThread().getName()
                             + ", which waits for it, was interrupted",
                     e);
         } finally {
-            context.sc().removeJobTag(tag);
+            running.cancel(true); // nothing, if it has ended
         }
     }
 
-    /** Scala's methods throw checked exceptions without saying so. */
+    /** @throws HvdException if the stage waits for slots that are gone */
+    private List<byte[]> await(JavaFutureAction<List<byte[]>> running) throws SparkException, InterruptedException {
+        while (true) {
+            try {
+                return running.get(1, TimeUnit.SECONDS);
+            } catch (TimeoutException e) {
+                slots.look();
+            } catch (ExecutionException e) {
+                throw thrown(e.getCause());
+            }
+        }
+    }
+
+    /** Rows that cannot be computed have exceptions of their own. */
+    private static SparkException thrown(Throwable cause) {
+        if (cause instanceof SparkException known) {
+            return known;
+        }
+        if (cause instanceof RuntimeException unchecked) {
+            throw unchecked;
+        }
+        return new SparkException(String.valueOf(cause), cause);
+    }
+
     @SuppressWarnings("unchecked")
-    private static <R> List<R> collect(JavaRDD<byte[]> results) throws SparkException, InterruptedException {
+    private static <R> List<R> decoded(List<byte[]> results) {
         List<R> ofRanks = new ArrayList<>();
-        for (byte[] result : results.collect()) {
+        for (byte[] result : results) {
             ofRanks.add((R) RankResult.decode(result)); // what the body of that rank has returned
         }
         return ofRanks;
