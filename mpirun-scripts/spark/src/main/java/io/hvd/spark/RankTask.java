@@ -49,8 +49,8 @@ final class RankTask<T, R> extends AbstractFunction1<Iterator<T>, Iterator<byte[
             R result = Hvd.runTask(new BarrierRank(task, secret, options.ranks()), init(), hvd -> body.run(hvd, rows));
             return CollectionConverters.asScala(
                     List.of(RankResult.encode(result)).iterator());
-        } catch (VirtualMachineError e) {
-            throw e;
+        } catch (OutOfMemoryError e) {
+            throw e; // any thread of the executor may have lost something, so that Spark ends it
         } catch (Throwable e) {
             throw failure(task, e);
         }
