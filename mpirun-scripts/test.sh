@@ -90,6 +90,8 @@ SharedCollectivesTest other numbers and orders of ranks on hosts, and rounds of 
 SlurmIT              two hosts of a real Slurm (root)
 SmallTrainingsTest   images per second of residual nets
 SoakIT               half an hour of training that must not need more and more memory
+SparkGpuIT           a GPU of a worker, which a rank on Spark is given
+SparkIT              50 jobs in a row on Spark, and an executor that is killed
 StandstillTest       ranks as threads that stand still for a while and are no deadlock
 StartIT              a folder that cannot be written, and mnist without files
 StrangersIT          other ports of Open MPI, and ranks that are threads

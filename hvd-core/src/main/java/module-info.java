@@ -59,7 +59,8 @@ module io.hvd.core {
             io.hvd.examples,
             io.hvd.optimizer;
     exports io.hvd.log to
-            io.hvd.optimizer;
+            io.hvd.optimizer,
+            io.hvd.spark;
     exports io.hvd.signal to
             io.hvd.optimizer;
     exports io.hvd.net to

@@ -10,6 +10,8 @@ import io.hvd.job.Membership;
 import io.hvd.job.ProcessJob;
 import io.hvd.job.RankProgram;
 import io.hvd.job.RankThreads;
+import io.hvd.job.TaskPlace;
+import io.hvd.job.TaskRank;
 import io.hvd.tensor.Device;
 import java.util.List;
 
@@ -138,6 +140,37 @@ public final class Hvd {
                     "spawn for ranks " + options.ranks() + ": threads take part all or not at all");
         }
         return JOB.spawn(size, jobOptions(options), onRank(options, body));
+    }
+
+    /**
+     * Runs the body as one rank, which a cluster's scheduler has started as a task on this thread. The rank has a context of its
+     * own, to which this thread is bound while the body runs: a process may run several ranks of one job, or of several jobs,
+     * side by side. A failure throws, and never ends the process. Where one rank fails, what the others wait for throws.
+     *
+     * <pre>{@code
+     * double loss = Hvd.runTask(task, InitOptions.standard(), hvd -> train(hvd)); // every task of the job calls it
+     * }</pre>
+     *
+     * @param options choose none of the ranks; the failure policy is always {@link FailurePolicy#THROW}
+     * @return the result of this rank's body
+     * @throws HvdException if the ranks do not find each other, or another one has failed
+     * @throws Exception that the body has thrown
+     */
+    public static <R> R runTask(ClusterTask task, InitOptions options, RankBody<R> body) throws Exception {
+        if (!options.ranks().isEmpty()) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT,
+                    "a task for ranks " + options.ranks() + ": tasks take part all or not at all");
+        }
+        TaskPlace place =
+                new TaskPlace(task.rank(), task.size(), task.secret(), task::exchange, task.gpus(), task::cancelled);
+        HvdContext before = BOUND.inherited();
+        try {
+            return new TaskRank(place, jobOptions(options.withFailurePolicy(FailurePolicy.THROW)))
+                    .run(onRank(options, body));
+        } finally {
+            BOUND.release(before);
+        }
     }
 
     private static JobOptions jobOptions(InitOptions options) {

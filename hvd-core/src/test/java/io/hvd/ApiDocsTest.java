@@ -35,6 +35,7 @@ class ApiDocsTest {
             "io.hvd.optimizer.djl",
             "io.hvd.optimizer.reduce",
             "io.hvd.optimizer.torch",
+            "io.hvd.spark",
             "io.hvd.train",
             "io.hvd.launch");
 

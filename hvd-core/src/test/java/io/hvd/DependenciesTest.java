@@ -44,6 +44,19 @@ class DependenciesTest {
                 .containsExactly("hvd-core", "gson");
     }
 
+    @Test
+    void whoeverTakesHvdSparkGetsNoSpark() throws Exception {
+        List<Dependency> managed = dependencies("../pom.xml");
+        List<Dependency> own = dependencies("../mpirun-scripts/spark/pom.xml");
+
+        assertThat(own).extracting(Dependency::artifact).contains("spark-sql_2.13");
+        assertThat(own.stream()
+                        .map(dependency -> asManaged(dependency, managed))
+                        .filter(Dependency::comesAlong)
+                        .map(Dependency::artifact))
+                .containsExactly("hvd-core");
+    }
+
     /** A scope that a module does not name is the parent's, and so is whether it is optional. */
     private static Dependency asManaged(Dependency own, List<Dependency> managed) {
         return managed.stream()

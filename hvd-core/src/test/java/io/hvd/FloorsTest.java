@@ -354,6 +354,8 @@ class FloorsTest {
                     CONFIG,
                     "org.apache.commons.cli.*",
                     "com.google.gson.*"),
+            // ranks as tasks of a cluster
+            floor("io.hvd.spark", FACADE, TENSOR, ERROR, LOG, "org.apache.spark.*", "scala.*"),
             // the live view
             floor("io.hvd.top", LAUNCH + ".process", CONFIG, FILE, "org.apache.commons.cli.*", "com.google.gson.*"),
             // pages of runs

@@ -33,11 +33,11 @@ class ModuleTest {
     private static final Set<String> API =
             Set.of("io.hvd", "io.hvd.error", "io.hvd.tensor", "io.hvd.tensor.cuda", "io.hvd.junit");
 
-    private static final int MOST_TYPES_IN_THE_FACADE = 23;
+    private static final int MOST_TYPES_IN_THE_FACADE = 24;
     /** Other numbers than these are put here and into CONTRIBUTING.md on purpose, also smaller ones. */
-    private static final int PUBLIC_TYPES_OF_THE_API = 45;
+    private static final int PUBLIC_TYPES_OF_THE_API = 46;
 
-    private static final int PUBLIC_TYPES_SEEN_OUTSIDE = 157;
+    private static final int PUBLIC_TYPES_SEEN_OUTSIDE = 158;
 
     private static final Pattern MODULE_NAME = Pattern.compile("<Automatic-Module-Name>(.+)</Automatic-Module-Name>");
     private static final Pattern IMPORT = Pattern.compile("^import (?:static )?(io\\.hvd[.a-z]*)\\.[A-Z].*;");

@@ -1,5 +1,6 @@
 package io.hvd.config;
 
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -54,6 +55,16 @@ public record LauncherFacts(
 
     private static OptionalInt number(Optional<RankPlace> place, ToIntFunction<RankPlace> number) {
         return place.stream().mapToInt(number).findFirst();
+    }
+
+    /**
+     * Of the variables of a process those that no launcher has set: a rank that something else has started in this process is
+     * none of a launcher's, whatever has started the process.
+     */
+    public static Map<String, String> withoutLaunchers(Map<String, String> environment) {
+        Map<String, String> others = new HashMap<>(environment);
+        others.keySet().removeIf(name -> !OtherVariables.isOurs(name) || OtherVariables.isLaunchers(name));
+        return others;
     }
 
     /** This process's number among those of a launcher of MPI's, whatever the other variables are. */

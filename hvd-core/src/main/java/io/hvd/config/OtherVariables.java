@@ -109,6 +109,19 @@ final class OtherVariables {
         return name.startsWith("HOROVOD_") || name.startsWith("HVD_");
     }
 
+    /** Whether a launcher of ranks sets the variable for one of them. */
+    static boolean isLaunchers(String name) {
+        return SET_BY_LAUNCHERS.contains(name)
+                || Stream.of(
+                                Setting.RENDEZVOUS,
+                                Setting.DECLARED_JOB,
+                                Setting.LAUNCHER_ADDRESS,
+                                Setting.FAILURE_DIR,
+                                Setting.FAULT_PLAN,
+                                Setting.TERMINAL)
+                        .anyMatch(setting -> setting.variable().equals(name));
+    }
+
     static Set<String> known() {
         Set<String> known = new TreeSet<>(BUILD_TIME);
         known.addAll(SET_BY_LAUNCHERS);

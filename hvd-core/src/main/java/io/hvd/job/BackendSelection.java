@@ -49,6 +49,30 @@ final class BackendSelection {
         };
     }
 
+    /**
+     * The back end of a rank that is a task of a cluster: TCP with shared memory inside a host, and NCCL where there are GPUs.
+     *
+     * @throws HvdException if the settings ask for something else
+     */
+    static BackendProvider ofTask(TaskPlace place, HvdConfig config) {
+        if (config.transport().isPresent() || config.backend() == BackendChoice.MPI) {
+            throw new HvdException(
+                    ErrorId.BAD_SETTING,
+                    "HVD_BACKEND asks for "
+                            + config.transport()
+                                    .map(name -> "transport:" + name)
+                                    .orElse("mpi") + " on rank "
+                            + place.rank() + ", expected auto, tcp or nccl: TCP connects the tasks of a cluster");
+        }
+        if (place.size() == 1) {
+            return alone(config, 0);
+        }
+        ProcessProvider processes = new ProcessProvider(TcpProvider.ofTask(place.rank()));
+        return config.backend() == BackendChoice.TCP
+                ? processes
+                : new NcclProvider(processes, (topology, all) -> GpuAssignment.ofTask(place, topology, all));
+    }
+
     private static BackendProvider alone(HvdConfig config, int joined) {
         return LocalProvider.alone(config.memory().stageBytes(), joined);
     }

@@ -10,6 +10,7 @@ import io.hvd.spi.GpuDriver;
 import io.hvd.spi.GpuDriver.Gpu;
 import io.hvd.spi.Topology;
 import io.hvd.tensor.Device;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.ServiceLoader;
 import java.util.stream.IntStream;
@@ -44,6 +45,32 @@ final class GpuAssignment {
             }
         }
         return List.of();
+    }
+
+    /** Those that the scheduler has given to a rank that is a task, if it takes any; as for a thread if it has given none. */
+    static List<Device> ofTask(TaskPlace place, Topology topology, HvdConfig config) {
+        return place.gpus().isEmpty() || !BackendSelection.takesGpus(config)
+                ? ofThread(topology, config)
+                : given(place.gpus(), topology, config, ServiceLoader.load(GpuDriver.class));
+    }
+
+    static List<Device> given(List<Integer> numbers, Topology topology, HvdConfig config, Iterable<GpuDriver> drivers) {
+        List<Integer> seen = new ArrayList<>();
+        for (GpuDriver driver : drivers) {
+            List<Integer> visible = driver.visible().stream().map(Gpu::index).toList();
+            if (visible.containsAll(numbers)) {
+                if (config.gpu().pin()) {
+                    driver.select(numbers.get(0));
+                }
+                return numbers.stream().map(Device::cuda).toList();
+            }
+            seen.addAll(visible);
+        }
+        throw new HvdException(
+                ErrorId.NO_DEVICE,
+                "the scheduler has given GPUs " + numbers + " to rank " + topology.rank() + ", but its process on host "
+                        + topology.host() + " sees " + (seen.isEmpty() ? "none" : "only " + seen)
+                        + ": CUDA's driver or libraries are missing there, or CUDA_VISIBLE_DEVICES hides them");
     }
 
     /** These devices as the driver names them. */

@@ -1,6 +1,7 @@
 package io.hvd.job;
 
 import io.hvd.config.HvdConfig;
+import io.hvd.config.LauncherFacts;
 import io.hvd.error.HvdException;
 import java.util.HashMap;
 import java.util.Map;
@@ -16,6 +17,19 @@ record JobSettings(Map<String, String> variables, HvdConfig config) {
     static JobSettings of(JobOptions options) {
         Map<String, String> variables = variables(options.settings());
         return new JobSettings(variables, options.applied().apply(HvdConfig.from(variables)));
+    }
+
+    /**
+     * Those of a rank that is a task of a cluster. Whatever has started its process, perhaps as a rank of something else, does
+     * not count.
+     *
+     * @param place the variables that tell its place
+     */
+    static JobSettings ofTask(JobOptions options, Map<String, String> place) {
+        Map<String, String> variables = new HashMap<>(LauncherFacts.withoutLaunchers(System.getenv()));
+        variables.putAll(options.settings());
+        variables.putAll(place);
+        return new JobSettings(Map.copyOf(variables), options.applied().apply(HvdConfig.from(variables)));
     }
 
     /** Only what the launcher says, for a job whose settings are bad. */

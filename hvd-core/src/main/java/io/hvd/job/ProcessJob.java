@@ -49,7 +49,7 @@ public final class ProcessJob {
     }
 
     /** Applies the settings that hold for the whole process. */
-    private static void apply(HvdConfig config) {
+    static void apply(HvdConfig config) {
         config.process().log().apply();
         BufferLedger.PROCESS.configure(
                 config.memory().maxBufferBytes(), config.memory().bufferSites());

@@ -175,6 +175,15 @@ public final class RankThreads {
             claims.set(new Claim<>(value, false));
         }
 
+        /** Ends a binding of a thread that goes on. @param before what it was bound to; null if it was not */
+        public void release(T before) {
+            if (before == null) {
+                claims.remove();
+            } else {
+                bind(before);
+            }
+        }
+
         /** The value to which the calling thread, or a thread before it, was bound; null if none was. */
         public T inherited() {
             Claim<T> claim = claims.get();

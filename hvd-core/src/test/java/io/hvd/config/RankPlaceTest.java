@@ -34,6 +34,19 @@ class RankPlaceTest {
     }
 
     @Test
+    void aTaskOfAClusterTakesNothingFromWhatHasStartedItsProcess() {
+        assertThat(LauncherFacts.withoutLaunchers(Map.of(
+                        "HOROVOD_RANK", "1",
+                        "HVD_RENDEZVOUS", "node1:29400",
+                        "OMPI_COMM_WORLD_RANK", "1",
+                        "SLURM_JOB_ID", "7",
+                        "WORLD_SIZE", "2",
+                        "HOROVOD_FUSION_THRESHOLD", "0",
+                        "HVD_SECRET", "word")))
+                .containsOnlyKeys("HOROVOD_FUSION_THRESHOLD", "HVD_SECRET");
+    }
+
+    @Test
     void theUserSaysWhereAndTheLauncherWho() {
         RankPlace place =
                 place(Map.of("HVD_RENDEZVOUS", "node1:29400", "JOB_COMPLETION_INDEX", "2", "HOROVOD_SIZE", "3"));

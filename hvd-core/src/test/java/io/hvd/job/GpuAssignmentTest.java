@@ -41,6 +41,31 @@ class GpuAssignmentTest {
     }
 
     @Test
+    void aTaskTakesTheGpusThatItsSchedulerNames() {
+        List<Integer> selected = new ArrayList<>();
+        GpuDriver driver = new GpuDriver() {
+            @Override
+            public List<Gpu> visible() {
+                return TWO;
+            }
+
+            @Override
+            public void select(int index) {
+                selected.add(index);
+            }
+        };
+        HvdConfig config = HvdConfig.from(Map.of());
+
+        assertThat(GpuAssignment.given(List.of(1), onOneNode(0, 2), config, List.of(driver)))
+                .containsExactly(Device.cuda(1));
+        assertThat(selected).containsExactly(1);
+        assertThatThrownBy(() -> GpuAssignment.given(List.of(1, 2), onOneNode(0, 2), config, List.of(driver)))
+                .isInstanceOf(HvdException.class)
+                .hasMessageContaining(
+                        "has given GPUs [1, 2] to rank 0, but its process on host node7 sees only [0, 1]");
+    }
+
+    @Test
     void moreRanksThanGpusIsAnErrorThatNamesGpusPciIdsAndTheRanksThatHaveNone() {
         for (int rank = 0; rank < 3; rank++) {
             Topology topology = onOneNode(rank, 3);

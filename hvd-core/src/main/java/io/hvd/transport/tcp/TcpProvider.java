@@ -27,6 +27,11 @@ public final class TcpProvider implements TransportProvider {
         this.process = process;
     }
 
+    /** For a rank that shares its process with others; it has a communication thread of its own. */
+    public static TcpProvider ofTask(int rank) {
+        return new TcpProvider("", new TcpProcess("hvd-engine-tcp-" + rank));
+    }
+
     @Override
     public String name() {
         return NAME;

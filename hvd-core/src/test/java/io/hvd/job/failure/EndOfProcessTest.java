@@ -16,8 +16,10 @@ class EndOfProcessTest {
     @Test
     void haltAndExitStandInOnePolicyAlone() throws Exception {
         List<String> found = new ArrayList<>();
-        for (Path classes :
-                List.of(Path.of("target", "classes"), Path.of("..", "hvd-optimizer", "target", "classes"))) {
+        for (Path classes : List.of(
+                Path.of("target", "classes"),
+                Path.of("..", "hvd-optimizer", "target", "classes"),
+                Path.of("..", "mpirun-scripts", "spark", "target", "classes"))) {
             CalledMethods.in(classes).forEach((type, called) -> {
                 if (called.stream().anyMatch(ENDS::contains)) {
                     found.add(type);

@@ -26,6 +26,10 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** Compares the pages with the repository. */
 class PagesTest {
     private static final Path OWN_TRAINER = Pages.ROOT.resolve("docs/own-trainer");
+    /** Runs where Spark is. */
+    private static final Path ON_SPARK =
+            Pages.ROOT.resolve("mpirun-scripts/spark/src/test/java/io/hvd/spark/SparkPage.java");
+
     private static final Pattern LINK = Pattern.compile("\\]\\(([^)#:]*)(?:#([^)]+))?\\)");
     /** Group, artifact, version, and the classifier and scope where there are such. */
     private static final Pattern DEPENDENCY = Pattern.compile("<dependency>\\s*<groupId>([^<]+)</groupId>"
@@ -41,12 +45,12 @@ class PagesTest {
     @ParameterizedTest
     @MethodSource
     void javaCodeComesFromTheProjectThatTheBuildRuns(String block) throws IOException {
-        try (Stream<Path> files = Files.walk(OWN_TRAINER.resolve("src"))) {
+        try (Stream<Path> files = Stream.concat(Files.walk(OWN_TRAINER.resolve("src")), Stream.of(ON_SPARK))) {
             assertThat(files.filter(Files::isRegularFile)
                             .map(Pages::read)
                             .map(PagesTest::withoutIndentation)
                             .anyMatch(source -> source.contains(withoutIndentation(block))))
-                    .as("a file below %s contains\n%s", OWN_TRAINER, block)
+                    .as("%s, or a file below %s, contains\n%s", ON_SPARK, OWN_TRAINER, block)
                     .isTrue();
         }
     }

@@ -1,0 +1,122 @@
+package io.hvd.job;
+
+import io.hvd.config.HvdConfig;
+import io.hvd.job.failure.Excerpt;
+import io.hvd.job.failure.ThrowToProgram;
+import io.hvd.monitor.peers.Peers;
+import io.hvd.spi.BackendProvider;
+import io.hvd.transport.tcp.TaskMeeting;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A rank that is a thread which the scheduler of a cluster has started, perhaps beside others in one process. It shares
+ * nothing with them but the process, which goes on whatever becomes of the rank.
+ */
+public final class TaskRank {
+    private final TaskPlace place;
+    private final JobOptions options;
+
+    public TaskRank(TaskPlace place, JobOptions options) {
+        this.place = place;
+        this.options = options;
+    }
+
+    /**
+     * Joins, runs the program, and leaves. A program that throws ends the job for all of its ranks.
+     *
+     * @throws io.hvd.error.HvdException if the ranks do not find each other, or another rank has failed
+     * @throws Exception that the program has thrown
+     */
+    public <R> R run(RankProgram<R> program) throws Exception {
+        HvdConfig config = settings(Map.of()).config();
+        ProcessJob.apply(config);
+        try (TaskMeeting meeting = met(config);
+                TaskWatch watch = new TaskWatch(place)) {
+            return run(joined(settings(meeting.variables()), watch), program);
+        }
+    }
+
+    private JobSettings settings(Map<String, String> meeting) {
+        Map<String, String> variables = new HashMap<>(meeting);
+        variables.put("HOROVOD_RANK", String.valueOf(place.rank()));
+        variables.put("HOROVOD_SIZE", String.valueOf(place.size()));
+        return JobSettings.ofTask(options, variables);
+    }
+
+    private TaskMeeting met(HvdConfig config) throws Exception {
+        return place.size() == 1
+                ? TaskMeeting.ofNobody()
+                : TaskMeeting.hold(place.rank(), place.secret(), place.exchange(), config);
+    }
+
+    private Membership joined(JobSettings settings, TaskWatch watch) {
+        HvdConfig config = settings.config();
+        OpenFiles.require(config, Path.of("/proc"));
+        if (config.started().withOthers()) {
+            config.control().encryption().requireKey();
+        }
+        StartupHooks hooks = StartupHooks.begin();
+        try {
+            Membership membership = request(settings).join(List.of(), options.processSets(), hooks);
+            watch.joined(membership);
+            takeGpus(membership);
+            StartLog.write(membership, membership.topology().localSize());
+            return membership;
+        } catch (RuntimeException | Error e) {
+            watch.notJoined(e);
+            hooks.awaitAfter(e);
+            throw e;
+        }
+    }
+
+    private JoinRequest request(JobSettings settings) {
+        HvdConfig config = settings.config();
+        BackendProvider provider = BackendSelection.ofTask(place, config);
+        return new JoinRequest(
+                provider,
+                settings,
+                backend -> Peers.connect(
+                        backend,
+                        config.control().networkInterface(),
+                        config.control().ports(),
+                        config.control().encryption()),
+                ThrowToProgram.ofProcess());
+    }
+
+    /** The others have joined, and would wait for a rank that has no GPU. */
+    private void takeGpus(Membership membership) {
+        try {
+            membership.assign(GpuAssignment.ofTask(place, membership.topology(), membership.config()));
+        } catch (RuntimeException e) {
+            leave(membership, e);
+            throw e;
+        }
+    }
+
+    private static <R> R run(Membership membership, RankProgram<R> program) throws Exception {
+        try {
+            R result = program.run(membership);
+            membership.close(true);
+            return result;
+        } catch (Throwable cause) {
+            leave(membership, cause);
+            throw cause;
+        }
+    }
+
+    private static void leave(Membership membership, Throwable cause) {
+        membership.giveUpFor("rank " + membership.topology().rank() + " threw " + Excerpt.summary(cause));
+        try {
+            membership.close(true);
+        } catch (RuntimeException e) {
+            if (e != cause) {
+                cause.addSuppressed(e);
+            }
+        } finally {
+            membership.stopWatching();
+        }
+    }
+}

@@ -1,0 +1,62 @@
+package io.hvd.spark;
+
+import io.hvd.error.HvdException;
+import java.util.List;
+import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.SparkSession;
+
+/**
+ * Runs a job whose ranks are the tasks of a barrier stage of Spark, without ssh, mpirun or a port that anybody has to choose.
+ * Ranks of one host share memory, in one executor or in several. A rank has a context of its own, to which its task's thread is
+ * bound. What fails is the task: the executors go on.
+ *
+ * <pre>{@code
+ * List<Double> losses = HvdSpark.run(spark, 4, hvd -> train(hvd)); // four ranks, one result each
+ * }</pre>
+ */
+public final class HvdSpark {
+    private HvdSpark() {}
+
+    /**
+     * Runs the body on so many ranks.
+     *
+     * @return the results of all ranks, by rank
+     * @throws HvdException as {@link #run(SparkSession, SparkOptions, SparkBody)} does
+     */
+    public static <R> List<R> run(SparkSession spark, int ranks, SparkBody<R> body) {
+        return run(spark, SparkOptions.of(ranks), body);
+    }
+
+    /**
+     * Runs the body on every rank, and waits for all of them. If an executor is lost, the body begins anew on all ranks, as often
+     * as the options say. A rank that throws ends the job at once. An interrupt of the calling thread cancels it.
+     *
+     * @return the results of all ranks, by rank; they have to be {@link java.io.Serializable}
+     * @throws HvdException if the application has too few slots or allocates its executors dynamically, or a rank has failed; the
+     *     message names the rank
+     */
+    public static <R> List<R> run(SparkSession spark, SparkOptions options, SparkBody<R> body) {
+        JavaSparkContext context = JavaSparkContext.fromSparkContext(spark.sparkContext());
+        JavaRDD<Integer> nothing = context.parallelize(List.of(), options.ranks());
+        return new BarrierJob(context, options, "HvdSpark.run").run(nothing, (hvd, rows) -> body.run(hvd));
+    }
+
+    /**
+     * Runs the body on every rank with its share of the rows, which Spark distributes evenly. Each rank has its share in memory
+     * for as long as the body runs.
+     *
+     * @return the results of all ranks, by rank; they have to be {@link java.io.Serializable}
+     * @throws HvdException as {@link #run(SparkSession, SparkOptions, SparkBody)} does
+     */
+    public static <T, R> List<R> train(Dataset<T> rows, SparkOptions options, RowsBody<T, R> body) {
+        JavaSparkContext context =
+                JavaSparkContext.fromSparkContext(rows.sparkSession().sparkContext());
+        int batchRows = options.batchRows();
+        return new BarrierJob(context, options, "HvdSpark.train")
+                .run(
+                        rows.repartition(options.ranks()).toJavaRDD(),
+                        (hvd, mine) -> body.run(hvd, new RowBatches<>(hvd, mine, batchRows)));
+    }
+}

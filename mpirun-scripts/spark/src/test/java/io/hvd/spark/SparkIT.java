@@ -1,0 +1,216 @@
+package io.hvd.spark;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.hvd.error.HvdException;
+import io.hvd.spark.SparkPrograms.Seen;
+import io.hvd.spark.SparkPrograms.Trained;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import org.apache.spark.SparkConf;
+import org.apache.spark.sql.SparkSession;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** hvd on a standalone cluster of real processes: two workers, each with an executor that runs two tasks at once. */
+@Timeout(120)
+class SparkIT {
+    private static final int RANKS = 4;
+    private static final SparkOptions NO_RESTART = SparkOptions.of(RANKS).withRestarts(0);
+
+    @TempDir
+    static Path folder;
+
+    private static StandaloneCluster cluster;
+    private static SparkSession spark;
+
+    @BeforeAll
+    static void start() throws Exception {
+        cluster = new StandaloneCluster(folder, 2, 2, List.of());
+        spark = session(cluster, Map.of());
+    }
+
+    /** @param more settings of Spark's */
+    static SparkSession session(StandaloneCluster cluster, Map<String, String> more) throws Exception {
+        SparkConf conf = new SparkConf()
+                .setAppName("hvd")
+                .setMaster(cluster.master())
+                .setJars(cluster.applicationsJars())
+                .set("spark.driver.host", "127.0.0.1")
+                .set("spark.ui.enabled", "false")
+                .set("spark.executor.cores", "2")
+                .set("spark.executor.memory", "512m")
+                .set("spark.executor.extraClassPath", StandaloneCluster.sparksJars())
+                .set("spark.executor.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+                .set("spark.sql.codegen.wholeStage", "false")
+                .set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+                .set("spark.sql.adaptive.enabled", "false")
+                .set("spark.sql.shuffle.partitions", "4")
+                .set("spark.sql.warehouse.dir", cluster.folder("warehouse"));
+        more.forEach(conf::set);
+        return SparkSession.builder().config(conf).getOrCreate();
+    }
+
+    @AfterAll
+    static void stop() throws Exception {
+        if (spark != null) {
+            spark.stop();
+        }
+        if (cluster != null) {
+            cluster.close();
+        }
+    }
+
+    private static Set<Long> pids() {
+        return HvdSpark.run(spark, RANKS, SparkPrograms::look).stream()
+                .map(Seen::pid)
+                .collect(Collectors.toSet());
+    }
+
+    @Test
+    void theDriverHasTheResultOfEveryRankAndTwoRanksShareAnExecutor() {
+        List<Seen> seen = HvdSpark.run(spark, RANKS, SparkPrograms::look);
+
+        assertThat(SparkPage.run(spark)).containsExactly(10.0, 10.0, 10.0, 10.0);
+        assertThat(seen).extracting(Seen::rank).containsExactly(0, 1, 2, 3);
+        assertThat(seen).extracting(Seen::boundRank).containsExactly(0, 1, 2, 3);
+        assertThat(seen).extracting(Seen::localRank).containsExactly(0, 1, 2, 3);
+        assertThat(seen).allSatisfy(one -> {
+            assertThat(one.size()).isEqualTo(RANKS);
+            assertThat(one.localSize()).isEqualTo(RANKS);
+            assertThat(one.backend()).contains("shared memory", "tcp");
+            assertThat(one.sum()).isEqualTo(10f);
+        });
+        assertThat(seen.stream().collect(Collectors.groupingBy(Seen::pid, Collectors.counting())))
+                .hasSize(2)
+                .allSatisfy((pid, ranks) -> assertThat(ranks).isEqualTo(2));
+    }
+
+    @Test
+    void aRankThatFailsEndsTheJobAtOnceAndNoExecutor() {
+        Set<Long> before = pids();
+        long begun = System.nanoTime();
+
+        assertThatThrownBy(() -> HvdSpark.run(
+                        spark, RANKS, hvd -> SparkPrograms.failOn(2, new IllegalStateException("a bad row"), hvd)))
+                .isInstanceOf(HvdException.class)
+                .hasMessageContaining("HvdSpark.run of 4 ranks has failed")
+                .hasMessageContaining("rank 2 of 4 has failed: java.lang.IllegalStateException: a bad row");
+
+        assertThat(Duration.ofNanos(System.nanoTime() - begun)).isLessThan(Duration.ofSeconds(15));
+        assertThat(pids()).isEqualTo(before);
+    }
+
+    /** Spark ends an executor in which a task throws such an error. */
+    @Test
+    void aClassThatIsMissingEndsNoExecutor() {
+        Set<Long> before = pids();
+
+        assertThatThrownBy(() -> HvdSpark.run(
+                        spark, RANKS, hvd -> SparkPrograms.failOn(1, new NoClassDefFoundError("org/x/Net"), hvd)))
+                .isInstanceOf(HvdException.class)
+                .hasMessageContaining("rank 1 of 4 has failed: java.lang.NoClassDefFoundError: org/x/Net");
+
+        assertThat(pids()).isEqualTo(before);
+    }
+
+    @Test
+    void tooFewSlotsAreSaidAtOnceWithTheirNumber() {
+        SparkOptions options = SparkOptions.of(5).withSlotLimit(Duration.ofSeconds(1));
+
+        assertThatThrownBy(() -> HvdSpark.run(spark, options, SparkPrograms::look))
+                .isInstanceOf(HvdException.class)
+                .hasMessageContaining(
+                        "HvdSpark.run of 5 ranks needs as many slots at once, but the application has 4 on"
+                                + " 2 executors after 1 s");
+    }
+
+    @Test
+    void anInterruptOfTheCallerEndsTheRanks() throws Exception {
+        Set<Long> before = pids();
+        BlockingQueue<Throwable> ends = new LinkedBlockingQueue<>();
+        Thread caller = new Thread(
+                () -> {
+                    try {
+                        HvdSpark.run(spark, RANKS, SparkPrograms::waitForever);
+                    } catch (HvdException e) {
+                        ends.add(e);
+                    }
+                },
+                "caller");
+        caller.start();
+        while (spark.sparkContext().statusTracker().getActiveStageIds().length == 0) {
+            Thread.sleep(20);
+        }
+
+        caller.interrupt();
+
+        assertThat(ends.poll(30, TimeUnit.SECONDS))
+                .hasMessageContaining("HvdSpark.run of 4 ranks was cancelled: thread caller");
+        assertThat(pids()).isEqualTo(before);
+    }
+
+    @Test
+    void aDataFrameIsTrainedOnByAllRanks() {
+        assertThat(SparkPage.train(SparkPrograms.digits(spark, 1_000)))
+                .hasSize(RANKS)
+                .allSatisfy(accuracy -> assertThat(accuracy).isGreaterThan(0.9));
+    }
+
+    @Test
+    @Tag("long")
+    @Timeout(300)
+    void aKilledExecutorCostsNoMoreThanTheStepsSinceTheLastCheckpoint(@TempDir Path checkpoints) {
+        String there = checkpoints.toString();
+
+        List<Trained> trained = HvdSpark.train(
+                SparkPrograms.digits(spark, 1_000),
+                SparkOptions.of(RANKS).withBatchRows(25),
+                (hvd, rows) -> SparkPrograms.train(hvd, rows, 5, Path.of(there), 25));
+
+        assertThat(checkpoints.resolve("killed")).exists();
+        assertThat(trained).extracting(Trained::rank).containsExactly(0, 1, 2, 3);
+        assertThat(trained.stream().map(Trained::weights).distinct()).hasSize(1);
+        assertThat(trained).allSatisfy(one -> {
+            assertThat(one.firstStep()).isGreaterThan(0).isLessThanOrEqualTo(25);
+            assertThat(one.accuracy()).isGreaterThan(0.9);
+        });
+    }
+
+    @Test
+    @Tag("long")
+    @Timeout(300)
+    void withoutRestartsALostExecutorEndsTheJobAndIsNamed(@TempDir Path checkpoints) {
+        String there = checkpoints.toString();
+
+        assertThatThrownBy(() -> HvdSpark.train(
+                        SparkPrograms.digits(spark, 1_000),
+                        NO_RESTART.withBatchRows(25),
+                        (hvd, rows) -> SparkPrograms.train(hvd, rows, 5, Path.of(there), 3)))
+                .isInstanceOf(HvdException.class)
+                .hasMessageContaining("HvdSpark.train of 4 ranks has failed: ExecutorLostFailure");
+    }
+
+    @Test
+    @Tag("long")
+    @Timeout(value = 10, unit = TimeUnit.MINUTES)
+    void fiftyJobsInARowEnd() {
+        for (int run = 0; run < 50; run++) {
+            assertThat(HvdSpark.run(spark, RANKS, SparkPrograms::sum))
+                    .as("run %s", run)
+                    .containsExactly(10f, 10f, 10f, 10f);
+        }
+    }
+}
