@@ -48,7 +48,7 @@ final class Coordinator {
     static final long QUIET_MILLIS = 3_000;
 
     private enum State {
-        /** Its process was started, and it has said nothing yet. */
+        /** It was announced, and has said nothing yet. */
         STARTED,
         /** It waits for its first generation. */
         NEW,
@@ -141,6 +141,9 @@ final class Coordinator {
     /** Whether a state has seen a step, so that without it the training would begin again. */
     private boolean stepsMade;
 
+    /** Whether somebody announces workers by {@link Started}, so that it is known whether more of them are to come. */
+    private boolean announced;
+
     private boolean over;
     /** Members that have gone and were not replaced. */
     private final List<String> missing = new ArrayList<>();
@@ -181,6 +184,7 @@ final class Coordinator {
 
     private void note(ElasticEvent event) {
         if (event instanceof Started started) {
+            announced = true;
             meet(started.worker(), started.host());
         } else if (event instanceof Joined joined) {
             meet(joined.worker(), joined.host());
@@ -466,7 +470,7 @@ final class Coordinator {
     }
 
     private boolean noneIsToCome() {
-        return in(State.STARTED).isEmpty();
+        return announced && in(State.STARTED).isEmpty();
     }
 
     private String missing() {

@@ -57,7 +57,14 @@ class ElasticCoordinatorTest {
         return orders;
     }
 
+    /** A launcher has announced it. */
     private List<ElasticOrder> join(int worker) {
+        tell(new Started(worker, "h" + worker));
+        return come(worker);
+    }
+
+    /** It comes by itself, unless it was announced. */
+    private List<ElasticOrder> come(int worker) {
         audible.add(worker);
         return tell(new Joined(worker, "h" + worker));
     }
@@ -137,6 +144,44 @@ class ElasticCoordinatorTest {
 
         assertThat(pass(LIMIT_MILLIS - TICK_MILLIS)).noneMatch(Form.class::isInstance);
         assertThat(pass(TICK_MILLIS)).containsExactly(new Form(0, List.of(0, 1), 0));
+    }
+
+    @Test
+    void ofWorkersThatComeByThemselvesMoreMayComeUntilTheLimit() {
+        job(2, 3, 4);
+        come(0);
+        come(1);
+
+        assertThat(pass(LIMIT_MILLIS - TICK_MILLIS)).noneMatch(Form.class::isInstance);
+        assertThat(pass(TICK_MILLIS)).containsExactly(new Form(0, List.of(0, 1), 0));
+    }
+
+    @Test
+    void aJobGrowsOnceForWorkersThatComeByThemselvesWithinASecond() {
+        job(2, 2, 4);
+        come(0);
+        assertThat(come(1)).containsExactly(new Form(0, List.of(0, 1), 0));
+
+        assertThat(come(2)).isEmpty();
+        assertThat(pass(500)).isEmpty();
+        assertThat(come(3)).isEmpty();
+        assertThat(pass(500)).containsExactly(new Interrupt(0, List.of(0, 1)));
+        ready(0, 0, 4);
+        assertThat(ready(1, 0, 4)).containsExactly(new Form(1, List.of(0, 1, 2, 3), 0));
+    }
+
+    @Test
+    void whoComesInPlaceOfALostOneGetsItsRankAtOnce() {
+        job(3, 3, 3);
+        come(0);
+        come(1);
+        come(2);
+        end(1);
+        ready(0, 0, 4);
+        assertThat(ready(2, 0, 4)).isEmpty();
+
+        assertThat(pass(4_000)).singleElement().isInstanceOf(Say.class);
+        assertThat(come(3)).containsExactly(new Form(1, List.of(0, 3, 2), 0));
     }
 
     @Test

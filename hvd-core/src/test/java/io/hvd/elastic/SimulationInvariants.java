@@ -27,7 +27,9 @@ final class SimulationInvariants {
     private static final long TICKS_MILLIS = 600;
 
     private final SimulatedJob job;
+    /** Of which the coordinator knows. */
     private final Set<Integer> started = new HashSet<>();
+
     private final Set<Integer> joined = new HashSet<>();
     private final Set<Integer> ended = new HashSet<>();
     private final Set<Integer> released = new HashSet<>();
@@ -70,6 +72,9 @@ final class SimulationInvariants {
             started.add(it.worker());
             nameByNumber(it.worker());
         } else if (event instanceof Joined it) {
+            if (started.add(it.worker())) {
+                nameByNumber(it.worker());
+            }
             joined.add(it.worker());
         } else if (event instanceof Ended it) {
             toldOfEnd(it.worker());
@@ -90,7 +95,7 @@ final class SimulationInvariants {
     }
 
     private void toldOfEnd(int worker) {
-        if (ended.add(worker) && !released.contains(worker)) {
+        if (ended.add(worker) && started.contains(worker) && !released.contains(worker)) {
             missing.add(names.get(worker));
             if (latest != null && latest.members().contains(worker) && !trained.contains(worker)) {
                 toldBroken();
