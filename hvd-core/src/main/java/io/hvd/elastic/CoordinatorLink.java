@@ -29,6 +29,8 @@ public final class CoordinatorLink implements AutoCloseable {
     private static final long LOST_MILLIS = 30_000;
 
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    /** The last attempt gets so long too. */
+    private static final long LEAST_ATTEMPT_NANOS = TimeUnit.SECONDS.toNanos(1);
     /** The time without the coordinator after which the log says what the worker waits for. */
     private static final long QUIET_NANOS = TimeUnit.SECONDS.toNanos(3);
 
@@ -101,31 +103,37 @@ public final class CoordinatorLink implements AutoCloseable {
         boolean told = false;
         while (true) {
             long left = limit.toNanos() - (System.nanoTime() - begun);
+            long nanos = Math.max(LEAST_ATTEMPT_NANOS, left);
             try {
                 FramedConnection made =
-                        Calls.greet(address.sockets(), encryption, address.secret(), introduction, Math.max(1, left));
+                        Calls.greet(address.sockets(), encryption, address.secret(), introduction, nanos);
                 made.limitReads(0);
                 return made;
             } catch (IOException e) {
                 String why = name + " does not reach the coordinator of its elastic job at " + places(address) + ": "
                         + (e instanceof UnknownHostException ? "its name has no address yet" : e.getMessage());
-                if (Thread.currentThread().isInterrupted()) {
-                    throw new ShutdownException(why + "; it was interrupted");
-                }
-                if (left <= 0) {
-                    throw new HvdException(
-                            ErrorId.INIT_FAILED,
-                            why + ". It has tried for " + limit.toSeconds() + " s (HOROVOD_START_TIMEOUT). Either the"
-                                    + " coordinator has not started, or it has ended with its job, or its host or port"
-                                    + " is another one, or a firewall is between",
-                            e);
-                }
+                requireTimeLeft(left, limit, why, e);
                 if (!told && limit.toNanos() - left >= QUIET_NANOS) {
                     told = true;
                     LOG.warn("{}; it tries for {} s, as HOROVOD_START_TIMEOUT says", why, limit.toSeconds());
                 }
                 LockSupport.parkNanos(PAUSE_NANOS);
             }
+        }
+    }
+
+    private static void requireTimeLeft(long nanos, Duration limit, String why, IOException cause) {
+        if (Thread.currentThread().isInterrupted()) {
+            throw new ShutdownException(why + "; it was interrupted");
+        }
+        if (nanos <= 0) {
+            throw new HvdException(
+                    ErrorId.INIT_FAILED,
+                    why + ". It has tried for " + limit.toSeconds()
+                            + " s (HOROVOD_START_TIMEOUT). Either the coordinator"
+                            + " has not started, or it has ended with its job, or its host or port is another one, or a"
+                            + " firewall is between",
+                    cause);
         }
     }
 
