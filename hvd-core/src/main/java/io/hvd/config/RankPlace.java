@@ -174,7 +174,7 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
 
     /** Where the coordinator is; empty in a job that is not elastic. @param place this process's, if it has one */
     static Optional<AtCoordinator> coordinator(Map<String, String> environment, Optional<RankPlace> place) {
-        String value = value(environment, Setting.RENDEZVOUS.variable());
+        String value = rendezvous(environment);
         return place.flatMap(RankPlace::meeting)
                 .filter(AtCoordinator.class::isInstance)
                 .map(AtCoordinator.class::cast)
@@ -191,7 +191,7 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
     /** Why a process with no place must not go on by itself; empty if nothing says that it is to meet others. */
     static Optional<String> whyNotAlone(Map<String, String> environment) {
         String name = Setting.RENDEZVOUS.variable();
-        String value = value(environment, name);
+        String value = rendezvous(environment);
         if (byItself(value)) {
             return Optional.of(ONLY_BY_ELASTIC_RUN);
         }
@@ -206,6 +206,10 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
                         + " train by itself, and so would each of them. Set HOROVOD_RANK and HOROVOD_SIZE on each"
                         + " (HOROVOD_SIZE suffices in an Indexed Job); if it is meant to be alone, unset " + name
                         + " or set HVD_BACKEND=local");
+    }
+
+    private static String rendezvous(Map<String, String> environment) {
+        return environment.getOrDefault(Setting.RENDEZVOUS.variable(), "").strip();
     }
 
     private static String value(Map<String, String> environment, String name) {
@@ -238,7 +242,7 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
 
     private static Optional<Meeting> told(String job, Map<String, String> environment, int rank) {
         String name = Setting.RENDEZVOUS.variable();
-        String value = value(environment, name);
+        String value = rendezvous(environment);
         if (value.isEmpty()) {
             return horovods(job, environment);
         }
