@@ -38,6 +38,9 @@ import java.util.stream.Stream;
  *
  * <p>Silence alone is no death: a worker whose process is stopped or swapped out gives no sign of life either. It counts as
  * lost only if another member's monitor has found its host unreachable too, or after the limit.
+ *
+ * <p>A launcher announces the workers that it starts, and tells their ends. Workers that nobody announces may come at any
+ * time, and so they are waited for.
  */
 final class Coordinator {
     /** After so long without a sign of life a worker is silent. */
@@ -256,6 +259,7 @@ final class Coordinator {
     private void decide() {
         letGo(in(State.NEW));
         if (!broken) {
+            endUnheard();
             growOrShrink();
             return;
         }
@@ -276,6 +280,16 @@ final class Coordinator {
         form();
     }
 
+    /** Of workers that nobody has announced nobody else says that they have ended, if the network is gone between them and here. */
+    private void endUnheard() {
+        long limit = limits.timeoutMillis();
+        if (!announced && in(State.MEMBER).stream().allMatch(worker -> now - worker.heard >= limit)) {
+            finish("no rank has given a sign of life for " + limit / 1_000
+                    + " s (--elastic-timeout): the network between"
+                    + " them and the coordinator is gone, or their processes are stopped");
+        }
+    }
+
     /** A generation that goes on takes in new workers at the end of a step, and lets those go that have asked for it. */
     private void growOrShrink() {
         List<Worker> members = in(State.MEMBER);
@@ -285,7 +299,7 @@ final class Coordinator {
                 && members.size() < limits.atMost()
                 && generation < limits.resets()
                 && (noneIsToCome() || fresh.stream().anyMatch(worker -> now - worker.joined >= GATHERING_MILLIS));
-        if (!interrupted && (shrinks || grows)) {
+        if (!over && !interrupted && (shrinks || grows)) {
             interrupted = true;
             orders.add(new Interrupt(generation, numbers(members)));
         }

@@ -185,6 +185,28 @@ class ElasticCoordinatorTest {
     }
 
     @Test
+    void aJobWhoseRanksAreAllSilentEndsAtTheLimitIfNobodyElseWouldTellTheirEnd() {
+        job(1, 2, 2);
+        come(0);
+        come(1);
+        audible.remove(1);
+        assertThat(pass(2 * LIMIT_MILLIS)).as("one is heard").isEmpty();
+        audible.clear();
+
+        assertThat(pass(LIMIT_MILLIS - TICK_MILLIS)).isEmpty();
+        assertThat(failure(pass(TICK_MILLIS)))
+                .startsWith("no rank has given a sign of life for 20 s (--elastic-timeout)");
+    }
+
+    @Test
+    void aLauncherWouldTellTheirEnd() {
+        running(1, 2, 2);
+        audible.clear();
+
+        assertThat(pass(10 * LIMIT_MILLIS)).isEmpty();
+    }
+
+    @Test
     void theOthersOfALostMemberAreToldWhoItWasAndGoOnWithTheNewestState() {
         running(1, 3, 3);
 

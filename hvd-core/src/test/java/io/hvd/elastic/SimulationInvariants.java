@@ -1,6 +1,7 @@
 package io.hvd.elastic;
 
 import io.hvd.elastic.ElasticEvent.Ended;
+import io.hvd.elastic.ElasticEvent.Heard;
 import io.hvd.elastic.ElasticEvent.Joined;
 import io.hvd.elastic.ElasticEvent.Ready;
 import io.hvd.elastic.ElasticEvent.Started;
@@ -52,6 +53,8 @@ final class SimulationInvariants {
     private final Set<Integer> trained = new HashSet<>();
 
     private long trainedSince;
+    /** When a member was heard last. */
+    private long lastHeard;
 
     SimulationInvariants(SimulatedJob job) {
         this.job = job;
@@ -68,6 +71,9 @@ final class SimulationInvariants {
     }
 
     void told(ElasticEvent event) {
+        if (event instanceof Heard it && latestMembers().contains(it.worker())) {
+            lastHeard = now();
+        }
         if (event instanceof Started it) {
             started.add(it.worker());
             nameByNumber(it.worker());
@@ -341,6 +347,11 @@ final class SimulationInvariants {
                     now() - brokenSince >= job.scenario().limits().timeoutMillis(),
                     "the job ends before the limit: " + failure);
             namesTheMissing(failure);
+        } else if (failure.contains("a sign of life")) {
+            require(
+                    !job.scenario().announces()
+                            && now() - lastHeard >= job.scenario().limits().timeoutMillis(),
+                    "a rank was heard: " + failure);
         } else {
             require(failure.contains("state of the training"), "an unknown failure: " + failure);
             require(!state, "a rank has the state: " + failure);
