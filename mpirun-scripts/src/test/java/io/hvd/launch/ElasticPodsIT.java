@@ -21,9 +21,9 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Processes that no launcher of hvd's has started, as pods are: one has the coordinator, and the others come to it. */
-@Timeout(120)
+@Timeout(240)
 final class ElasticPodsIT {
-    private static final long LIMIT_SECONDS = 40;
+    private static final long LIMIT_SECONDS = 90;
     private static final String SECRET = "between these processes alone";
 
     @TempDir
