@@ -259,7 +259,9 @@ final class Coordinator {
     private void decide() {
         letGo(in(State.NEW));
         if (!broken) {
-            endUnheard();
+            evictUnheard();
+        }
+        if (!broken) {
             growOrShrink();
             return;
         }
@@ -280,14 +282,13 @@ final class Coordinator {
         form();
     }
 
-    /** Of workers that nobody has announced nobody else says that they have ended, if the network is gone between them and here. */
-    private void endUnheard() {
+    /** Nobody else tells the end of a worker that nobody has announced, such as one whose network is gone. */
+    private void evictUnheard() {
         long limit = limits.timeoutMillis();
-        if (!announced && in(State.MEMBER).stream().allMatch(worker -> now - worker.heard >= limit)) {
-            finish("no rank has given a sign of life for " + limit / 1_000
-                    + " s (--elastic-timeout): the network between"
-                    + " them and the coordinator is gone, or their processes are stopped");
-        }
+        in(State.MEMBER).stream()
+                .filter(worker -> !announced && now - worker.heard >= limit)
+                .forEach(worker -> evict(
+                        worker, "no sign of life has come from it for " + limit / 1_000 + " s (--elastic-timeout)"));
     }
 
     /** A generation that goes on takes in new workers at the end of a step, and lets those go that have asked for it. */
@@ -299,7 +300,7 @@ final class Coordinator {
                 && members.size() < limits.atMost()
                 && generation < limits.resets()
                 && (noneIsToCome() || fresh.stream().anyMatch(worker -> now - worker.joined >= GATHERING_MILLIS));
-        if (!over && !interrupted && (shrinks || grows)) {
+        if (!interrupted && (shrinks || grows)) {
             interrupted = true;
             orders.add(new Interrupt(generation, numbers(members)));
         }

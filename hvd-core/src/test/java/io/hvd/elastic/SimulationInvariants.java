@@ -3,6 +3,7 @@ package io.hvd.elastic;
 import io.hvd.elastic.ElasticEvent.Ended;
 import io.hvd.elastic.ElasticEvent.Heard;
 import io.hvd.elastic.ElasticEvent.Joined;
+import io.hvd.elastic.ElasticEvent.Leaving;
 import io.hvd.elastic.ElasticEvent.Ready;
 import io.hvd.elastic.ElasticEvent.Started;
 import io.hvd.elastic.ElasticOrder.Abandon;
@@ -53,8 +54,8 @@ final class SimulationInvariants {
     private final Set<Integer> trained = new HashSet<>();
 
     private long trainedSince;
-    /** When a member was heard last. */
-    private long lastHeard;
+    /** When each worker was heard last. */
+    private final Map<Integer, Long> heard = new HashMap<>();
 
     SimulationInvariants(SimulatedJob job) {
         this.job = job;
@@ -71,8 +72,12 @@ final class SimulationInvariants {
     }
 
     void told(ElasticEvent event) {
-        if (event instanceof Heard it && latestMembers().contains(it.worker())) {
-            lastHeard = now();
+        if (event instanceof Heard it) {
+            heard.put(it.worker(), now());
+        } else if (event instanceof Leaving it) {
+            heard.put(it.worker(), now());
+        } else if (event instanceof Ready it) {
+            heard.put(it.worker(), now());
         }
         if (event instanceof Started it) {
             started.add(it.worker());
@@ -267,13 +272,19 @@ final class SimulationInvariants {
                 || !trained.isEmpty()
                         && now() - trainedSince >= job.scenario().limits().timeoutMillis();
         require(
-                release.wanted() || late || wasApart(worker),
+                release.wanted() || late || wasUnheard(worker) || wasApart(worker),
                 "worker " + release.worker() + " has to go although its host was always reachable: " + release);
         released.add(release.worker());
         if (late && !release.wanted()) {
             lastLate = now();
             toldBrokenSince = now(); // from then on others may come in its place, for as long
         }
+    }
+
+    /** Whether it has been silent to the limit, and no launcher would tell its end. */
+    private boolean wasUnheard(SimulatedWorker worker) {
+        long silent = now() - heard.getOrDefault(worker.number(), 0L);
+        return !job.scenario().announces() && silent >= job.scenario().limits().timeoutMillis();
     }
 
     /** Whether a worker's host and another one of its generation have been cut off from each other. */
@@ -347,11 +358,6 @@ final class SimulationInvariants {
                     now() - brokenSince >= job.scenario().limits().timeoutMillis(),
                     "the job ends before the limit: " + failure);
             namesTheMissing(failure);
-        } else if (failure.contains("a sign of life")) {
-            require(
-                    !job.scenario().announces()
-                            && now() - lastHeard >= job.scenario().limits().timeoutMillis(),
-                    "a rank was heard: " + failure);
         } else {
             require(failure.contains("state of the training"), "an unknown failure: " + failure);
             require(!state, "a rank has the state: " + failure);
