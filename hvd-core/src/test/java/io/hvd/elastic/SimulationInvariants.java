@@ -275,6 +275,10 @@ final class SimulationInvariants {
                 release.wanted() || late || wasUnheard(worker) || wasApart(worker),
                 "worker " + release.worker() + " has to go although its host was always reachable: " + release);
         released.add(release.worker());
+        if (wasUnheard(worker)) {
+            broke(); // of which the others hear by this
+            toldBroken();
+        }
         if (late && !release.wanted()) {
             lastLate = now();
             toldBrokenSince = now(); // from then on others may come in its place, for as long
@@ -355,7 +359,7 @@ final class SimulationInvariants {
             boolean enough = candidates().size() >= job.scenario().limits().atLeast();
             require(!enough || !state, "enough ranks are there: " + failure);
             require(
-                    now() - brokenSince >= job.scenario().limits().timeoutMillis(),
+                    now() - waitedSince() >= job.scenario().limits().timeoutMillis(),
                     "the job ends before the limit: " + failure);
             namesTheMissing(failure);
         } else {
@@ -366,6 +370,11 @@ final class SimulationInvariants {
         require(
                 failure.isEmpty() || failure.contains("--reset-limit") || !safeWorkersAreMembers(),
                 "the job has failed although enough of its ranks were always there: " + failure);
+    }
+
+    /** A connection may end for the coordinator before the others find that the generation is over. */
+    private long waitedSince() {
+        return toldBroken ? Math.min(brokenSince, toldBrokenSince) : brokenSince;
     }
 
     private void namesTheMissing(String failure) {
