@@ -11,7 +11,6 @@ import io.hvd.error.HvdException;
 import io.hvd.error.ShutdownException;
 import io.hvd.log.HvdLogger;
 import io.hvd.net.HostAddress;
-import io.hvd.net.LauncherAddress;
 import io.hvd.signal.SigTerm;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
@@ -29,8 +28,8 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * A job whose ranks may be lost, and join, while it runs. {@code horovodrun --min-np 2 -np 4} starts one, over TCP. Where a rank
- * is lost, the others drop the step that they are in, form the next generation in the same processes, and go on from the
+ * A job whose ranks may be lost, and join, while it runs. {@code horovodrun --min-np 2 -np 4} starts one, over TCP; {@code
+ * horovodrun --elastic-coordinator} waits for ranks that others start. Where a rank is lost, the others drop the step that they are in, form the next generation in the same processes, and go on from the
  * last step that one of them has ended: no step that a surviving rank has ended is lost, and no checkpoint is read.
  *
  * <pre>{@code
@@ -116,37 +115,26 @@ public final class Elastic {
      */
     public static void run(ElasticState state, Body body) throws Exception {
         HvdConfig config = HvdConfig.from(System.getenv());
-        Optional<RankPlace> place = config.started()
-                .place()
-                .filter(mine -> mine.meeting()
-                        .filter(RankPlace.AtCoordinator.class::isInstance)
-                        .isPresent());
-        if (place.isEmpty()) {
+        Optional<RankPlace.AtCoordinator> coordinator = config.started().coordinator();
+        if (coordinator.isEmpty()) {
             requireNoFaults(config);
             try (HvdContext hvd = Hvd.init()) {
                 run(hvd, state, body);
             }
             return;
         }
-        String address = ((RankPlace.AtCoordinator) place.get().meeting().orElseThrow()).address();
+        List<PlannedFault> faults = PlannedFault.parse(config.launcher().faultPlan());
         try (CoordinatorLink link = CoordinatorLink.join(
-                LauncherAddress.decode(address),
-                place.get().rank(),
+                coordinator.get().with(config.control().secret()),
+                coordinator.get().worker(),
                 System.getenv().getOrDefault("HOROVOD_HOSTNAME", HostAddress.localName()),
                 config.control().encryption(),
                 Duration.ofSeconds(config.control().startTimeoutSeconds()))) {
-            boolean whole = run(link, state, body, faults(config, place.get().rank()));
+            boolean whole = run(link, state, body, faults);
             if (!whole && link.leaves()) {
                 SigTerm.end(); // what the program does after a whole training is not for a rank that has left before
             }
         }
-    }
-
-    /** Those of this process, which has this rank in the first generation. */
-    private static List<PlannedFault> faults(HvdConfig config, int rank) {
-        return PlannedFault.parse(config.launcher().faultPlan()).stream()
-                .filter(fault -> fault.rank() == rank)
-                .toList();
     }
 
     private static void requireNoFaults(HvdConfig config) {
@@ -182,8 +170,10 @@ public final class Elastic {
         private final CoordinatorLink link;
         private final ElasticState state;
         private final Body body;
-        /** Those that have not happened yet. */
+        /** Those of all workers that have not happened to this one. */
         private final List<PlannedFault> faults;
+        /** What the coordinator calls this process; -1 before its first generation. */
+        private int number = -1;
         /** How many steps the state has seen; -1 before it has been that of all ranks. */
         private long step = -1;
 
@@ -199,6 +189,7 @@ public final class Elastic {
         boolean run() throws Exception {
             boolean done = false;
             for (Optional<Membership> next = link.await(); next.isPresent(); next = link.await()) {
+                number = next.get().workers().get(next.get().rank());
                 done = run(next.get());
             }
             return done;
@@ -276,7 +267,10 @@ public final class Elastic {
         }
 
         private void happen(Predicate<PlannedFault> due) {
-            List<PlannedFault> now = faults.stream().filter(due).toList();
+            List<PlannedFault> now = faults.stream()
+                    .filter(fault -> fault.rank() == number)
+                    .filter(due)
+                    .toList();
             faults.removeAll(now);
             now.forEach(PlannedFault::happen);
         }

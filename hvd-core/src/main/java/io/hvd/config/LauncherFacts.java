@@ -14,6 +14,7 @@ import java.util.function.ToIntFunction;
  * @param size the number of processes that it has started; empty without one, or if it does not say
  * @param ofMpi whether MPI can connect them, as far as the variables tell
  * @param place how they meet without MPI; empty if they cannot
+ * @param coordinator where an elastic job's coordinator is; empty in other jobs
  * @param slurm what Slurm says; empty outside its jobs
  * @param foreign why a process must not go on alone that neither MPI nor a place connects to others
  * @param declared how large the job is to be
@@ -23,6 +24,7 @@ public record LauncherFacts(
         OptionalInt size,
         boolean ofMpi,
         Optional<RankPlace> place,
+        Optional<RankPlace.AtCoordinator> coordinator,
         Optional<SlurmPlace> slurm,
         Optional<String> foreign,
         List<DeclaredJob> declared) {
@@ -47,6 +49,7 @@ public record LauncherFacts(
                 rank.isPresent() ? size(environment, slurm) : number(withOthers, RankPlace::size),
                 rank.isPresent(),
                 place,
+                RankPlace.coordinator(environment, place),
                 slurm,
                 ForeignLauncher.whyNotAlone(environment)
                         .or(() -> place.isEmpty() ? RankPlace.whyNotAlone(environment) : Optional.empty()),

@@ -2,11 +2,16 @@ package io.hvd.config;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.net.HandshakeListener;
 import io.hvd.net.HostAddress;
+import io.hvd.net.LauncherAddress;
 import io.hvd.net.PortRange;
+import java.net.InetSocketAddress;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
@@ -105,14 +110,55 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
     /**
      * The job is elastic: its coordinator says who meets where, one generation after the other.
      *
-     * @param address the coordinator's, in the form of {@link io.hvd.net.LauncherAddress}, with a secret
+     * @param address the coordinator's, in the form of {@link LauncherAddress}, with a secret; or host:port, without one, if
+     *     the job's workers come by themselves
+     * @param worker the number that horovodrun has given this process; empty if the coordinator gives it one
      */
-    public record AtCoordinator(String address) implements Meeting {
+    public record AtCoordinator(String address, OptionalInt worker) implements Meeting {
+        private static AtCoordinator of(String address, int rank) {
+            if (isOfLauncher(address)) {
+                return new AtCoordinator(address, OptionalInt.of(rank));
+            }
+            hostAndPort(Setting.RENDEZVOUS.variable(), ELASTIC + address, address);
+            return new AtCoordinator(address, OptionalInt.empty());
+        }
+
+        private static boolean isOfLauncher(String address) {
+            return address.contains("@");
+        }
+
+        /**
+         * The coordinator's address with the job's secret. A name in it is looked up when it is used.
+         *
+         * @param given the secret that the settings give
+         * @throws HvdException if they give none, and the workers come by themselves
+         */
+        public LauncherAddress with(Optional<Secret> given) {
+            if (worker.isPresent()) {
+                return LauncherAddress.decode(address);
+            }
+            Secret secret = given.orElseThrow(() -> new HvdException(
+                    ErrorId.BAD_SETTING,
+                    Setting.RENDEZVOUS.variable() + "=" + ELASTIC + address + " needs " + Setting.SECRET.variable()
+                            + ", by which the coordinator and its ranks know each other; set it to the same random word"
+                            + " for all of them"));
+            return new LauncherAddress(
+                    HexFormat.of().formatHex(secret.bytes(HandshakeListener.SECRET_BYTES)),
+                    List.of(hostAndPort(Setting.RENDEZVOUS.variable(), ELASTIC + address, address)));
+        }
+
         @Override
         public String toString() {
             return "where the coordinator of the elastic job says";
         }
     }
+
+    /** Why a program that joins by itself cannot be of an elastic job. */
+    public static final String ONLY_BY_ELASTIC_RUN =
+            "this job is elastic (horovodrun --min-np, or HVD_RENDEZVOUS=elastic=host:port), so its ranks join by"
+                    + " Elastic.run(state, body), which calls Hvd.init() for each generation; this program has called it"
+                    + " itself. For a job of a fixed size leave out --min-np, --max-np and --host-discovery-script, or"
+                    + " name rank 0's host and port";
 
     /** Empty if no variables tell this process's number and how many there are. */
     static Optional<RankPlace> of(Map<String, String> environment, Optional<SlurmPlace> slurm) {
@@ -126,10 +172,29 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
                                 .meetingIn(task.step(), environment, slurm)));
     }
 
+    /** Where the coordinator is; empty in a job that is not elastic. @param place this process's, if it has one */
+    static Optional<AtCoordinator> coordinator(Map<String, String> environment, Optional<RankPlace> place) {
+        String value = rendezvous(environment);
+        return place.flatMap(RankPlace::meeting)
+                .filter(AtCoordinator.class::isInstance)
+                .map(AtCoordinator.class::cast)
+                .or(() -> byItself(value)
+                        ? Optional.of(AtCoordinator.of(value.substring(ELASTIC.length()), 0))
+                        : Optional.empty());
+    }
+
+    /** Whether this is the place of a coordinator that waits for workers which nobody has numbered. */
+    private static boolean byItself(String rendezvous) {
+        return rendezvous.startsWith(ELASTIC) && !AtCoordinator.isOfLauncher(rendezvous);
+    }
+
     /** Why a process with no place must not go on by itself; empty if nothing says that it is to meet others. */
     static Optional<String> whyNotAlone(Map<String, String> environment) {
         String name = Setting.RENDEZVOUS.variable();
-        String value = environment.getOrDefault(name, "").strip();
+        String value = rendezvous(environment);
+        if (byItself(value)) {
+            return Optional.of(ONLY_BY_ELASTIC_RUN);
+        }
         String shown = Stream.of(LAUNCHER, ELASTIC)
                 .filter(value::startsWith)
                 .findFirst()
@@ -141,6 +206,10 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
                         + " train by itself, and so would each of them. Set HOROVOD_RANK and HOROVOD_SIZE on each"
                         + " (HOROVOD_SIZE suffices in an Indexed Job); if it is meant to be alone, unset " + name
                         + " or set HVD_BACKEND=local");
+    }
+
+    private static String rendezvous(Map<String, String> environment) {
+        return environment.getOrDefault(Setting.RENDEZVOUS.variable(), "").strip();
     }
 
     private static String value(Map<String, String> environment, String name) {
@@ -164,16 +233,16 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
                 rank,
                 size,
                 source,
-                told(job, environment)
+                told(job, environment, rank)
                         .or(() -> torchrun(job, environment))
                         .or(() -> slurm.flatMap(SlurmPlace::task).flatMap(task -> slurm(task, environment)))
                         .or(() -> oneHost(environment))
                         .or(() -> mpirunsHost(job, environment)));
     }
 
-    private static Optional<Meeting> told(String job, Map<String, String> environment) {
+    private static Optional<Meeting> told(String job, Map<String, String> environment, int rank) {
         String name = Setting.RENDEZVOUS.variable();
-        String value = environment.getOrDefault(name, "").strip();
+        String value = rendezvous(environment);
         if (value.isEmpty()) {
             return horovods(job, environment);
         }
@@ -181,7 +250,7 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
             return Optional.of(new AtLauncher(value.substring(LAUNCHER.length())));
         }
         if (value.startsWith(ELASTIC)) {
-            return Optional.of(new AtCoordinator(value.substring(ELASTIC.length())));
+            return Optional.of(AtCoordinator.of(value.substring(ELASTIC.length()), rank));
         }
         return Optional.of(atRankZero(name, value, job));
     }
@@ -199,15 +268,21 @@ public record RankPlace(int rank, int size, String source, Optional<Meeting> mee
     }
 
     private static Meeting atRankZero(String name, String value, String job) {
+        InetSocketAddress there = hostAndPort(name, value, value);
+        return new AtRankZero(List.of(there.getHostString()), List.of(there.getPort()), value, job, name + "=" + value);
+    }
+
+    /** What host:port means, without looking for the host. @param whole of which it is a part, for an error */
+    private static InetSocketAddress hostAndPort(String name, String whole, String value) {
         Matcher parts = ADDRESS.matcher(value);
         if (!parts.matches() || !isPort(parts.group(3))) {
             throw new HvdException(
                     ErrorId.BAD_SETTING,
-                    name + " is \"" + value + "\", expected host:port, such as node1:29400 or [fd00::1]:29400: "
+                    name + " is \"" + whole + "\", expected host:port, such as node1:29400 or [fd00::1]:29400: "
                             + Setting.RENDEZVOUS.meaning());
         }
         String host = parts.group(1) == null ? parts.group(2) : parts.group(1);
-        return new AtRankZero(List.of(host), List.of(Integer.parseInt(parts.group(3))), value, job, name + "=" + value);
+        return InetSocketAddress.createUnresolved(host, Integer.parseInt(parts.group(3)));
     }
 
     private static boolean isPort(String text) {

@@ -19,7 +19,8 @@ public enum Setting {
             "HVD_RENDEZVOUS",
             "",
             RANK,
-            "host:port at which rank 0 lets the ranks meet without MPI; horovodrun --gloo sets its own address"),
+            "host:port at which rank 0 lets the ranks meet without MPI, or elastic=host:port of an elastic job's coordinator;"
+                    + " horovodrun --gloo sets its own address"),
     SECRET(
             "HVD_SECRET",
             "",

@@ -38,6 +38,9 @@ import java.util.stream.Stream;
  *
  * <p>Silence alone is no death: a worker whose process is stopped or swapped out gives no sign of life either. It counts as
  * lost only if another member's monitor has found its host unreachable too, or after the limit.
+ *
+ * <p>A launcher announces the workers that it starts, and tells their ends. Workers that nobody announces may come at any
+ * time, and so they are waited for.
  */
 final class Coordinator {
     /** After so long without a sign of life a worker is silent. */
@@ -48,7 +51,7 @@ final class Coordinator {
     static final long QUIET_MILLIS = 3_000;
 
     private enum State {
-        /** Its process was started, and it has said nothing yet. */
+        /** It was announced, and has said nothing yet. */
         STARTED,
         /** It waits for its first generation. */
         NEW,
@@ -141,6 +144,9 @@ final class Coordinator {
     /** Whether a state has seen a step, so that without it the training would begin again. */
     private boolean stepsMade;
 
+    /** Whether somebody announces workers by {@link Started}, so that it is known whether more of them are to come. */
+    private boolean announced;
+
     private boolean over;
     /** Members that have gone and were not replaced. */
     private final List<String> missing = new ArrayList<>();
@@ -181,6 +187,7 @@ final class Coordinator {
 
     private void note(ElasticEvent event) {
         if (event instanceof Started started) {
+            announced = true;
             meet(started.worker(), started.host());
         } else if (event instanceof Joined joined) {
             meet(joined.worker(), joined.host());
@@ -252,6 +259,9 @@ final class Coordinator {
     private void decide() {
         letGo(in(State.NEW));
         if (!broken) {
+            evictUnheard();
+        }
+        if (!broken) {
             growOrShrink();
             return;
         }
@@ -270,6 +280,15 @@ final class Coordinator {
         }
         letGo(survivorsThatMayGo());
         form();
+    }
+
+    /** Nobody else tells the end of a worker that nobody has announced, such as one whose network is gone. */
+    private void evictUnheard() {
+        long limit = limits.timeoutMillis();
+        in(State.MEMBER).stream()
+                .filter(worker -> !announced && now - worker.heard >= limit)
+                .forEach(worker -> evict(
+                        worker, "no sign of life has come from it for " + limit / 1_000 + " s (--elastic-timeout)"));
     }
 
     /** A generation that goes on takes in new workers at the end of a step, and lets those go that have asked for it. */
@@ -466,7 +485,7 @@ final class Coordinator {
     }
 
     private boolean noneIsToCome() {
-        return in(State.STARTED).isEmpty();
+        return announced && in(State.STARTED).isEmpty();
     }
 
     private String missing() {

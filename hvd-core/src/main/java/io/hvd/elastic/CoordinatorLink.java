@@ -3,27 +3,40 @@ package io.hvd.elastic;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.ShutdownException;
+import io.hvd.log.HvdLogger;
 import io.hvd.net.Calls;
 import io.hvd.net.Encryption;
 import io.hvd.net.FramedConnection;
 import io.hvd.net.LauncherAddress;
 import io.hvd.net.MalformedMessageException;
 import java.io.IOException;
+import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 
 /** A worker's connection to the coordinator of its elastic job. One thread runs generations; any thread may ask to leave. */
 public final class CoordinatorLink implements AutoCloseable {
+    private static final HvdLogger LOG = HvdLogger.of(CoordinatorLink.class);
     private static final long ALIVE_MILLIS = 250;
-    /** Without a sign of life for so long, a worker that waits takes the coordinator for lost. */
+    /** Without a sign of life for so long, a worker takes the coordinator for lost. */
     private static final long LOST_MILLIS = 30_000;
 
-    private final int worker;
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    /** The last attempt gets so long too. */
+    private static final long LEAST_ATTEMPT_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** The time without the coordinator after which the log says what the worker waits for. */
+    private static final long QUIET_NANOS = TimeUnit.SECONDS.toNanos(3);
+
     private final FramedConnection connection;
+    /** What the worker is called, for messages. */
+    private String name;
     /** The generation that begins next; null while there is none. */
     private CoordinatorMessage.Begin next;
     /** The number of the generation that this worker is in; -1 outside of one. */
@@ -37,7 +50,9 @@ public final class CoordinatorLink implements AutoCloseable {
     /** Why the worker is let go; null as long as it is not. */
     private String released;
 
-    private long heard = System.nanoTime();
+    /** How many signs of life this worker has given since the last one of the coordinator. A process that is stopped gives none. */
+    private int unanswered;
+
     private volatile boolean closed;
     private volatile boolean leaves;
 
@@ -59,50 +74,73 @@ public final class CoordinatorLink implements AutoCloseable {
         }
     }
 
-    private CoordinatorLink(int worker, FramedConnection connection) {
-        this.worker = worker;
+    private CoordinatorLink(String name, FramedConnection connection) {
+        this.name = name;
         this.connection = connection;
     }
 
     /**
-     * Connects to the coordinator.
+     * Connects to the coordinator, as soon as it is there.
      *
-     * @param worker the worker's number
+     * @param number the worker's number; empty if the coordinator gives it one
      * @param host the name of its host
      * @throws HvdException if it does not answer within the limit
      */
     public static CoordinatorLink join(
-            LauncherAddress address, int worker, String host, Encryption encryption, Duration limit) {
-        long deadline = System.nanoTime() + limit.toNanos();
-        IOException last = null;
-        try (Calls calls = Calls.to(address.sockets())) {
-            for (var call = calls.next(deadline); call.isPresent(); call = calls.next(deadline)) {
-                try {
-                    FramedConnection connection = FramedConnection.greet(
-                            call.get(),
-                            encryption,
-                            address.secret(),
-                            worker,
-                            Math.toIntExact(Math.min(Integer.MAX_VALUE, limit.toMillis())));
-                    calls.keep(call.get());
-                    connection.limitReads(0);
-                    var link = new CoordinatorLink(worker, connection);
-                    link.send(new WorkerMessage.Join(host));
-                    Daemon.start(link::listen, "hvd-elastic-link");
-                    Daemon.start(link::giveSignsOfLife, "hvd-elastic-alive");
-                    return link;
-                } catch (IOException e) {
-                    last = e;
+            LauncherAddress address, OptionalInt number, String host, Encryption encryption, Duration limit) {
+        String name = number.isPresent() ? "worker " + number.getAsInt() + " (" + host + ")" : "a worker on " + host;
+        var link = new CoordinatorLink(name, dialled(address, number, name, encryption, limit));
+        link.send(new WorkerMessage.Join(host));
+        Daemon.start(link::listen, "hvd-elastic-link");
+        Daemon.start(link::giveSignsOfLife, "hvd-elastic-alive");
+        return link;
+    }
+
+    private static FramedConnection dialled(
+            LauncherAddress address, OptionalInt number, String name, Encryption encryption, Duration limit) {
+        int introduction = number.orElse(CoordinatorServer.UNNUMBERED);
+        long begun = System.nanoTime();
+        boolean told = false;
+        while (true) {
+            long left = limit.toNanos() - (System.nanoTime() - begun);
+            long nanos = Math.max(LEAST_ATTEMPT_NANOS, left);
+            try {
+                FramedConnection made =
+                        Calls.greet(address.sockets(), encryption, address.secret(), introduction, nanos);
+                made.limitReads(0);
+                return made;
+            } catch (IOException e) {
+                String why = name + " does not reach the coordinator of its elastic job at " + places(address) + ": "
+                        + (e instanceof UnknownHostException ? "its name has no address yet" : e.getMessage());
+                requireTimeLeft(left, limit, why, e);
+                if (!told && limit.toNanos() - left >= QUIET_NANOS) {
+                    told = true;
+                    LOG.warn("{}; it tries for {} s, as HOROVOD_START_TIMEOUT says", why, limit.toSeconds());
                 }
+                LockSupport.parkNanos(PAUSE_NANOS);
             }
-        } catch (IOException e) {
-            last = e;
         }
-        throw new HvdException(
-                ErrorId.INIT_FAILED,
-                "worker " + worker + " (" + host + ") does not reach the coordinator of its elastic job, " + address
-                        + ", within " + limit.toSeconds() + " s (HOROVOD_START_TIMEOUT)",
-                last);
+    }
+
+    private static void requireTimeLeft(long nanos, Duration limit, String why, IOException cause) {
+        if (Thread.currentThread().isInterrupted()) {
+            throw new ShutdownException(why + "; it was interrupted");
+        }
+        if (nanos <= 0) {
+            throw new HvdException(
+                    ErrorId.INIT_FAILED,
+                    why + ". It has tried for " + limit.toSeconds()
+                            + " s (HOROVOD_START_TIMEOUT). Either the coordinator"
+                            + " has not started, or it has ended with its job, or its host or port is another one, or a"
+                            + " firewall is between",
+                    cause);
+        }
+    }
+
+    private static String places(LauncherAddress address) {
+        return address.sockets().stream()
+                .map(socket -> socket.getHostString() + ":" + socket.getPort())
+                .collect(Collectors.joining(", "));
     }
 
     /**
@@ -113,19 +151,13 @@ public final class CoordinatorLink implements AutoCloseable {
      */
     public synchronized Optional<Membership> await() throws InterruptedException {
         while (next == null && released == null) {
-            long silent = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - heard);
-            if (silent >= LOST_MILLIS) {
-                released = "the coordinator has given no sign of life for " + LOST_MILLIS / 1_000
-                        + " s; its host or the network is gone";
-                break;
-            }
-            wait(LOST_MILLIS - silent);
+            wait();
         }
         if (released != null) {
             if (released.isEmpty()) {
                 return Optional.empty();
             }
-            throw new ShutdownException("worker " + worker + " leaves the elastic job: " + released);
+            throw new ShutdownException(name + " leaves the elastic job: " + released);
         }
         CoordinatorMessage.Begin begin = next;
         next = null;
@@ -194,7 +226,16 @@ public final class CoordinatorLink implements AutoCloseable {
             } catch (InterruptedException e) {
                 return;
             }
+            if (isUnanswered()) {
+                lost("the coordinator has given no sign of life for " + LOST_MILLIS / 1_000
+                        + " s; its host or the network is gone");
+            }
         }
+    }
+
+    private synchronized boolean isUnanswered() {
+        unanswered++;
+        return unanswered * ALIVE_MILLIS >= LOST_MILLIS;
     }
 
     private void listen() {
@@ -203,7 +244,7 @@ public final class CoordinatorLink implements AutoCloseable {
                 take(CoordinatorMessage.decode(connection.receiveBytes(CoordinatorMessage.MOST_BYTES)));
             }
         } catch (IOException | MalformedMessageException e) {
-            lost("the coordinator has gone, which horovodrun is: " + e.getMessage());
+            lost("the coordinator, which horovodrun is, has gone: " + e.getMessage());
         }
     }
 
@@ -211,9 +252,11 @@ public final class CoordinatorLink implements AutoCloseable {
         Consumer<String> giveUp = why -> {};
         String why = "";
         synchronized (this) {
-            heard = System.nanoTime();
+            unanswered = 0;
             if (message instanceof CoordinatorMessage.Begin begin) {
                 next = begin;
+                name = "worker " + begin.workers().get(begin.rank()) + " ("
+                        + begin.hosts().get(begin.rank()) + ")";
             } else if (message instanceof CoordinatorMessage.Interrupt interrupt) {
                 interrupted = interrupt.generation();
             } else if (message instanceof CoordinatorMessage.Abandon told) {

@@ -17,9 +17,15 @@ import java.nio.channels.ServerSocketChannel;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
 
-/** Runs the {@link Coordinator} of an elastic job: its sockets, its clock, and the orders that it gives. Any thread may use it. */
+/**
+ * Runs the {@link Coordinator} of an elastic job: its sockets, its clock, and the orders that it gives. Any thread may use it.
+ *
+ * <p>Its workers are those that a launcher starts and announces ({@link #started}), or they come by themselves, and each gets
+ * a number when it does.
+ */
 public final class CoordinatorServer implements AutoCloseable {
     /** How often the coordinator looks at the time. */
     private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
@@ -27,6 +33,9 @@ public final class CoordinatorServer implements AutoCloseable {
     private static final long ALIVE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private static final int FIRST_MESSAGE_MILLIS = 10_000;
+    /** The number by which a worker introduces itself that comes by itself. */
+    static final int UNNUMBERED = -1;
+
     private static final HvdLogger LOG = HvdLogger.of(CoordinatorServer.class);
 
     private final Coordinator coordinator;
@@ -40,9 +49,18 @@ public final class CoordinatorServer implements AutoCloseable {
     private Meeting meeting;
 
     private long lastAlive = begun;
+    /** Of the next worker that comes by itself. */
+    private int nextNumber;
+    /** Why the job has ended; empty before, and if it has ended well. */
+    private String failure = "";
+
     private volatile boolean closed;
 
-    private record Connected(FramedConnection connection, String host) {}
+    private record Connected(FramedConnection connection, String host) {
+        String name(int worker) {
+            return "worker " + worker + " on " + host;
+        }
+    }
 
     /** A rendezvous of one generation. */
     public interface Meeting extends AutoCloseable {
@@ -130,17 +148,33 @@ public final class CoordinatorServer implements AutoCloseable {
 
     private void hear(Accepted one) {
         FramedConnection connection = one.connection();
-        int worker = one.number();
-        String why = "its connection has ended";
+        OptionalInt worker = admit(one);
+        if (worker.isPresent()) {
+            String why = hearOut(worker.getAsInt(), connection);
+            gone(worker.getAsInt(), connection, why);
+        }
+        connection.hangUp();
+    }
+
+    /** @return the number of the worker; empty if it is none, or cannot be admitted */
+    private OptionalInt admit(Accepted one) {
+        FramedConnection connection = one.connection();
         try {
             connection.limitReads(FIRST_MESSAGE_MILLIS);
-            if (!(WorkerMessage.decode(connection.receiveBytes(WorkerMessage.MOST_BYTES))
-                            instanceof WorkerMessage.Join join)
-                    || !admit(worker, new Connected(connection, join.host()))) {
-                connection.hangUp();
-                return;
-            }
+            WorkerMessage first = WorkerMessage.decode(connection.receiveBytes(WorkerMessage.MOST_BYTES));
             connection.limitReads(0);
+            return first instanceof WorkerMessage.Join join
+                    ? admit(one.number(), new Connected(connection, join.host()))
+                    : OptionalInt.empty();
+        } catch (IOException | MalformedMessageException e) {
+            return OptionalInt.empty();
+        }
+    }
+
+    /** Takes what a worker says, as long as it says something. @return why it does not any more */
+    private String hearOut(int worker, FramedConnection connection) {
+        String why = "its connection has ended";
+        try {
             while (true) {
                 WorkerMessage message = WorkerMessage.decode(connection.receiveBytes(WorkerMessage.MOST_BYTES));
                 if (message instanceof WorkerMessage.Failed failed) {
@@ -150,12 +184,10 @@ public final class CoordinatorServer implements AutoCloseable {
                 }
             }
         } catch (MalformedMessageException e) {
-            why = e.getMessage();
+            return e.getMessage();
         } catch (IOException e) {
-            // Said below, unless the worker has said more itself.
+            return why;
         }
-        connection.hangUp();
-        gone(worker, connection, why);
     }
 
     private static ElasticEvent event(int worker, WorkerMessage message) {
@@ -167,17 +199,20 @@ public final class CoordinatorServer implements AutoCloseable {
                 : new ElasticEvent.Heard(worker);
     }
 
-    /** False if a worker of that number is connected already, or the job has ended. */
-    private synchronized boolean admit(int worker, Connected connected) {
+    /** Empty if a worker of that number is connected already, or the server is closed. */
+    private synchronized OptionalInt admit(int number, Connected connected) {
+        int worker = number == UNNUMBERED ? nextNumber++ : number;
         if (closed || workers.containsKey(worker)) {
-            return false;
+            return OptionalInt.empty();
         }
         workers.put(worker, connected);
         if (coordinator.isOver()) {
-            send(worker, new CoordinatorMessage.Release("").encode());
+            send(worker, new CoordinatorMessage.Release(failure).encode());
+        } else if (number == UNNUMBERED) {
+            events.say(connected.name(worker) + " has come");
         }
         handle(new ElasticEvent.Joined(worker, connected.host()));
-        return true;
+        return OptionalInt.of(worker);
     }
 
     private synchronized void gone(int worker, FramedConnection connection, String why) {
@@ -185,6 +220,17 @@ public final class CoordinatorServer implements AutoCloseable {
         if (known != null && known.connection() == connection) {
             workers.remove(worker);
             handle(new ElasticEvent.Ended(worker, why));
+            notifyAll();
+        }
+    }
+
+    /** Waits until no worker is connected any more, such as when all have been told the end. @param millis the longest wait */
+    public synchronized void awaitNobody(long millis) throws InterruptedException {
+        long begin = System.nanoTime();
+        for (long left = millis;
+                !workers.isEmpty() && left > 0;
+                left = millis - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begin)) {
+            wait(left);
         }
     }
 
@@ -208,6 +254,8 @@ public final class CoordinatorServer implements AutoCloseable {
             send(release.worker(), new CoordinatorMessage.Release(release.why()).encode());
             if (!release.wanted()) {
                 events.refused(release.worker(), release.why());
+            } else if (!coordinator.isOver() && workers.containsKey(release.worker())) {
+                events.say(workers.get(release.worker()).name(release.worker()) + " leaves, as it has asked for");
             }
         } else if (order instanceof Finish finish) {
             tellEnd(finish.failure());
@@ -242,9 +290,10 @@ public final class CoordinatorServer implements AutoCloseable {
         }
     }
 
-    private void tellEnd(String failure) {
-        if (!failure.isEmpty()) {
-            byte[] message = new CoordinatorMessage.Release(failure).encode();
+    private void tellEnd(String why) {
+        failure = why;
+        if (!why.isEmpty()) {
+            byte[] message = new CoordinatorMessage.Release(why).encode();
             List.copyOf(workers.keySet()).forEach(worker -> send(worker, message));
         }
     }

@@ -3,6 +3,8 @@ package io.hvd.net;
 import java.io.Closeable;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.net.SocketTimeoutException;
+import java.net.UnknownHostException;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
@@ -16,6 +18,10 @@ import java.util.concurrent.TimeUnit;
 
 /** Connects to several addresses at the same time, and returns the connections as they are made. One thread uses it. */
 public final class Calls implements Closeable {
+    /** A process of the job answers at once, so what is silent for so long is another program, or cannot be reached. */
+    private static final long ANSWER_NANOS = TimeUnit.SECONDS.toNanos(10);
+    /** The same if it may be at another address. */
+    private static final long ANSWER_OF_ONE_NANOS = TimeUnit.SECONDS.toNanos(2);
 
     private final Selector selector;
     private final List<SocketChannel> channels = new ArrayList<>();
@@ -37,6 +43,47 @@ public final class Calls implements Closeable {
             calls.close();
             throw e;
         }
+    }
+
+    /**
+     * Connects to one process that may be at any of several addresses; the first one that recognises this process counts.
+     *
+     * @param addresses whose names are looked up again where they had no address
+     * @param number tells the listener who connects, or what it wants
+     * @param nanos the longest wait in nanoseconds; it may be shorter
+     * @throws UnknownHostException if no name has an address yet
+     * @throws SocketTimeoutException if nothing answers in time
+     * @throws IOException that says what answers there instead
+     */
+    public static FramedConnection greet(
+            List<InetSocketAddress> addresses, Encryption encryption, byte[] secret, int number, long nanos)
+            throws IOException {
+        List<InetSocketAddress> known = addresses.stream()
+                .map(one -> one.isUnresolved() ? new InetSocketAddress(one.getHostString(), one.getPort()) : one)
+                .filter(one -> !one.isUnresolved())
+                .toList();
+        if (known.isEmpty()) {
+            throw new UnknownHostException(addresses.toString());
+        }
+        int millis = millis(Math.min(known.size() == 1 ? ANSWER_NANOS : ANSWER_OF_ONE_NANOS, nanos));
+        long deadline = System.nanoTime() + Math.min(ANSWER_NANOS, nanos);
+        try (Calls calls = to(known)) {
+            Optional<IOException> foreign = Optional.empty();
+            for (var call = calls.next(deadline); call.isPresent(); call = calls.next(deadline)) {
+                try {
+                    FramedConnection greeted = FramedConnection.greet(call.get(), encryption, secret, number, millis);
+                    calls.keep(call.get());
+                    return greeted;
+                } catch (IOException e) {
+                    foreign = Optional.of(e);
+                }
+            }
+            throw foreign.or(calls::refusal).orElseGet(() -> new SocketTimeoutException("it does not answer"));
+        }
+    }
+
+    private static int millis(long nanos) {
+        return (int) Math.min(Integer.MAX_VALUE, Math.max(1, TimeUnit.NANOSECONDS.toMillis(nanos)));
     }
 
     /**

@@ -15,7 +15,6 @@ import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -28,11 +27,6 @@ public final class Rendezvous implements Closeable {
     private static final long QUIET_NANOS = TimeUnit.SECONDS.toNanos(3);
     /** The server gives up at the limit, and its answer takes a moment. */
     private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(3);
-
-    /** A rendezvous welcomes a rank at once, so what is silent for so long is another program, or cannot be reached. */
-    private static final long WELCOME_NANOS = TimeUnit.SECONDS.toNanos(10);
-    /** The same if it may be another address that has the rendezvous. */
-    private static final long WELCOME_OF_ONE_NANOS = TimeUnit.SECONDS.toNanos(2);
 
     private static final int MOST_BYTES = Integer.MAX_VALUE - 64;
 
@@ -157,28 +151,8 @@ public final class Rendezvous implements Closeable {
 
     /** All addresses are called at once, so that one which swallows packets costs no time. */
     private static FramedConnection dialled(Place place, int rank, long nanos) throws IOException {
-        List<InetSocketAddress> known = place.addresses().stream()
-                .filter(address -> !address.isUnresolved())
-                .toList();
-        if (known.isEmpty()) {
-            throw new UnknownHostException(place.source());
-        }
-        int millis = millis(Math.min(known.size() == 1 ? WELCOME_NANOS : WELCOME_OF_ONE_NANOS, nanos));
-        long deadline = System.nanoTime() + Math.min(WELCOME_NANOS, nanos);
-        try (Calls calls = Calls.to(known)) {
-            Optional<IOException> foreign = Optional.empty();
-            for (var call = calls.next(deadline); call.isPresent(); call = calls.next(deadline)) {
-                try {
-                    FramedConnection greeted =
-                            FramedConnection.greet(call.get(), place.encryption(), place.secret(), rank, millis);
-                    calls.keep(call.get());
-                    return greeted;
-                } catch (IOException e) {
-                    foreign = Optional.of(e);
-                }
-            }
-            throw foreign.or(calls::refusal).orElseGet(() -> new SocketTimeoutException("it does not answer"));
-        }
+        List<InetSocketAddress> addresses = place.addresses();
+        return Calls.greet(addresses, place.encryption(), place.secret(), rank, nanos);
     }
 
     private static int millis(long nanos) {

@@ -3,10 +3,13 @@ package io.hvd.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.hvd.config.RankPlace.AtCoordinator;
 import io.hvd.config.RankPlace.AtLauncher;
 import io.hvd.config.RankPlace.AtRankZero;
 import io.hvd.config.RankPlace.OnOneHost;
 import io.hvd.error.HvdException;
+import io.hvd.net.HandshakeListener;
+import java.net.InetSocketAddress;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -235,6 +238,43 @@ class RankPlaceTest {
                 .isInstanceOf(AtLauncher.class)
                 .asString()
                 .doesNotContain("00ff");
+    }
+
+    @Test
+    void aWorkerOfAnElasticJobNeedsNoNumberIfTheUserSaysWhereTheCoordinatorIs() {
+        HvdConfig config = HvdConfig.from(Map.of("HVD_RENDEZVOUS", "elastic=node1:29400", "HVD_SECRET", "of the job"));
+        AtCoordinator there = config.started().coordinator().orElseThrow();
+
+        assertThat(there.worker()).isEmpty();
+        assertThat(there.with(config.control().secret()).sockets())
+                .containsExactly(InetSocketAddress.createUnresolved("node1", 29_400));
+        assertThat(there.with(config.control().secret()).secret())
+                .isEqualTo(Secret.of("of the job").bytes(HandshakeListener.SECRET_BYTES));
+        assertThat(config.started().whyNotAlone(false).orElseThrow()).contains("Elastic.run(state, body)");
+        assertThatThrownBy(() -> there.with(Optional.empty()))
+                .hasMessageContaining("HVD_RENDEZVOUS=elastic=node1:29400 needs HVD_SECRET");
+    }
+
+    /** As in an Indexed Job, where pods have numbers of their own. */
+    @Test
+    void otherNumbersDoNotCountThere() {
+        LauncherFacts pod = HvdConfig.from(Map.of(
+                        "HVD_RENDEZVOUS", "elastic=node1:29400", "JOB_COMPLETION_INDEX", "2", "HOROVOD_SIZE", "3"))
+                .started();
+        LauncherFacts launched = HvdConfig.from(Map.of(
+                        "HVD_RENDEZVOUS", "elastic=00ff@10.0.0.1/4711", "HOROVOD_RANK", "2", "HOROVOD_SIZE", "3"))
+                .started();
+
+        assertThat(pod.coordinator().orElseThrow().worker()).isEmpty();
+        assertThat(launched.coordinator().orElseThrow().worker()).hasValue(2);
+        assertThat(launched.coordinator().orElseThrow().with(Optional.empty()).sockets())
+                .containsExactly(new InetSocketAddress("10.0.0.1", 4_711));
+    }
+
+    @Test
+    void aCoordinatorWithoutAPortIsRefused() {
+        assertThatThrownBy(() -> HvdConfig.from(Map.of("HVD_RENDEZVOUS", "elastic=node1")))
+                .hasMessageContaining("HVD_RENDEZVOUS is \"elastic=node1\", expected host:port");
     }
 
     @Test

@@ -57,7 +57,14 @@ class ElasticCoordinatorTest {
         return orders;
     }
 
+    /** A launcher has announced it. */
     private List<ElasticOrder> join(int worker) {
+        tell(new Started(worker, "h" + worker));
+        return come(worker);
+    }
+
+    /** It comes by itself, unless it was announced. */
+    private List<ElasticOrder> come(int worker) {
         audible.add(worker);
         return tell(new Joined(worker, "h" + worker));
     }
@@ -137,6 +144,71 @@ class ElasticCoordinatorTest {
 
         assertThat(pass(LIMIT_MILLIS - TICK_MILLIS)).noneMatch(Form.class::isInstance);
         assertThat(pass(TICK_MILLIS)).containsExactly(new Form(0, List.of(0, 1), 0));
+    }
+
+    @Test
+    void ofWorkersThatComeByThemselvesMoreMayComeUntilTheLimit() {
+        job(2, 3, 4);
+        come(0);
+        come(1);
+
+        assertThat(pass(LIMIT_MILLIS - TICK_MILLIS)).noneMatch(Form.class::isInstance);
+        assertThat(pass(TICK_MILLIS)).containsExactly(new Form(0, List.of(0, 1), 0));
+    }
+
+    @Test
+    void aJobGrowsOnceForWorkersThatComeByThemselvesWithinASecond() {
+        job(2, 2, 4);
+        come(0);
+        assertThat(come(1)).containsExactly(new Form(0, List.of(0, 1), 0));
+
+        assertThat(come(2)).isEmpty();
+        assertThat(pass(500)).isEmpty();
+        assertThat(come(3)).isEmpty();
+        assertThat(pass(500)).containsExactly(new Interrupt(0, List.of(0, 1)));
+        ready(0, 0, 4);
+        assertThat(ready(1, 0, 4)).containsExactly(new Form(1, List.of(0, 1, 2, 3), 0));
+    }
+
+    @Test
+    void whoComesInPlaceOfALostOneGetsItsRankAtOnce() {
+        job(3, 3, 3);
+        come(0);
+        come(1);
+        come(2);
+        end(1);
+        ready(0, 0, 4);
+        assertThat(ready(2, 0, 4)).isEmpty();
+
+        assertThat(pass(4_000)).singleElement().isInstanceOf(Say.class);
+        assertThat(come(3)).containsExactly(new Form(1, List.of(0, 3, 2), 0));
+    }
+
+    @Test
+    void aSilentRankIsLostAtTheLimitIfNobodyElseWouldTellItsEnd() {
+        job(1, 2, 2);
+        come(0);
+        come(1);
+        audible.remove(1);
+        String why = "no sign of life has come from it for 20 s (--elastic-timeout)";
+
+        assertThat(pass(LIMIT_MILLIS - TICK_MILLIS)).isEmpty();
+        assertThat(pass(TICK_MILLIS))
+                .containsExactly(
+                        new Release(1, false, why),
+                        new Say("rank 1 (worker 1 on h1) is lost: " + why),
+                        new Abandon(0, List.of(0), "rank 1 (worker 1 on h1) is lost"));
+        assertThat(ready(0, 0, 7)).containsExactly(new Form(1, List.of(0), 0));
+        audible.clear();
+        assertThat(failure(pass(LIMIT_MILLIS))).startsWith("no rank is left that has the state of the training");
+    }
+
+    @Test
+    void aLauncherWouldTellIt() {
+        running(1, 2, 2);
+        audible.clear();
+
+        assertThat(pass(10 * LIMIT_MILLIS)).isEmpty();
     }
 
     @Test

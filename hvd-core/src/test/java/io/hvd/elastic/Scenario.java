@@ -12,6 +12,7 @@ import java.util.Random;
  * @param detectMillis after which a monitor says that a host has disappeared
  * @param peersNotice whether members see that another one has ended or left, without the coordinator's word
  * @param connectionMillis after which a connection that is cut has ended for good
+ * @param announces whether the launcher announces workers; otherwise they come by themselves
  * @param replaces whether the launcher starts a worker for one that has ended
  * @param safeWorkers so many of the first workers, all on host 0, to which nothing ever happens
  * @param disturbances how many things happen to the others
@@ -27,6 +28,7 @@ record Scenario(
         int detectMillis,
         boolean peersNotice,
         long connectionMillis,
+        boolean announces,
         boolean replaces,
         int safeWorkers,
         int disturbances) {
@@ -58,6 +60,7 @@ record Scenario(
                 detect,
                 random.nextInt(4) > 0,
                 random.nextBoolean() ? Long.MAX_VALUE : 6_000 + random.nextInt(15_000),
+                random.nextInt(3) > 0,
                 random.nextBoolean(),
                 safe ? atLeast : 0,
                 random.nextInt(12));

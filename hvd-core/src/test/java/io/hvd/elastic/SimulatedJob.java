@@ -110,7 +110,9 @@ final class SimulatedJob {
         SimulatedWorker worker = new SimulatedWorker(this, number, scenario.hostOf(number));
         workers.add(worker);
         changed();
-        tell(new Started(number, worker.hostName()));
+        if (scenario.announces()) {
+            tell(new Started(number, worker.hostName()));
+        }
         if (comes) {
             worker.later(50 + random.nextInt(2_000), worker::join);
         } else if (random.nextBoolean()) {

@@ -148,7 +148,7 @@ final class SimulatedWorker {
     }
 
     private void beat() {
-        say(new Heard(number));
+        say(leaving ? new Leaving(number) : new Heard(number));
         if (generation != null && !job.network().isWhole()) {
             watchHosts();
         }

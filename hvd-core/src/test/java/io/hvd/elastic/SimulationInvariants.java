@@ -1,7 +1,9 @@
 package io.hvd.elastic;
 
 import io.hvd.elastic.ElasticEvent.Ended;
+import io.hvd.elastic.ElasticEvent.Heard;
 import io.hvd.elastic.ElasticEvent.Joined;
+import io.hvd.elastic.ElasticEvent.Leaving;
 import io.hvd.elastic.ElasticEvent.Ready;
 import io.hvd.elastic.ElasticEvent.Started;
 import io.hvd.elastic.ElasticOrder.Abandon;
@@ -27,7 +29,9 @@ final class SimulationInvariants {
     private static final long TICKS_MILLIS = 600;
 
     private final SimulatedJob job;
+    /** Of which the coordinator knows. */
     private final Set<Integer> started = new HashSet<>();
+
     private final Set<Integer> joined = new HashSet<>();
     private final Set<Integer> ended = new HashSet<>();
     private final Set<Integer> released = new HashSet<>();
@@ -50,6 +54,8 @@ final class SimulationInvariants {
     private final Set<Integer> trained = new HashSet<>();
 
     private long trainedSince;
+    /** When each worker was heard last. */
+    private final Map<Integer, Long> heard = new HashMap<>();
 
     SimulationInvariants(SimulatedJob job) {
         this.job = job;
@@ -66,10 +72,20 @@ final class SimulationInvariants {
     }
 
     void told(ElasticEvent event) {
+        if (event instanceof Heard it) {
+            heard.put(it.worker(), now());
+        } else if (event instanceof Leaving it) {
+            heard.put(it.worker(), now());
+        } else if (event instanceof Ready it) {
+            heard.put(it.worker(), now());
+        }
         if (event instanceof Started it) {
             started.add(it.worker());
             nameByNumber(it.worker());
         } else if (event instanceof Joined it) {
+            if (started.add(it.worker())) {
+                nameByNumber(it.worker());
+            }
             joined.add(it.worker());
         } else if (event instanceof Ended it) {
             toldOfEnd(it.worker());
@@ -90,7 +106,7 @@ final class SimulationInvariants {
     }
 
     private void toldOfEnd(int worker) {
-        if (ended.add(worker) && !released.contains(worker)) {
+        if (ended.add(worker) && started.contains(worker) && !released.contains(worker)) {
             missing.add(names.get(worker));
             if (latest != null && latest.members().contains(worker) && !trained.contains(worker)) {
                 toldBroken();
@@ -256,13 +272,23 @@ final class SimulationInvariants {
                 || !trained.isEmpty()
                         && now() - trainedSince >= job.scenario().limits().timeoutMillis();
         require(
-                release.wanted() || late || wasApart(worker),
+                release.wanted() || late || wasUnheard(worker) || wasApart(worker),
                 "worker " + release.worker() + " has to go although its host was always reachable: " + release);
         released.add(release.worker());
+        if (wasUnheard(worker)) {
+            broke(); // of which the others hear by this
+            toldBroken();
+        }
         if (late && !release.wanted()) {
             lastLate = now();
             toldBrokenSince = now(); // from then on others may come in its place, for as long
         }
+    }
+
+    /** Whether it has been silent to the limit, and no launcher would tell its end. */
+    private boolean wasUnheard(SimulatedWorker worker) {
+        long silent = now() - heard.getOrDefault(worker.number(), 0L);
+        return !job.scenario().announces() && silent >= job.scenario().limits().timeoutMillis();
     }
 
     /** Whether a worker's host and another one of its generation have been cut off from each other. */
@@ -333,7 +359,7 @@ final class SimulationInvariants {
             boolean enough = candidates().size() >= job.scenario().limits().atLeast();
             require(!enough || !state, "enough ranks are there: " + failure);
             require(
-                    now() - brokenSince >= job.scenario().limits().timeoutMillis(),
+                    now() - waitedSince() >= job.scenario().limits().timeoutMillis(),
                     "the job ends before the limit: " + failure);
             namesTheMissing(failure);
         } else {
@@ -344,6 +370,11 @@ final class SimulationInvariants {
         require(
                 failure.isEmpty() || failure.contains("--reset-limit") || !safeWorkersAreMembers(),
                 "the job has failed although enough of its ranks were always there: " + failure);
+    }
+
+    /** A connection may end for the coordinator before the others find that the generation is over. */
+    private long waitedSince() {
+        return toldBroken ? Math.min(brokenSince, toldBrokenSince) : brokenSince;
     }
 
     private void namesTheMissing(String failure) {

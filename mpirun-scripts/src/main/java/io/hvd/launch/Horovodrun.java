@@ -1,12 +1,16 @@
 package io.hvd.launch;
 
+import io.hvd.config.HvdConfig;
 import io.hvd.config.LauncherSettings.ArchiveChoice;
+import io.hvd.config.Secret;
 import io.hvd.config.Setting;
 import io.hvd.error.HvdException;
 import io.hvd.launch.archive.LauncherArchive;
+import io.hvd.launch.direct.OpenCoordinator;
 import io.hvd.launch.failure.JobFailureReport;
 import io.hvd.launch.mpi.MpiInstall;
 import io.hvd.launch.mpi.MpiVersion;
+import io.hvd.launch.options.ElasticSettings;
 import io.hvd.launch.options.HelpText;
 import io.hvd.launch.options.LaunchOptions;
 import io.hvd.launch.options.LaunchSettings;
@@ -14,8 +18,10 @@ import io.hvd.launch.process.LaunchEnvironment;
 import io.hvd.launch.process.Terminal;
 import io.hvd.launch.process.UserSignals;
 import io.hvd.launch.words.UsageException;
+import io.hvd.net.HandshakeListener;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -29,6 +35,7 @@ import java.util.OptionalInt;
 public final class Horovodrun {
 
     private static final int NOTHING_STARTED = 2;
+    private static final int FAILED = 1;
 
     private final Map<String, String> environment;
     private final PrintStream out;
@@ -70,12 +77,16 @@ public final class Horovodrun {
     }
 
     private int perform(LaunchSettings settings) throws IOException, InterruptedException {
-        settings.notes().forEach(note -> err.println("horovodrun: " + note));
+        settings.notes().forEach(this::say);
         switch (settings.action()) {
             case HELP -> out.print(HelpText.text());
             case VERSION -> out.println(version());
             case CHECK_BUILD -> out.print(BuildCheck.look(environment).text(version()));
             case DRY_RUN -> dryRun(settings);
+            case COORDINATE -> {
+                ownArchive.ifPresent(LauncherArchive::forget);
+                return coordinate(settings);
+            }
             case RUN -> {
                 int exitCode = launch(settings);
                 ownArchive.ifPresent(own -> keep(own, exitCode, settings.java().archive()));
@@ -99,6 +110,40 @@ public final class Horovodrun {
                 .ifPresent(why -> err.println("horovodrun: nothing is started under " + version.text() + ": " + why
                         + "; the line is made after its manual"));
         version.doubt().ifPresent(doubt -> err.println("horovodrun: " + doubt));
+    }
+
+    private int coordinate(LaunchSettings settings) throws IOException, InterruptedException {
+        ElasticSettings elastic = settings.elastic().orElseThrow();
+        int startSeconds = settings.checks().limitSeconds();
+        var terms = new OpenCoordinator.Terms(
+                elastic.coordinatorPort().orElseThrow(),
+                secret().bytes(HandshakeListener.SECRET_BYTES),
+                OpenCoordinator.limits(elastic, settings.ranks(), startSeconds),
+                Duration.ofSeconds(startSeconds),
+                settings.network());
+        try (OpenCoordinator coordinator = OpenCoordinator.start(terms, this::say)) {
+            say("the coordinator of an elastic job of " + elastic.atLeast() + " to " + elastic.atMost()
+                    + " ranks waits for them at port " + coordinator.port());
+            String failure = coordinator.await();
+            say("the elastic job has " + (failure.isEmpty() ? "ended" : "failed: " + failure));
+            return failure.isEmpty() ? 0 : FAILED;
+        }
+    }
+
+    private void say(String sentence) {
+        err.println("horovodrun: " + sentence);
+    }
+
+    private Secret secret() {
+        String name = Setting.SECRET.variable();
+        return HvdConfig.from(Map.of(name, environment.getOrDefault(name, "")))
+                .control()
+                .secret()
+                .orElseThrow(() -> new UsageException(
+                        "secret-missing",
+                        "--elastic-coordinator needs " + name
+                                + ", by which it recognises the job's ranks: set it to the"
+                                + " same random word here and for all of them"));
     }
 
     private int launch(LaunchSettings settings) throws IOException, InterruptedException {

@@ -62,11 +62,7 @@ abstract class MeetingPlace implements Rendezvous.Place, AutoCloseable {
                         LauncherAddress.decode(there.address()),
                         config.control().encryption());
             }
-            throw new HvdException(
-                    ErrorId.INIT_FAILED,
-                    "this job is elastic (horovodrun --min-np), so its ranks join by Elastic.run(state, body), which"
-                            + " calls Hvd.init() for each generation; this program has called it itself. Leave out"
-                            + " --min-np, --max-np and --host-discovery-script for a job of a fixed size");
+            throw new HvdException(ErrorId.INIT_FAILED, RankPlace.ONLY_BY_ELASTIC_RUN);
         } catch (IOException e) {
             throw new HvdException(
                     ErrorId.INIT_FAILED,

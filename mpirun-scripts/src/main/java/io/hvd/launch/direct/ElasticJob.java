@@ -97,16 +97,8 @@ public final class ElasticJob implements StartedJob {
         network.encryption().requireKey();
         byte[] secret = HandshakeListener.newSecret();
         variables.put(Setting.RENDEZVOUS.variable(), RankPlace.ELASTIC + Meeting.encoded(sockets, secret));
-        int first = plan.ranks().size();
-        var limits = new ElasticLimits(
-                settings.atLeast(),
-                settings.atMost(),
-                first,
-                TimeUnit.SECONDS.toMillis(Math.max(
-                        settings.timeoutSeconds(),
-                        plan.job().settings().checks().limitSeconds())),
-                TimeUnit.SECONDS.toMillis(settings.timeoutSeconds()),
-                settings.resets());
+        ElasticLimits limits = OpenCoordinator.limits(
+                settings, plan.ranks().size(), plan.job().settings().checks().limitSeconds());
         return CoordinatorServer.start(
                 sockets, secret, network.encryption(), limits, hosts -> Meeting.of(plan.job(), hosts), new Decisions());
     }
@@ -122,7 +114,7 @@ public final class ElasticJob implements StartedJob {
         public void begun(int generation, List<Integer> workers) {
             members = Set.copyOf(workers);
             if (generation > 0) {
-                say("generation " + generation + " begins with " + workers.size() + " ranks, of workers " + workers);
+                say(OpenCoordinator.begins(generation, workers));
             }
         }
 

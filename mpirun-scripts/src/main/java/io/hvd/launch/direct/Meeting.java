@@ -2,6 +2,7 @@ package io.hvd.launch.direct;
 
 import io.hvd.elastic.CoordinatorServer;
 import io.hvd.launch.line.LaunchFacts;
+import io.hvd.launch.options.LaunchSettings;
 import io.hvd.launch.process.LauncherServer;
 import io.hvd.launch.words.UsageException;
 import io.hvd.net.HandshakeListener;
@@ -30,8 +31,14 @@ record Meeting(RendezvousServer server, String address) implements CoordinatorSe
      * @throws UsageException if this machine has no address at which other hosts could reach it
      */
     static Meeting of(LaunchFacts job, List<String> hosts) throws IOException {
-        return LauncherServer.listen(
-                addresses(job), job.settings().network().ports(), sockets -> at(sockets, job, hosts));
+        var limit = Duration.ofSeconds(job.settings().checks().limitSeconds());
+        return at(addresses(job), job.settings().network(), limit, hosts);
+    }
+
+    /** Opens it at addresses of this machine. @param limit within which all ranks must have come */
+    static Meeting at(List<InetAddress> addresses, LaunchSettings.Network network, Duration limit, List<String> hosts)
+            throws IOException {
+        return LauncherServer.listen(addresses, network.ports(), sockets -> serving(sockets, network, limit, hosts));
     }
 
     /** Where the launcher listens for the ranks of a job. */
@@ -48,16 +55,12 @@ record Meeting(RendezvousServer server, String address) implements CoordinatorSe
         return addresses;
     }
 
-    private static Meeting at(List<ServerSocketChannel> sockets, LaunchFacts job, List<String> hosts)
+    private static Meeting serving(
+            List<ServerSocketChannel> sockets, LaunchSettings.Network network, Duration limit, List<String> hosts)
             throws IOException {
-        job.settings().network().encryption().requireKey();
+        network.encryption().requireKey();
         byte[] secret = HandshakeListener.newSecret();
-        var known = new RendezvousServer.Job(
-                hosts.size(),
-                secret,
-                job.settings().network().encryption(),
-                Duration.ofSeconds(job.settings().checks().limitSeconds()),
-                hosts);
+        var known = new RendezvousServer.Job(hosts.size(), secret, network.encryption(), limit, hosts);
         return new Meeting(RendezvousServer.start(sockets, known), encoded(sockets, secret));
     }
 

@@ -6,17 +6,36 @@ import io.hvd.launch.hosts.HostSlots;
 import io.hvd.launch.mpi.Starter;
 import io.hvd.launch.words.UsageException;
 import java.nio.file.Path;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Set;
 
 /** The flags for elastic jobs, with the meaning that they have in Horovod, and for jobs that are started again. */
 record ElasticFlags(List<FlagValue> given) {
 
     private static final int LIMIT_SECONDS = 600;
     private static final int LONGEST_SECONDS = 1_000_000;
-    private static final List<Flag> MAKE_ELASTIC = List.of(Flag.MIN_NP, Flag.MAX_NP, Flag.HOST_DISCOVERY_SCRIPT);
+    private static final int HIGHEST_PORT = 65_535;
+    private static final List<Flag> MAKE_ELASTIC =
+            List.of(Flag.MIN_NP, Flag.MAX_NP, Flag.HOST_DISCOVERY_SCRIPT, Flag.ELASTIC_COORDINATOR);
     private static final List<Flag> OF_ELASTIC =
             List.of(Flag.SLOTS_PER_HOST, Flag.ELASTIC_TIMEOUT, Flag.RESET_LIMIT, Flag.BLACKLIST_COOLDOWN_RANGE);
+
+    /** Those that a coordinator needs which starts no ranks. */
+    private static final Set<Flag> OF_COORDINATOR = EnumSet.of(
+            Flag.ELASTIC_COORDINATOR,
+            Flag.NUM_PROC,
+            Flag.MIN_NP,
+            Flag.MAX_NP,
+            Flag.ELASTIC_TIMEOUT,
+            Flag.RESET_LIMIT,
+            Flag.START_TIMEOUT,
+            Flag.GLOO_TIMEOUT,
+            Flag.NETWORK_INTERFACES,
+            Flag.NETWORK_INTERFACE,
+            Flag.CONFIG_FILE);
 
     boolean isElastic() {
         return !isRestarted() && mayChangeSize();
@@ -43,6 +62,26 @@ record ElasticFlags(List<FlagValue> given) {
                                 + " is for elastic jobs; --min-np, --max-np or --host-discovery-script makes this job one"
                                 + (isRestarted() ? " if there is no --restarts" : ""));
             }
+        }
+    }
+
+    /** Whether others start the ranks. */
+    boolean startsNothing() {
+        return FlagValue.has(given, Flag.ELASTIC_COORDINATOR);
+    }
+
+    /** @throws UsageException if a coordinator that starts nothing is told what to start, or how */
+    void requireNothingToStart(List<String> command) {
+        String tooMuch = given.stream()
+                .filter(one -> !OF_COORDINATOR.contains(one.flag()))
+                .map(FlagValue::origin)
+                .findFirst()
+                .orElse(command.isEmpty() ? "" : command.get(0));
+        if (!tooMuch.isEmpty()) {
+            throw new UsageException(
+                    "coordinator-starts-nothing",
+                    tooMuch + " is for ranks that horovodrun starts, and with --elastic-coordinator others start them;"
+                            + " leave it out");
         }
     }
 
@@ -91,7 +130,10 @@ record ElasticFlags(List<FlagValue> given) {
                 number(Flag.ELASTIC_TIMEOUT, 1, LONGEST_SECONDS).orElse(LIMIT_SECONDS),
                 number(Flag.RESET_LIMIT, 0, Integer.MAX_VALUE).orElse(Integer.MAX_VALUE),
                 FlagValue.last(given, Flag.BLACKLIST_COOLDOWN_RANGE).map(ElasticFlags::cooldown),
-                discovery());
+                discovery(),
+                FlagValue.last(given, Flag.ELASTIC_COORDINATOR)
+                        .map(one -> OptionalInt.of(one.number(0, HIGHEST_PORT)))
+                        .orElse(OptionalInt.empty()));
     }
 
     /** @param first the ranks with which the job begins */

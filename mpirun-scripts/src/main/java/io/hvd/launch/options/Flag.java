@@ -39,6 +39,9 @@ public enum Flag {
     HOST_DISCOVERY_SCRIPT(
             "--host-discovery-script FILE",
             "Program that prints the hosts that there are, one in a line: host or host:slots. It makes the job elastic."),
+    ELASTIC_COORDINATOR(
+            "--elastic-coordinator PORT",
+            "Start nothing, and coordinate at this port the elastic job of ranks that others start, with HVD_RENDEZVOUS=elastic=host:PORT and the same HVD_SECRET."),
 
     // a job that is started again
     RESTARTS(

@@ -43,13 +43,15 @@ public final class LaunchOptions {
     private LaunchSettings settings(List<String> command) {
         FlagRemarks.refuse(given);
         Action action = action();
-        boolean starts = action == Action.RUN || action == Action.DRY_RUN;
+        boolean starts = action == Action.RUN || action == Action.DRY_RUN || action == Action.COORDINATE;
         var size = new JobSize(given, environment);
         List<HostSlots> hosts = size.hosts();
         var elastic = new ElasticFlags(given);
         elastic.requireElastic();
         int ranks = starts ? elastic.mayChangeSize() ? elastic.first(size, hosts) : size.ranks(hosts) : 0;
-        if (starts) {
+        if (action == Action.COORDINATE) {
+            elastic.requireNothingToStart(command);
+        } else if (starts) {
             checkCommand(command);
         }
         return new LaunchSettings(
@@ -89,6 +91,9 @@ public final class LaunchOptions {
         }
         if (has(Flag.CHECK_BUILD)) {
             return Action.CHECK_BUILD;
+        }
+        if (new ElasticFlags(given).startsNothing()) {
+            return Action.COORDINATE;
         }
         return has(Flag.DRY_RUN) ? Action.DRY_RUN : Action.RUN;
     }

@@ -71,6 +71,8 @@ public record LaunchSettings(
 
     public enum Action {
         RUN,
+        /** The coordinator of an elastic job waits for ranks that others start. */
+        COORDINATE,
         DRY_RUN,
         CHECK_BUILD,
         VERSION,

@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -31,7 +32,8 @@ final class ElasticFlagsTest {
         ElasticSettings most = parse("-np 4 --max-num-proc 8").elastic().orElseThrow();
 
         assertThat(least)
-                .isEqualTo(new ElasticSettings(2, 4, 600, Integer.MAX_VALUE, Optional.empty(), Optional.empty()));
+                .isEqualTo(new ElasticSettings(
+                        2, 4, 600, Integer.MAX_VALUE, Optional.empty(), Optional.empty(), OptionalInt.empty()));
         assertThat(most.atLeast()).isEqualTo(4);
         assertThat(most.atMost()).isEqualTo(8);
         assertThat(parse("-np 4 --min-np 2").starter()).isEqualTo(Starter.HOROVODRUN);
@@ -93,6 +95,39 @@ final class ElasticFlagsTest {
         assertThatThrownBy(() -> parse(words))
                 .isInstanceOf(UsageException.class)
                 .hasMessageContaining(id);
+    }
+
+    @Test
+    void aCoordinatorIsToldHowManyRanksOthersStartAndNothingThatItWouldStart() {
+        LaunchSettings job = LaunchOptions.parse(
+                Map.of(), "--elastic-coordinator", "29400", "--min-np", "2", "--max-np", "4", "--reset-limit", "3");
+
+        assertThat(job.action()).isEqualTo(LaunchSettings.Action.COORDINATE);
+        assertThat(job.ranks()).isEqualTo(2);
+        assertThat(job.elastic().orElseThrow())
+                .isEqualTo(
+                        new ElasticSettings(2, 4, 600, 3, Optional.empty(), Optional.empty(), OptionalInt.of(29_400)));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "java -jar train.jar, java is for ranks",
+        "-H a:2, -H",
+        "--restarts 1, --restarts",
+        "--dry-run, --dry-run",
+        "--fusion-threshold-mb 8, --fusion-threshold-mb"
+    })
+    void aCoordinatorStartsNothing(String words, String named) {
+        assertThatThrownBy(() ->
+                        LaunchOptions.parse(Map.of(), ("--elastic-coordinator 29400 --min-np 2 " + words).split(" ")))
+                .isInstanceOf(UsageException.class)
+                .hasMessageContainingAll("coordinator-starts-nothing", named, "others start them");
+    }
+
+    @Test
+    void itsPortIsAPort() {
+        assertThatThrownBy(() -> LaunchOptions.parse(Map.of(), "--elastic-coordinator", "65536", "--min-np", "2"))
+                .hasMessageContaining("out-of-range");
     }
 
     @Test

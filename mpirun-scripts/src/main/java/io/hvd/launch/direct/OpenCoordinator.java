@@ -1,0 +1,139 @@
+package io.hvd.launch.direct;
+
+import io.hvd.elastic.CoordinatorServer;
+import io.hvd.elastic.ElasticLimits;
+import io.hvd.launch.options.ElasticSettings;
+import io.hvd.launch.options.LaunchSettings;
+import io.hvd.launch.process.LauncherServer;
+import io.hvd.net.PortRange;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.channels.ServerSocketChannel;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+
+/**
+ * The coordinator of an elastic job whose workers others start, such as Kubernetes. They come by themselves, with
+ * {@code HVD_RENDEZVOUS=elastic=host:port} and the job's secret; whoever starts another one in place of one that has ended
+ * need not say so. Any process may have it that outlives the workers.
+ */
+public final class OpenCoordinator implements AutoCloseable {
+    /** Workers hang up when they have been told the end. */
+    private static final long LAST_WORDS_MILLIS = 10_000;
+
+    private final CoordinatorServer server;
+    private final int port;
+    private final Decisions decisions;
+
+    /**
+     * What the coordinator is told of its job.
+     *
+     * @param port at which workers come; 0 for any that is free
+     * @param secret by which they are recognised, of {@link io.hvd.net.HandshakeListener#SECRET_BYTES} bytes
+     * @param limits how many they may be
+     * @param meetingLimit within which the ranks of a generation must have met
+     * @param network where this process listens
+     */
+    public record Terms(
+            int port, byte[] secret, ElasticLimits limits, Duration meetingLimit, LaunchSettings.Network network) {}
+
+    private OpenCoordinator(CoordinatorServer server, int port, Decisions decisions) {
+        this.server = server;
+        this.port = port;
+        this.decisions = decisions;
+    }
+
+    /** Begins to wait for workers, on daemon threads. @param out gets a sentence about each that comes or goes */
+    public static OpenCoordinator start(Terms terms, Consumer<String> out) throws IOException {
+        terms.network().encryption().requireKey();
+        List<InetAddress> here = List.of(InetAddress.getLoopbackAddress());
+        List<InetAddress> outer = LauncherServer.addresses(terms.network().ofLauncher());
+        PortRange asked = terms.port() == 0 ? PortRange.ANY : new PortRange(terms.port(), terms.port());
+        CoordinatorServer.Meetings meetings =
+                hosts -> Meeting.at(outer.isEmpty() ? here : outer, terms.network(), terms.meetingLimit(), hosts);
+        return LauncherServer.listen(here, asked, inside -> {
+            int port = port(inside);
+            return LauncherServer.listen(outer, new PortRange(port, port), outside -> {
+                var decisions = new Decisions(out);
+                List<ServerSocketChannel> all =
+                        Stream.concat(inside.stream(), outside.stream()).toList();
+                CoordinatorServer server = CoordinatorServer.start(
+                        all, terms.secret(), terms.network().encryption(), terms.limits(), meetings, decisions);
+                return new OpenCoordinator(server, port, decisions);
+            });
+        });
+    }
+
+    private static int port(List<ServerSocketChannel> sockets) throws IOException {
+        return ((InetSocketAddress) sockets.get(0).getLocalAddress()).getPort();
+    }
+
+    /** The limits that flags set. @param first the ranks with which the job begins */
+    public static ElasticLimits limits(ElasticSettings settings, int first, int startSeconds) {
+        return new ElasticLimits(
+                settings.atLeast(),
+                settings.atMost(),
+                first,
+                TimeUnit.SECONDS.toMillis(Math.max(settings.timeoutSeconds(), startSeconds)),
+                TimeUnit.SECONDS.toMillis(settings.timeoutSeconds()),
+                settings.resets());
+    }
+
+    /** Says that a generation begins. */
+    static String begins(int generation, List<Integer> workers) {
+        return "generation " + generation + " begins with " + workers.size() + " ranks, of workers " + workers;
+    }
+
+    /** Where it waits. */
+    public int port() {
+        return port;
+    }
+
+    /** Waits for the end of the job, of which its workers have been told then. @return why it has failed; empty if it has not */
+    public String await() throws InterruptedException {
+        String failure = decisions.end.take();
+        server.awaitNobody(LAST_WORDS_MILLIS);
+        return failure;
+    }
+
+    /** Ends a job that goes on: its workers find the coordinator gone. */
+    @Override
+    public void close() {
+        server.close();
+    }
+
+    private static final class Decisions implements CoordinatorServer.Events {
+        private final Consumer<String> out;
+        private final BlockingQueue<String> end = new LinkedBlockingQueue<>();
+
+        Decisions(Consumer<String> out) {
+            this.out = out;
+        }
+
+        @Override
+        public void say(String sentence) {
+            out.accept(sentence);
+        }
+
+        @Override
+        public void begun(int generation, List<Integer> workers) {
+            say(begins(generation, workers));
+        }
+
+        @Override
+        public void refused(int worker, String why) {
+            // It ends by itself, and why it is lost has been said.
+        }
+
+        @Override
+        public void finished(String failure) {
+            end.add(failure);
+        }
+    }
+}
