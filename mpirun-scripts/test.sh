@@ -76,6 +76,7 @@ NumpyReferenceTest   reductions, metrics, reducers and 16-bit floats beside nump
 OverflowIT           an overflow on one of four ranks
 PageCommandsIT       the training under plain mpirun that the pages show
 ProgramGeneratorTest the ends of 500 random programs of each kind instead of 30
+ParquetMillionTest   a million rows of Parquet files on 4 ranks that end, and on 3 that go on; how long the first row takes
 PythonSafetensorsIT  checkpoints, also of a series, that Python reads and writes (with its packages safetensors and torch)
 QuickPresetsIT       imagenet, gan and char-lm with a transformer on two processes
 ReportBrowserIT      a page of runs in Chromium, on a phone's screen and on a desk's
