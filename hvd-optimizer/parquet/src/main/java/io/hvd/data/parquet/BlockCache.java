@@ -41,10 +41,12 @@ final class BlockCache {
     }
 
     private synchronized FutureTask<RowBlock> task(int number) {
-        FutureTask<RowBlock> block = blocks.computeIfAbsent(number, missing -> new FutureTask<>(() -> {
-            decoded.incrementAndGet();
-            return decode.apply(missing);
-        }));
+        FutureTask<RowBlock> block = blocks.computeIfAbsent(
+                number,
+                missing -> new FutureTask<>(() -> {
+                    decoded.incrementAndGet();
+                    return decode.apply(missing);
+                }));
         if (blocks.size() > most) {
             blocks.remove(blocks.keySet().iterator().next());
         }

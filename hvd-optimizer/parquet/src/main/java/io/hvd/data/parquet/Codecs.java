@@ -22,8 +22,8 @@ final class Codecs implements CompressionCodecFactory {
             case GZIP -> new Gunzip();
             case UNCOMPRESSED, SNAPPY, ZSTD, LZ4_RAW -> others.getDecompressor(name);
             default ->
-                throw new UnsupportedOperationException("it is compressed with " + name
-                        + ", expected UNCOMPRESSED, SNAPPY, GZIP, ZSTD or LZ4_RAW");
+                throw new UnsupportedOperationException(
+                        "it is compressed with " + name + ", expected UNCOMPRESSED, SNAPPY, GZIP, ZSTD or LZ4_RAW");
         };
     }
 

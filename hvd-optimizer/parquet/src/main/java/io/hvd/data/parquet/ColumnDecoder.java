@@ -111,7 +111,12 @@ final class ColumnDecoder {
             }
             default -> {
                 byte[][] values = new byte[rows][];
-                each(leaf, reader, rows, nulls, row -> values[row] = reader.getBinary().getBytes());
+                each(
+                        leaf,
+                        reader,
+                        rows,
+                        nulls,
+                        row -> values[row] = reader.getBinary().getBytes());
                 return values;
             }
         }

@@ -35,7 +35,10 @@ record ParquetFile(Path path, ParquetMetadata footer, List<Type> columns) {
             MessageType schema = footer.getFileMetaData().getSchema();
             for (String name : names) {
                 if (!schema.containsField(name)) {
-                    throw bad(path, "has no column \"" + name + "\", expected one of " + namesOf(schema.getFields()), null);
+                    throw bad(
+                            path,
+                            "has no column \"" + name + "\", expected one of " + namesOf(schema.getFields()),
+                            null);
                 }
             }
             List<Type> columns = schema.getFields().stream()

@@ -19,7 +19,8 @@ final class RowBlocks {
         this.places = places;
         firsts = new int[places.size() + 1];
         for (int block = 0; block < places.size(); block++) {
-            firsts[block + 1] = Math.addExact(firsts[block], places.get(block).part.rows());
+            firsts[block + 1] =
+                    Math.addExact(firsts[block], places.get(block).part.rows());
         }
     }
 

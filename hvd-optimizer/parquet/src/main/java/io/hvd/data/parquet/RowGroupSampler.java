@@ -193,14 +193,22 @@ public final class RowGroupSampler implements ResumableSampler {
     @Override
     public Map<String, String> saveState() {
         return Map.of(
-                StateWords.KIND, "RowGroupSampler",
-                EPOCH, String.valueOf(epoch),
-                SEEN, seen().toString(),
-                SAMPLES, String.valueOf(datasetSize()),
-                BLOCKS, checksum(),
-                SEED, String.valueOf(seed),
-                SHUFFLE, String.valueOf(shuffle),
-                WINDOW, String.valueOf(window));
+                StateWords.KIND,
+                "RowGroupSampler",
+                EPOCH,
+                String.valueOf(epoch),
+                SEEN,
+                seen().toString(),
+                SAMPLES,
+                String.valueOf(datasetSize()),
+                BLOCKS,
+                checksum(),
+                SEED,
+                String.valueOf(seed),
+                SHUFFLE,
+                String.valueOf(shuffle),
+                WINDOW,
+                String.valueOf(window));
     }
 
     /** Tells these blocks from others of as many rows. */

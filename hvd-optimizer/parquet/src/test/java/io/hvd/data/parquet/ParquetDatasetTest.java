@@ -38,7 +38,10 @@ class ParquetDatasetTest {
     /** Every third text is null, every fourth vector too, and vectors have 0, 1 or 2 elements. */
     private static Group all(int i) {
         var row = new SimpleGroup(ALL);
-        row.append("i", -i).append("l", i * 10_000_000_000L).append("f", i + 0.5f).append("d", i / 3.0);
+        row.append("i", -i)
+                .append("l", i * 10_000_000_000L)
+                .append("f", i + 0.5f)
+                .append("d", i / 3.0);
         row.append("b", i % 2 == 0);
         if (i % 3 > 0) {
             row.append("s", "Zeile ü" + i);
@@ -83,7 +86,8 @@ class ParquetDatasetTest {
     void everyRowIsFoundWithItsValuesInBlocksThatArePartsOfRowGroups() throws Exception {
         Path first = folder.resolve("first.parquet");
         Path second = folder.resolve("second.parquet");
-        var writer = ParquetFiles.writer(first, ALL).withRowGroupRowCountLimit(50).withPageRowCountLimit(8);
+        var writer =
+                ParquetFiles.writer(first, ALL).withRowGroupRowCountLimit(50).withPageRowCountLimit(8);
         ParquetFiles.write(writer, first, 90, ParquetDatasetTest::all);
         ParquetFiles.write(ParquetFiles.writer(second, ALL), second, 30, i -> all(90 + i));
         var rows = ParquetDataset.builder(List.of(first, second), row -> row)
@@ -103,8 +107,8 @@ class ParquetDatasetTest {
                 .blockRows(50)
                 .build();
 
-        assertThat(IntStream.range(0, 400).parallel().map(i -> getId(rows, i))).containsExactlyElementsOf(
-                IntStream.range(0, 400).boxed().toList());
+        assertThat(IntStream.range(0, 400).parallel().map(i -> getId(rows, i)))
+                .containsExactlyElementsOf(IntStream.range(0, 400).boxed().toList());
         assertThat(rows.blocksDecoded()).isEqualTo(8);
 
         assertThat(rows.cachedBlocks()).isEqualTo(8);
@@ -167,9 +171,11 @@ class ParquetDatasetTest {
         ParquetFiles.write(ParquetFiles.writer(longs, other), longs, 5, i -> new SimpleGroup(other).append("id", 5L));
         Path more = folder.resolve("more.parquet");
         MessageType wider = ParquetFiles.schema("required int32 extra; required int32 id;");
-        ParquetFiles.write(ParquetFiles.writer(more, wider), more, 5, i -> new SimpleGroup(wider)
-                .append("extra", 1)
-                .append("id", 20 + i));
+        ParquetFiles.write(
+                ParquetFiles.writer(more, wider),
+                more,
+                5,
+                i -> new SimpleGroup(wider).append("extra", 1).append("id", 20 + i));
 
         var mixed = ParquetDataset.builder(List.of(ids, longs), row -> row);
         refused(mixed::build, "longs.parquet", "ids-0.parquet", "\"required int64 id\"", "\"required int32 id\"");
@@ -200,7 +206,8 @@ class ParquetDatasetTest {
             writer.withCodecFactory(new GzipWriter());
         }
         ParquetFiles.write(writer, file, 25, ParquetDatasetTest::all);
-        var rows = ParquetDataset.builder(List.of(file), row -> row).blockRows(10).build();
+        var rows =
+                ParquetDataset.builder(List.of(file), row -> row).blockRows(10).build();
 
         for (int i = 0; i < 25; i++) {
             requireSame(rows.get(i), i);

@@ -51,7 +51,9 @@ class ParquetMillionTest {
 
         begun = System.nanoTime();
         List<Double> firstBatches = Hvd.spawn(3, hvd -> train(hvd, files, Integer.MAX_VALUE));
-        print("the rest on 3 ranks: %.1f s; to their first batches at row 900,000: %s s", secondsSince(begun), firstBatches);
+        print(
+                "the rest on 3 ranks: %.1f s; to their first batches at row 900,000: %s s",
+                secondsSince(begun), firstBatches);
         for (int id = 0; id < ROWS; id++) {
             assertThat(seen.get(id)).as("row %d", id).isEqualTo(1);
         }
@@ -63,7 +65,10 @@ class ParquetMillionTest {
         long begun = System.nanoTime();
         double first = 0;
         var rows = open(files);
-        var sampler = RowGroupSampler.builder(rows, hvd.size(), hvd.rank()).padded(false).seed(3).build();
+        var sampler = RowGroupSampler.builder(rows, hvd.size(), hvd.rank())
+                .padded(false)
+                .seed(3)
+                .build();
         if (checkpoint.get() != null) {
             sampler.loadState(checkpoint.get());
         }

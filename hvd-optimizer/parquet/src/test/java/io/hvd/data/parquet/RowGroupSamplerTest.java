@@ -78,7 +78,8 @@ class RowGroupSamplerTest {
         assertThat(sorted(second)).isEqualTo(all());
         assertThat(first).isNotEqualTo(second).isNotEqualTo(all()).isEqualTo(dealt(one));
         assertThat(second).isEqualTo(dealt(one));
-        assertThat(samplers).allSatisfy(sampler -> assertThat(sampler.length()).isBetween(ROWS / ranks, ROWS / ranks + 1));
+        assertThat(samplers)
+                .allSatisfy(sampler -> assertThat(sampler.length()).isBetween(ROWS / ranks, ROWS / ranks + 1));
     }
 
     @Test
@@ -128,8 +129,9 @@ class RowGroupSamplerTest {
                 .build()) {
             loader.forEach(seen::addAll);
         }
-        assertThat(seen).containsExactlyElementsOf(
-                Arrays.stream(sampler(2, 1).build().indices()).boxed().toList());
+        assertThat(seen)
+                .containsExactlyElementsOf(
+                        Arrays.stream(sampler(2, 1).build().indices()).boxed().toList());
     }
 
     /** So many ranks see so many batches of 5 each, and the next ones go on; the last ones see what is left. */
@@ -165,8 +167,10 @@ class RowGroupSamplerTest {
     void anEpochThatOtherNumbersOfRanksGoOnWithHasEachRowOnce() {
         for (int batches = 0; batches < 17; batches++) {
             assertThat(sorted(seenBy(new int[] {4, 3}, new int[] {batches, 0}))).isEqualTo(all());
-            assertThat(sorted(seenBy(new int[] {4, 3, 1, 2}, new int[] {batches, 3, 7, 0}))).isEqualTo(all());
-            assertThat(sorted(seenBy(new int[] {1, 4, 4, 7}, new int[] {batches, 2, 1, 0}))).isEqualTo(all());
+            assertThat(sorted(seenBy(new int[] {4, 3, 1, 2}, new int[] {batches, 3, 7, 0})))
+                    .isEqualTo(all());
+            assertThat(sorted(seenBy(new int[] {1, 4, 4, 7}, new int[] {batches, 2, 1, 0})))
+                    .isEqualTo(all());
         }
     }
 
@@ -208,11 +212,10 @@ class RowGroupSamplerTest {
 
     /** The message names one of the keys. */
     private static void refused(RowGroupSampler.Builder builder, Map<String, String> state, String... keys) {
-        assertThatThrownBy(() -> builder.build().loadState(state))
-                .isInstanceOfSatisfying(HvdException.class, error -> {
-                    assertThat(error.id()).isEqualTo(ErrorId.STATE_MISMATCH);
-                    assertThat(keys).anySatisfy(key -> assertThat(error).hasMessageContaining(key));
-                });
+        assertThatThrownBy(() -> builder.build().loadState(state)).isInstanceOfSatisfying(HvdException.class, error -> {
+            assertThat(error.id()).isEqualTo(ErrorId.STATE_MISMATCH);
+            assertThat(keys).anySatisfy(key -> assertThat(error).hasMessageContaining(key));
+        });
     }
 
     @Test
