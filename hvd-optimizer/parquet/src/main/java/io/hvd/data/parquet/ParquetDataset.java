@@ -19,10 +19,13 @@ import java.util.function.Function;
  * }</pre>
  *
  * <p><b>Blocks.</b> A row is found by its block: a row group, or a part of one where it has many rows. A block is decoded as a
- * whole when one of its rows is asked for, and the blocks used last are kept. Where a file has an offset index, which writers
- * have made for years, only the pages of the block are read; without one a block is a whole row group. A {@link RowGroupSampler}
- * asks for the rows of few blocks at a time. A sampler that asks for any row next, such as a {@code DistributedSampler}, gets the
- * same rows, slowly.
+ * whole when one of its rows is asked for, and the blocks used last are kept. Where a file has a page index, only the pages of the block are
+ * read; without one, a block is a whole row group, however long that is. parquet-java and Spark write page indices, pyarrow with {@code
+ * write_page_index=True}. A {@link RowGroupSampler} asks for the rows of few blocks at a time. A sampler that asks for any row next, such as
+ * a {@code DistributedSampler}, gets the same rows, slowly.
+ *
+ * <p><b>Columns.</b> Numbers, booleans, texts, bytes, and lists of floats; other columns may be there, but not be asked for. Pages may be
+ * compressed with Snappy, gzip, Zstandard or raw LZ4.
  *
  * <p><b>Ranks.</b> Each rank opens a data set of its own, also ranks that are threads: what it keeps is for one rank's place.
  *

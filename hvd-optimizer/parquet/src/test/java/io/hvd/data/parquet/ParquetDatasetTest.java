@@ -123,6 +123,22 @@ class ParquetDatasetTest {
     }
 
     @Test
+    void aRowGroupWithoutAPageIndexIsOneBlock() throws Exception {
+        Path path = ParquetFiles.ids(folder, 25, 60).get(0);
+        ParquetFile file = ParquetFile.open(path, List.of());
+        assertThat(file.parts(10)).hasSize(3 + 3 + 1);
+
+        file.footer()
+                .getBlocks()
+                .forEach(group -> group.getColumns().forEach(column -> column.setOffsetIndexReference(null)));
+        List<ParquetFile.Part> parts = file.parts(10);
+
+        assertThat(parts).extracting(ParquetFile.Part::rows).containsExactly(25, 25, 10);
+        Row row = new Row(file.read(parts.get(1)), 4);
+        assertThat(row.getInt("id")).isEqualTo(29);
+    }
+
+    @Test
     void theBlocksUsedLastAreKept() throws Exception {
         var rows = ParquetDataset.builder(ParquetFiles.ids(folder, 10, 40), row -> row.getInt("id"))
                 .cachedBlocks(2)

@@ -58,6 +58,7 @@ final class ParquetProgram {
         if (Files.exists(checkpoint)) {
             sampler.loadState(read(checkpoint));
         }
+        double opened = secondsSince(begun);
         Path seen = folder.resolve("seen-" + hvd.size() + "-" + hvd.rank());
         try (var out = new DataOutputStream(new BufferedOutputStream(Files.newOutputStream(seen)));
                 var loader = DataLoader.<Sample, List<Sample>>builder(rows, sampler, List::copyOf)
@@ -68,7 +69,7 @@ final class ParquetProgram {
             int step = 0;
             for (List<Sample> batch : loader) {
                 if (step++ == 0) {
-                    print("FIRST rank=%d seconds=%.3f", hvd.rank(), (System.nanoTime() - begun) / 1e9);
+                    print("FIRST rank=%d opened=%.3f batch=%.3f", hvd.rank(), opened, secondsSince(begun));
                 }
                 for (Sample sample : batch) {
                     out.writeInt(sample.id);
@@ -84,6 +85,10 @@ final class ParquetProgram {
             }
         }
         print("ENDED rank=%d blocks=%d", hvd.rank(), rows.blocksDecoded());
+    }
+
+    private static double secondsSince(long begun) {
+        return (System.nanoTime() - begun) / 1e9;
     }
 
     private static void killThisProcess() throws Exception {
