@@ -36,7 +36,8 @@ public final class RowGroupSampler implements ResumableSampler {
     private static final String SEED = "seed";
     private static final String SHUFFLE = "shuffle";
     private static final String WINDOW = "window";
-    private static final Set<String> FIXED = Set.of(SAMPLES, BLOCKS, SEED, SHUFFLE, WINDOW);
+    /** The words that must be those of this sampler, in the order in which they are compared. */
+    private static final List<String> FIXED = List.of(SAMPLES, BLOCKS, SEED, SHUFFLE, WINDOW);
 
     private final int[] firsts;
     private final int replicas;

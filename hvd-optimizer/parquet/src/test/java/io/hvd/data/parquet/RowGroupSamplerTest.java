@@ -199,7 +199,8 @@ class RowGroupSamplerTest {
         files = files.subList(0, 2);
         refused(sampler(4, 0), state, "samples");
         files = List.of(files.get(1), files.get(0));
-        refused(sampler(4, 0).seed(6), Map.copyOf(with(state, "samples", "218")), "blocks", "seed");
+        refused(sampler(4, 0).seed(6), with(state, "samples", "218"), "blocks");
+        refused(sampler(4, 0).seed(6), sampler(4, 0).build().saveState(), "seed");
         refused(sampler(4, 0), with(sampler(4, 0).build().saveState(), "seen", "4;20"), "4;20");
         refused(sampler(4, 0), Map.of("epoch", "1"), "kind");
     }
@@ -210,12 +211,11 @@ class RowGroupSamplerTest {
         return changed;
     }
 
-    /** The message names one of the keys. */
-    private static void refused(RowGroupSampler.Builder builder, Map<String, String> state, String... keys) {
-        assertThatThrownBy(() -> builder.build().loadState(state)).isInstanceOfSatisfying(HvdException.class, error -> {
-            assertThat(error.id()).isEqualTo(ErrorId.STATE_MISMATCH);
-            assertThat(keys).anySatisfy(key -> assertThat(error).hasMessageContaining(key));
-        });
+    private static void refused(RowGroupSampler.Builder builder, Map<String, String> state, String fact) {
+        assertThatThrownBy(() -> builder.build().loadState(state))
+                .isInstanceOfSatisfying(
+                        HvdException.class, error -> assertThat(error.id()).isEqualTo(ErrorId.STATE_MISMATCH))
+                .hasMessageContaining(fact);
     }
 
     @Test
