@@ -44,6 +44,18 @@ class DependenciesTest {
                 .containsExactly("hvd-core", "gson");
     }
 
+    @Test
+    void parquetComesWithHvdParquetAlone() throws Exception {
+        List<Dependency> managed = dependencies("../pom.xml");
+        List<Dependency> own = dependencies("../hvd-optimizer/parquet/pom.xml");
+
+        assertThat(own.stream()
+                        .map(dependency -> asManaged(dependency, managed))
+                        .filter(Dependency::comesAlong)
+                        .map(Dependency::artifact))
+                .containsExactly("hvd-optimizer", "parquet-floor");
+    }
+
     /** A scope that a module does not name is the parent's, and so is whether it is optional. */
     private static Dependency asManaged(Dependency own, List<Dependency> managed) {
         return managed.stream()
