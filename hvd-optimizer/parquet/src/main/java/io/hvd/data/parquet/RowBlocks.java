@@ -24,6 +24,16 @@ final class RowBlocks {
         }
     }
 
+    private static int sum(Place place, int before, int rows) {
+        if (rows > Integer.MAX_VALUE - before) {
+            throw ParquetFile.bad(
+                    place.file.path(),
+                    "brings the data set to " + ((long) before + rows) + " rows, expected at most " + Integer.MAX_VALUE,
+                    null);
+        }
+        return before + rows;
+    }
+
     static RowBlocks of(List<Path> paths, List<String> columns, int mostRows) {
         if (paths.isEmpty()) {
             throw new HvdException(ErrorId.BAD_ARGUMENT, "a Parquet data set of no files: expected at least 1");
