@@ -76,6 +76,7 @@ NoHangIT             known long work of one of two ranks, settled and negotiatin
 NumpyReferenceTest   reductions, metrics, reducers and 16-bit floats beside numpy, of values that Python has made
 OverflowIT           an overflow on one of four ranks
 PageCommandsIT       the training under plain mpirun that the pages show
+ParquetMillionIT     a million rows of Parquet files on 4 processes of which one is killed, and on 3 that go on; how long the first batch takes
 ProgramGeneratorTest the ends of 500 random programs of each kind instead of 30
 PythonSafetensorsIT  checkpoints, also of a series, that Python reads and writes (with its packages safetensors and torch)
 QuickPresetsIT       imagenet, gan and char-lm with a transformer on two processes

@@ -31,6 +31,7 @@ class ApiDocsTest {
             "io.hvd.tensor.cuda",
             "io.hvd.data",
             "io.hvd.data.cuda",
+            "io.hvd.data.parquet",
             "io.hvd.optimizer",
             "io.hvd.optimizer.djl",
             "io.hvd.optimizer.reduce",

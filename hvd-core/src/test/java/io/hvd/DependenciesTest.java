@@ -20,41 +20,40 @@ class DependenciesTest {
 
     @Test
     void whoeverTakesHvdCoreGetsSlf4jAndNothingElse() throws Exception {
-        List<Dependency> managed = dependencies("../pom.xml");
-        List<Dependency> own = dependencies("pom.xml");
-
-        assertThat(own).extracting(Dependency::artifact).contains("slf4j-api", "mpi-java", "jcuda", "javacpp");
-        assertThat(own.stream()
-                        .map(dependency -> asManaged(dependency, managed))
-                        .filter(Dependency::comesAlong)
-                        .map(Dependency::artifact))
-                .containsExactly("slf4j-api");
+        assertThat(dependencies("pom.xml"))
+                .extracting(Dependency::artifact)
+                .contains("slf4j-api", "mpi-java", "jcuda", "javacpp");
+        assertThat(comeAlongWith("pom.xml")).containsExactly("slf4j-api");
     }
 
     @Test
     void whoeverTakesHvdOptimizerGetsNeitherLibTorchNorDjl() throws Exception {
-        List<Dependency> managed = dependencies("../pom.xml");
-        List<Dependency> own = dependencies("../hvd-optimizer/pom.xml");
-
-        assertThat(own).extracting(Dependency::artifact).contains("pytorch", "api");
-        assertThat(own.stream()
-                        .map(dependency -> asManaged(dependency, managed))
-                        .filter(Dependency::comesAlong)
-                        .map(Dependency::artifact))
-                .containsExactly("hvd-core", "gson");
+        assertThat(dependencies("../hvd-optimizer/pom.xml"))
+                .extracting(Dependency::artifact)
+                .contains("pytorch", "api");
+        assertThat(comeAlongWith("../hvd-optimizer/pom.xml")).containsExactly("hvd-core", "gson");
     }
 
     @Test
     void whoeverTakesHvdSparkGetsNoSpark() throws Exception {
-        List<Dependency> managed = dependencies("../pom.xml");
-        List<Dependency> own = dependencies("../mpirun-scripts/spark/pom.xml");
+        assertThat(dependencies("../mpirun-scripts/spark/pom.xml"))
+                .extracting(Dependency::artifact)
+                .contains("spark-sql_2.13");
+        assertThat(comeAlongWith("../mpirun-scripts/spark/pom.xml")).containsExactly("hvd-core");
+    }
 
-        assertThat(own).extracting(Dependency::artifact).contains("spark-sql_2.13");
-        assertThat(own.stream()
-                        .map(dependency -> asManaged(dependency, managed))
-                        .filter(Dependency::comesAlong)
-                        .map(Dependency::artifact))
-                .containsExactly("hvd-core");
+    @Test
+    void parquetComesWithHvdParquetAlone() throws Exception {
+        assertThat(comeAlongWith("../hvd-optimizer/parquet/pom.xml")).containsExactly("hvd-optimizer", "parquet-floor");
+    }
+
+    private static List<String> comeAlongWith(String pom) throws Exception {
+        List<Dependency> managed = dependencies("../pom.xml");
+        return dependencies(pom).stream()
+                .map(dependency -> asManaged(dependency, managed))
+                .filter(Dependency::comesAlong)
+                .map(Dependency::artifact)
+                .toList();
     }
 
     /** A scope that a module does not name is the parent's, and so is whether it is optional. */
