@@ -115,7 +115,8 @@ final class ScriptsTest {
                 Stream<Path> ours = Files.walk(Path.of("src/main/resources"));
                 Stream<Path> cores = Files.walk(Path.of("../hvd-core/src/main/resources"))) {
             return Stream.concat(
-                            here.filter(file -> !file.startsWith("src") && !file.startsWith("target"))
+                            here.filter(file ->
+                                            Stream.of("src", "target", "spark").noneMatch(file::startsWith))
                                     .filter(file -> !file.toString().matches(".*\\.(c|xml)")),
                             Stream.concat(ours, cores)
                                     .filter(file -> file.toString().endsWith(".sh")))
