@@ -105,7 +105,7 @@ public final class Elastic {
      * launcher, there is one generation, and a failure ends it as {@link Hvd#init()} says.
      *
      * <p>After SIGTERM, which clouds and Slurm send before they take a host away, this rank leaves the job at the end of a step
-     * and its process ends; the others go on.
+     * and its process ends; the others go on. A process that has no rank when the job ends, ends too.
      *
      * @param state is the same on all ranks before the body runs: in the first generation that of rank 0, later that of a rank
      *     with the most steps
@@ -131,8 +131,11 @@ public final class Elastic {
                 config.control().encryption(),
                 Duration.ofSeconds(config.control().startTimeoutSeconds()))) {
             boolean whole = run(link, state, body, faults);
-            if (!whole && link.leaves()) {
-                SigTerm.end(); // what the program does after a whole training is not for a rank that has left before
+            if (!whole) {
+                if (!link.leaves()) {
+                    LOG.notice("the job has ended before this process had a rank in it, and so this process ends");
+                }
+                SigTerm.end(); // what the program does after a whole training is not for one that has none
             }
         }
     }

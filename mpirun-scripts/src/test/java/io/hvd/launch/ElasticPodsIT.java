@@ -85,9 +85,13 @@ final class ElasticPodsIT {
         return start(Job.program(Horovodrun.class, words.toArray(String[]::new)));
     }
 
-    /** Of 6 epochs, in steps of 10 ms. */
     private Pod worker() throws IOException {
-        return start(Job.program(ElasticProgram.class, "6", "10"));
+        return worker(6);
+    }
+
+    /** In steps of 10 ms. */
+    private Pod worker(int epochs) throws IOException {
+        return start(Job.program(ElasticProgram.class, String.valueOf(epochs), "10"));
     }
 
     @Test
@@ -121,6 +125,23 @@ final class ElasticPodsIT {
         assertThat(killed).isEqualTo(1);
         assertThat(ends).hasSize(3).allMatch(end -> end.startsWith("ended drawn 1440 each true hash "));
         assertThat(ends.stream().distinct()).as("bit for bit").hasSize(1);
+    }
+
+    @Test
+    void aPodThatHasNoRankWhenTheJobEndsDoesNothingThatIsForATrainedOne() throws Exception {
+        Pod coordinator = coordinator("--min-np", "1", "--max-np", "1");
+        port = Integer.parseInt(coordinator.await("at port (\\d+)").group(1));
+        Pod trains = worker(20);
+        trains.await("generation 0 rank");
+        Pod waits = worker(20);
+        coordinator.await("worker 1 on \\S+ has come");
+
+        assertThat(trains.exitCode()).as(trains.text()).isZero();
+        assertThat(trains.text()).contains("ended drawn 4800 each true");
+        assertThat(waits.exitCode()).as(waits.text()).isEqualTo(143);
+        assertThat(waits.text())
+                .contains("the job has ended before this process had a rank in it")
+                .doesNotContain("ended drawn");
     }
 
     @Test
