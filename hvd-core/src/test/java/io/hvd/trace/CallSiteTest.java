@@ -16,7 +16,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class CallSiteTest {
     private static final Set<String> LIBRARY =
-            Set.of("hvd-core", "hvd-optimizer", "mpirun-scripts", "mpirun-scripts/spark");
+            Set.of("hvd-core", "hvd-optimizer", "hvd-optimizer/parquet", "mpirun-scripts", "mpirun-scripts/spark");
 
     private static StackTraceElement frame(String packageName, String method) {
         return new StackTraceElement(packageName + ".Some", method, "Some.java", 1);
