@@ -29,8 +29,9 @@ import java.util.stream.Stream;
 
 /**
  * A job whose ranks may be lost, and join, while it runs. {@code horovodrun --min-np 2 -np 4} starts one, over TCP; {@code
- * horovodrun --elastic-coordinator} waits for ranks that others start. Where a rank is lost, the others drop the step that they are in, form the next generation in the same processes, and go on from the
- * last step that one of them has ended: no step that a surviving rank has ended is lost, and no checkpoint is read.
+ * horovodrun --elastic-coordinator} waits for ranks that others start. Where a rank is lost, the others drop the step that
+ * they are in, form the next generation in the same processes, and go on from the last step that one of them has ended: no
+ * step that a surviving rank has ended is lost, and no checkpoint is read.
  *
  * <pre>{@code
  * Elastic.run(state, elastic -> {
@@ -146,7 +147,7 @@ public final class Elastic {
             throw new HvdException(
                     ErrorId.BAD_ARGUMENT,
                     PlannedFault.VARIABLE + " is \"" + plan
-                            + "\", and this job is not elastic: start it with horovodrun" + " --min-np");
+                            + "\", and this job is not elastic: start it with horovodrun --min-np");
         }
     }
 

@@ -1,5 +1,6 @@
 package io.hvd.job;
 
+import io.hvd.config.ControlSettings;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.job.failure.FailureHandler;
@@ -17,6 +18,16 @@ import java.util.concurrent.ExecutionException;
  * @param peers finds the other ranks' monitors
  */
 record JoinRequest(BackendProvider provider, JobSettings settings, MonitorPeers peers, FailureHandler policy) {
+    /** That of a rank whose monitor finds those of other processes at sockets, as the settings say. */
+    static JoinRequest bySockets(BackendProvider provider, JobSettings settings, FailureHandler policy) {
+        ControlSettings control = settings.config().control();
+        return new JoinRequest(
+                provider,
+                settings,
+                backend -> Peers.connect(backend, control.networkInterface(), control.ports(), control.encryption()),
+                policy);
+    }
+
     /** Finds the other ranks' monitors; called on the communication thread by all ranks together. */
     interface MonitorPeers {
         Peers connect(Backend backend) throws IOException;

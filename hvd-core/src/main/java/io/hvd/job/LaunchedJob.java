@@ -9,7 +9,6 @@ import io.hvd.job.failure.Excerpt;
 import io.hvd.job.failure.FailureHandler;
 import io.hvd.job.failure.FailureReport;
 import io.hvd.job.failure.JobMember;
-import io.hvd.monitor.peers.Peers;
 import io.hvd.monitor.view.HangReport;
 import io.hvd.spi.BackendProvider;
 import io.hvd.spi.Topology;
@@ -54,15 +53,7 @@ final class LaunchedJob implements SpawnedJob {
     @Override
     public Membership join(int thread) {
         settings.config().control().encryption().requireKey();
-        JoinRequest request = new JoinRequest(
-                providers.get(thread),
-                settings,
-                backend -> Peers.connect(
-                        backend,
-                        settings.config().control().networkInterface(),
-                        settings.config().control().ports(),
-                        settings.config().control().encryption()),
-                new Events(thread));
+        JoinRequest request = JoinRequest.bySockets(providers.get(thread), settings, new Events(thread));
         Membership membership = request.join(List.of(), processSets, hooks);
         if (thread == 0) {
             guards.get(0).joined(membership);

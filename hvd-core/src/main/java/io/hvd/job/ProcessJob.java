@@ -10,7 +10,6 @@ import io.hvd.job.failure.FailureHandler;
 import io.hvd.job.failure.FailureReport;
 import io.hvd.job.failure.OutputLines;
 import io.hvd.job.failure.ThrowToProgram;
-import io.hvd.monitor.peers.Peers;
 import io.hvd.spi.Topology;
 import java.nio.file.Path;
 import java.util.List;
@@ -102,15 +101,7 @@ public final class ProcessJob {
 
     private Membership join(JobOptions options, JobSettings settings, FailureHandler policy, StartupHooks hooks) {
         HvdConfig config = settings.config();
-        JoinRequest request = new JoinRequest(
-                BackendSelection.choose(config, joined),
-                settings,
-                backend -> Peers.connect(
-                        backend,
-                        config.control().networkInterface(),
-                        config.control().ports(),
-                        config.control().encryption()),
-                policy);
+        JoinRequest request = JoinRequest.bySockets(BackendSelection.choose(config, joined), settings, policy);
         Membership membership = request.join(options.ranks(), options.processSets(), hooks);
         joined++;
         policy.joined(membership);

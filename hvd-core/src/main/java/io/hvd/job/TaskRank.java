@@ -3,7 +3,6 @@ package io.hvd.job;
 import io.hvd.config.HvdConfig;
 import io.hvd.job.failure.Excerpt;
 import io.hvd.job.failure.ThrowToProgram;
-import io.hvd.monitor.peers.Peers;
 import io.hvd.spi.BackendProvider;
 import io.hvd.transport.tcp.TaskMeeting;
 import java.nio.file.Path;
@@ -75,15 +74,7 @@ public final class TaskRank {
     private JoinRequest request(JobSettings settings) {
         HvdConfig config = settings.config();
         BackendProvider provider = BackendSelection.ofTask(place, config);
-        return new JoinRequest(
-                provider,
-                settings,
-                backend -> Peers.connect(
-                        backend,
-                        config.control().networkInterface(),
-                        config.control().ports(),
-                        config.control().encryption()),
-                ThrowToProgram.ofProcess());
+        return JoinRequest.bySockets(provider, settings, ThrowToProgram.ofProcess());
     }
 
     /** The others have joined, and would wait for a rank that has no GPU. */

@@ -43,17 +43,7 @@ class GpuAssignmentTest {
     @Test
     void aTaskTakesTheGpusThatItsSchedulerNames() {
         List<Integer> selected = new ArrayList<>();
-        GpuDriver driver = new GpuDriver() {
-            @Override
-            public List<Gpu> visible() {
-                return TWO;
-            }
-
-            @Override
-            public void select(int index) {
-                selected.add(index);
-            }
-        };
+        GpuDriver driver = noting(selected);
         HvdConfig config = HvdConfig.from(Map.of());
 
         assertThat(GpuAssignment.given(List.of(1), onOneNode(0, 2), config, List.of(driver)))
@@ -121,10 +111,9 @@ class GpuAssignmentTest {
         assertThat(selected(Map.of("HVD_PIN_GPU", "0"))).isEmpty();
     }
 
-    /** What rank 1 of 2 makes the current device. */
-    private static List<Integer> selected(Map<String, String> environment) {
-        List<Integer> selected = new ArrayList<>();
-        GpuDriver driver = new GpuDriver() {
+    /** Two GPUs, of which it notes those that become the current one. */
+    private static GpuDriver noting(List<Integer> selected) {
+        return new GpuDriver() {
             @Override
             public List<Gpu> visible() {
                 return TWO;
@@ -135,6 +124,12 @@ class GpuAssignmentTest {
                 selected.add(index);
             }
         };
+    }
+
+    /** What rank 1 of 2 makes the current device. */
+    private static List<Integer> selected(Map<String, String> environment) {
+        List<Integer> selected = new ArrayList<>();
+        GpuDriver driver = noting(selected);
         GpuAssignment.assign(onOneNode(1, 2), HvdConfig.from(environment), List.of(driver));
         return selected;
     }
