@@ -16,6 +16,12 @@ public final class JobProcesses {
 
     private static final long LOOK_MILLIS = 5;
 
+    /** On a busy machine a process may be interrupted while it begins to execute a program. */
+    private static final long EXECUTION_NANOS = 200_000_000L;
+
+    /** A program may execute another one between two looks. */
+    private static final int CALM_LOOKS = 4;
+
     private JobProcesses() {}
 
     public static List<ProcessHandle> living(Path folder) {
@@ -40,13 +46,32 @@ public final class JobProcesses {
         return true;
     }
 
-    /** Empty for a process that has ended, or belongs to somebody else. */
+    /**
+     * Empty for a process that has ended, or belongs to somebody else, or has an empty one. One that is just executing a
+     * program shows neither its words nor its environment, or only the beginning of what it was before, and is looked at
+     * until it does; a thread of the kernel, which never does, has no program.
+     */
     private static String environment(long pid) {
+        Path process = Path.of("/proc", Long.toString(pid));
         try {
-            Path file = Path.of("/proc", Long.toString(pid), "environ");
-            return "\0" + new String(Files.readAllBytes(file), StandardCharsets.UTF_8) + "\0";
+            String environment = content(process.resolve("environ"));
+            long begun = System.nanoTime();
+            int calm = 0;
+            while (!environment.endsWith("\0")
+                    && Files.exists(process.resolve("exe"))
+                    && calm < CALM_LOOKS
+                    && System.nanoTime() - begun < EXECUTION_NANOS) {
+                Thread.yield();
+                calm = content(process.resolve("cmdline")).isEmpty() ? 0 : calm + 1;
+                environment = content(process.resolve("environ"));
+            }
+            return "\0" + environment + "\0";
         } catch (IOException e) {
             return "";
         }
+    }
+
+    private static String content(Path file) throws IOException {
+        return new String(Files.readAllBytes(file), StandardCharsets.UTF_8);
     }
 }

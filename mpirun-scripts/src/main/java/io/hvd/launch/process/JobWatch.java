@@ -26,11 +26,12 @@ public final class JobWatch implements Closeable {
     private static final int RANK_TENTHS = 10;
 
     /**
-     * Its words are the folder, and the tenths of a second for a polite end. It is told numbers of processes, with a minus
-     * before that of a group, and signals, a word before each saying which it is. A process of the job is told by the folder in its environment: one
-     * that has ended has none, nor has a stranger with the same number. What is left is looked for until nothing is
-     * found: whoever is killed may just have begun a child. Where /proc or grep does not show environments, as on macOS,
-     * the numbers alone count, and of what is left the groups.
+     * Its words are the folder, and the tenths of a second for a polite end. It is told numbers of processes, with a
+     * minus before that of a group, and signals, a word before each saying which it is. A process of the job is told by
+     * the folder in its environment: one that has ended has none, nor has a stranger with the same number. One that is
+     * just executing a program shows none either, so that the processes of the job are asked again for a second, and what
+     * is left is looked for until nothing is found twice: whoever is killed may just have begun a child. Where /proc or
+     * grep does not show environments, as on macOS, the numbers alone count, and of what is left the groups.
      */
     private static final String SCRIPT = String.format(Locale.ROOT, """
             trap '' HUP INT QUIT TERM USR1 USR2
@@ -40,11 +41,19 @@ public final class JobWatch implements Closeable {
             of_job() {
                 if [ "$shown" ]; then grep -qszFx "%s=$folder" "/proc/${1#-}/environ"; else signal 0 "$1"; fi
             }
+            lives() {
+                asked=0
+                until of_job "$1"; do
+                    [ -e "/proc/${1#-}/exe" ] && [ $asked -lt 10 ] || return
+                    asked=$((asked + 1))
+                    sleep 0.1
+                done
+            }
             send() {
-                for process in $processes; do of_job "$process" && signal "$1" "$process"; done
+                for process in $processes; do lives "$process" && signal "$1" "$process"; done
             }
             some_live() {
-                for process in $processes; do of_job "$process" && return; done
+                for process in $processes; do lives "$process" && return; done
                 return 1
             }
             while read -r what value; do
@@ -57,12 +66,13 @@ public final class JobWatch implements Closeable {
             send TERM
             while some_live && [ $left -gt 0 ]; do sleep 0.1; left=$((left - 1)); done
             send KILL
-            found=yes looks=10
-            while [ $found = yes ] && [ $looks -gt 0 ]; do
-                found=no looks=$((looks - 1))
+            empty=0 looks=10
+            while [ $empty -lt 2 ] && [ $looks -gt 0 ]; do
+                empty=$((empty + 1)) looks=$((looks - 1))
                 for process in /proc/[0-9]*; do
-                    of_job "${process#/proc/}" && kill -9 "${process#/proc/}" && found=yes
+                    of_job "${process#/proc/}" && kill -9 "${process#/proc/}" && empty=0
                 done
+                [ $empty -eq 0 ] || sleep 0.1
             done
             rm -f -- "$folder"/*
             rmdir -- "$folder"

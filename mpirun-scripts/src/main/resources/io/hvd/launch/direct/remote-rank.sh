@@ -16,25 +16,37 @@ of_rank() {
     fi
 }
 
+# Asks again for a second: a process that is just executing a program shows nothing, and the rank shows nothing before its
+# first one.
+lives() {
+    asked=0
+    until of_rank "$1"; do
+        [ -e "/proc/$1/exe" ] && [ $asked -lt 10 ] || return
+        asked=$((asked + 1))
+        sleep 0.1
+    done
+}
+
 # To the group of this process, or to it alone where it has none.
 signal() {
     kill -s "$1" -- "-$2" || kill -s "$1" "$2"
 }
 
-# Ends what is left of the rank by force. Whoever is killed may just have begun a child. A look at all processes is one
+# Ends what is left of the rank by force. Whoever is killed may just have begun a child, which nothing shows while it begins
+# to execute its program; hence two looks that find nothing. A look at all processes is one
 # program, since on a busy host every program that starts takes its time.
 sweep() {
-    found=yes looks=10
-    while [ $found = yes ] && [ $looks -gt 0 ]; do
-        found=no looks=$((looks - 1))
+    empty=0 looks=10
+    while [ $empty -lt 2 ] && [ $looks -gt 0 ]; do
+        empty=$((empty + 1)) looks=$((looks - 1))
         for process in $(cd /proc 2>/dev/null && grep -lszFx "HVD_FAILURE_DIR=$HVD_FAILURE_DIR" [0-9]*/environ); do
-            of_rank "${process%/environ}" && kill -9 "${process%/environ}" && found=yes
+            of_rank "${process%/environ}" && kill -9 "${process%/environ}" && empty=0
         done
     done
 }
 
 send() {
-    of_rank "$2" && signal "$1" "$2"
+    lives "$2" && signal "$1" "$2"
 }
 
 # Obeys the orders behind "start" for the process with this number.
@@ -43,7 +55,7 @@ obey() {
     while read -r order name; do
         [ "$order" != signal ] || send "$name" "$1"
     done
-    of_rank "$1" || exit
+    lives "$1" || exit
     send TERM "$1"
     sleep 1
     send KILL "$1"

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -130,6 +131,18 @@ final class RemoteRankTest {
         for (ProcessHandle process : family) {
             process.onExit().get(20, TimeUnit.SECONDS);
         }
+    }
+
+    /** In a part of the looks at such a process it has no environment to show. */
+    @RepeatedTest(3)
+    void theEndOfTheOrdersEndsARankThatIsJustExecutingAProgram() throws Exception {
+        String again = "exec sh -c \"$0\" \"$0\"";
+        BufferedReader out = start(Map.of(), "sh", "-c", "trap '' TERM; " + again, again);
+        assertThat(out.readLine()).startsWith(RemoteRank.STARTED);
+
+        shell.getOutputStream().close();
+
+        assertThat(exitCode()).isEqualTo(137);
     }
 
     /** As on macOS: there is no /proc, or no grep that reads it. */
