@@ -19,12 +19,9 @@ final class SparkPage {
 
     static List<byte[]> train(Dataset<Row> images) {
         List<byte[]> models = HvdSpark.train(
-                images, // a DataFrame, which Spark deals to the ranks
-                SparkOptions.of(4).withBatchRows(25),
-                RowColumns.of("pixels", "label"),
-                (hvd, rows) -> {
+                images, SparkOptions.of(4).withBatchRows(25), RowColumns.of("pixels", "label"), (hvd, rows) -> {
                     try (var loader = rows.loader().build()) {
-                        return train(hvd, loader); // each iteration is an epoch in another order
+                        return train(hvd, loader); // an iteration is an epoch
                     }
                 });
         return models;
