@@ -170,7 +170,7 @@ class FloorsTest {
             // where ranks without MPI meet, and the connections on which their data travels
             floor(RENDEZVOUS, NET, ERROR, LOG),
             // who is in which generation of an elastic job, and how its workers hear of it
-            floor(ELASTIC, NET, ERROR, LOG),
+            floor(ELASTIC, RENDEZVOUS, NET, ERROR, LOG),
             floor(TCP, RENDEZVOUS, KERNEL, BUFFER, NET, SPI, ERROR, CONFIG, FILE, LOG),
             // kernels and copies on the GPU, for the back ends that have tensors there
             floor(CUDA, KERNEL, SPI, TENSOR, BUFFER, ERROR, FILE, "jcuda.*", "org.bytedeco.javacpp.*"),
@@ -300,7 +300,7 @@ class FloorsTest {
                     NET,
                     ERROR,
                     CONFIG),
-            floor(LAUNCH, LAUNCH + ".*", FACADE, MPI, NCCL_REPORT, NET, ERROR, CONFIG),
+            floor(LAUNCH, LAUNCH + ".*", FACADE, ELASTIC, MPI, NCCL_REPORT, NET, ERROR, CONFIG),
             floor(
                     LAUNCH + ".setup",
                     LAUNCH + ".words",
@@ -355,7 +355,7 @@ class FloorsTest {
                     "org.apache.commons.cli.*",
                     "com.google.gson.*"),
             // ranks as tasks of a cluster
-            floor("io.hvd.spark", FACADE, TENSOR, ERROR, LOG, "org.apache.spark.*", "scala.*"),
+            floor("io.hvd.spark", FACADE, ELASTIC, NET, CONFIG, TENSOR, ERROR, LOG, "org.apache.spark.*", "scala.*"),
             // the live view
             floor("io.hvd.top", LAUNCH + ".process", CONFIG, FILE, "org.apache.commons.cli.*", "com.google.gson.*"),
             // pages of runs

@@ -12,6 +12,7 @@ import io.hvd.net.FramedConnection;
 import io.hvd.net.HandshakeListener;
 import io.hvd.net.HandshakeListener.Accepted;
 import io.hvd.net.MalformedMessageException;
+import io.hvd.rendezvous.Meeting;
 import java.io.IOException;
 import java.nio.channels.ServerSocketChannel;
 import java.util.HashMap;
@@ -60,15 +61,6 @@ public final class CoordinatorServer implements AutoCloseable {
         String name(int worker) {
             return "worker " + worker + " on " + host;
         }
-    }
-
-    /** A rendezvous of one generation. */
-    public interface Meeting extends AutoCloseable {
-        /** Its address in the form of {@link io.hvd.net.LauncherAddress}, with a secret of its own. */
-        String address();
-
-        @Override
-        void close();
     }
 
     /** Opens rendezvous. */

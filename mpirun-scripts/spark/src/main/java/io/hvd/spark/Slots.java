@@ -46,8 +46,13 @@ final class Slots {
         }
     }
 
+    /** Whether executors come and go as Spark likes. */
+    static boolean areDynamic(SparkConf conf) {
+        return conf.getBoolean(DYNAMIC, false);
+    }
+
     static void requireFixed(SparkConf conf, int ranks, String call) {
-        if (conf.getBoolean(DYNAMIC, false)) {
+        if (areDynamic(conf)) {
             throw new HvdException(
                     ErrorId.BAD_SETTING,
                     call + " needs executors that stay for " + ranks + " tasks at once, but " + DYNAMIC
@@ -100,7 +105,7 @@ final class Slots {
     private String tooFew(int slots) {
         int executors = context.statusTracker().getExecutorInfos().length;
         String where = context.isLocal() ? "in " + context.master() : "on " + (executors - 1) + " executors";
-        return call + " needs as many slots at once, but the application has " + slots + " " + where
+        return call + " needs " + ranks + " slots at once, but the application has " + slots + " " + where
                 + (limit.isZero() ? "" : " after " + limit.toSeconds() + " s (slotLimit)")
                 + ", with spark.task.cpus=" + context.getConf().get("spark.task.cpus", "1") + " and "
                 + context.getConf().get("spark.executor.cores", "all") + " cores of each executor"
@@ -108,7 +113,7 @@ final class Slots {
     }
 
     private String gpus() {
-        TaskResourceRequest gpus = profile.taskResourcesJMap().get(RankTask.GPU);
+        TaskResourceRequest gpus = profile.taskResourcesJMap().get(TaskFacts.GPU);
         return gpus == null ? "" : ", and " + gpus.amount() + " GPUs for each task";
     }
 }

@@ -84,6 +84,7 @@ class SparkIT {
         List<Seen> seen = HvdSpark.run(spark, RANKS, SparkPrograms::look);
 
         assertThat(SparkPage.run(spark)).containsExactly(10.0, 10.0, 10.0, 10.0);
+        assertThat(SparkPage.runElastic(spark)).containsExactly(10.0, 10.0, 10.0, 10.0);
         assertThat(seen).extracting(Seen::rank).containsExactly(0, 1, 2, 3);
         assertThat(seen).extracting(Seen::boundRank).containsExactly(0, 1, 2, 3);
         assertThat(seen).extracting(Seen::localRank).containsExactly(0, 1, 2, 3);
@@ -132,9 +133,8 @@ class SparkIT {
 
         assertThatThrownBy(() -> HvdSpark.run(spark, options, SparkPrograms::look))
                 .isInstanceOf(HvdException.class)
-                .hasMessageContaining(
-                        "HvdSpark.run of 5 ranks needs as many slots at once, but the application has 4 on"
-                                + " 2 executors after 1 s");
+                .hasMessageContaining("HvdSpark.run of 5 ranks needs 5 slots at once, but the application has 4 on"
+                        + " 2 executors after 1 s");
     }
 
     @Test
@@ -167,6 +167,70 @@ class SparkIT {
         assertThat(SparkPage.train(SparkPrograms.digits(spark, 1_000)))
                 .hasSize(RANKS)
                 .allSatisfy(accuracy -> assertThat(accuracy).isGreaterThan(0.9));
+    }
+
+    @Test
+    void anElasticJobGoesOnWhileAnExecutorIsLostAndTakesInTheTasksThatSparkStartsAnew(@TempDir Path markers) {
+        String once = markers.resolve("killed").toString();
+
+        List<ElasticProgram.Seen> seen = HvdSpark.runElastic(
+                spark,
+                SparkOptions.of(RANKS).withLeastRanks(2),
+                () -> ElasticProgram.run(RANKS, Path.of(once), ElasticProgram::killExecutor));
+
+        requireWhole(seen);
+        assertThat(seen.stream().filter(one -> one.firstStep() == 0))
+                .as("survivors")
+                .hasSize(2);
+        assertThat(seen.stream().filter(one -> one.firstStep() >= 20))
+                .as("new ones")
+                .hasSize(2);
+        assertThat(seen.get(0).sum()).isLessThan(RANKS * seen.get(0).steps());
+    }
+
+    @Test
+    void aTaskThatFailsOnceIsStartedAnewAndTakesThePlaceOfTheOneThatHasFailed(@TempDir Path markers) {
+        Set<Long> before = pids();
+        String once = markers.resolve("failed").toString();
+
+        List<ElasticProgram.Seen> seen = HvdSpark.runElastic(
+                spark,
+                SparkOptions.of(RANKS),
+                () -> ElasticProgram.run(RANKS, Path.of(once), ElasticProgram::failOnBadRow));
+
+        requireWhole(seen);
+        assertThat(seen.stream().filter(one -> one.firstStep() == 0)).hasSize(3);
+        assertThat(seen.get(0).sum()).isEqualTo(RANKS * seen.get(0).steps());
+        assertThat(pids()).isEqualTo(before);
+    }
+
+    private static void requireWhole(List<ElasticProgram.Seen> seen) {
+        assertThat(seen).extracting(ElasticProgram.Seen::rank).containsExactlyInAnyOrder(0, 1, 2, 3);
+        assertThat(seen).extracting(ElasticProgram.Seen::size).containsOnly(RANKS);
+        assertThat(seen.stream().map(ElasticProgram.Seen::steps).distinct()).hasSize(1);
+        assertThat(seen.stream().map(ElasticProgram.Seen::sum).distinct()).hasSize(1);
+        assertThat(seen).extracting(ElasticProgram.Seen::generation).doesNotContain(0);
+    }
+
+    @Test
+    void anElasticJobWithoutRanksEnoughSaysHowManyThereAre() {
+        SparkOptions options = SparkOptions.of(6).withLeastRanks(5).withSlotLimit(Duration.ofSeconds(1));
+
+        assertThatThrownBy(() -> HvdSpark.runElastic(spark, options, () -> 1))
+                .isInstanceOf(HvdException.class)
+                .hasMessageContaining(
+                        "HvdSpark.runElastic of 5 to 6 ranks needs 5 slots at once, but the application has"
+                                + " 4 on 2 executors after 1 s");
+    }
+
+    @Test
+    void anElasticTaskThatFailsAgainAndAgainEndsTheJobWithItsReason() {
+        assertThatThrownBy(() -> HvdSpark.runElastic(spark, SparkOptions.of(2), () -> {
+                    throw new IllegalStateException("no such file");
+                }))
+                .isInstanceOf(HvdException.class)
+                .hasMessageContaining("HvdSpark.runElastic of 2 to 2 ranks has failed")
+                .hasMessageContaining("java.lang.IllegalStateException: no such file");
     }
 
     @Test

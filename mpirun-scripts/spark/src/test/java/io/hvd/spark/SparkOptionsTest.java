@@ -13,13 +13,14 @@ class SparkOptionsTest {
     @Test
     void eachOptionChangesNothingElse() {
         assertThat(SparkOptions.of(3)
+                        .withLeastRanks(2)
                         .withGpusPerRank(2)
                         .withBatchRows(7)
                         .withRestarts(1)
                         .withSlotLimit(Duration.ofSeconds(5))
                         .withSettings(Map.of("HOROVOD_FUSION_THRESHOLD", "0")))
-                .isEqualTo(
-                        new SparkOptions(3, 2, 7, 1, Duration.ofSeconds(5), Map.of("HOROVOD_FUSION_THRESHOLD", "0")));
+                .isEqualTo(new SparkOptions(
+                        3, 2, 2, 7, 1, Duration.ofSeconds(5), Map.of("HOROVOD_FUSION_THRESHOLD", "0")));
     }
 
     @Test
@@ -27,6 +28,8 @@ class SparkOptionsTest {
         assertThatThrownBy(() -> SparkOptions.of(0)).hasMessage("ranks is 0, expected 1 or more");
         assertThatThrownBy(() -> SparkOptions.of(2).withBatchRows(0)).hasMessage("batchRows is 0, expected 1 or more");
         assertThatThrownBy(() -> SparkOptions.of(2).withRestarts(-1)).hasMessage("restarts is -1, expected 0 or more");
+        assertThatThrownBy(() -> SparkOptions.of(2).withLeastRanks(3))
+                .hasMessage("leastRanks is 3, expected at most 2 (ranks)");
     }
 
     @Test

@@ -1,14 +1,11 @@
-package io.hvd.launch.direct;
+package io.hvd.elastic;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.hvd.elastic.CoordinatorLink;
 import io.hvd.elastic.CoordinatorLink.Membership;
-import io.hvd.elastic.ElasticLimits;
 import io.hvd.error.HvdException;
 import io.hvd.error.ShutdownException;
-import io.hvd.launch.options.LaunchSettings;
 import io.hvd.net.Encryption;
 import io.hvd.net.HandshakeListener;
 import io.hvd.net.LauncherAddress;
@@ -18,7 +15,6 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Queue;
 import java.util.Set;
@@ -35,9 +31,9 @@ final class OpenCoordinatorTest {
     private final Queue<String> said = new ConcurrentLinkedQueue<>();
 
     private OpenCoordinator coordinator(int atLeast, int atMost, int limitMillis) throws IOException {
-        var network = new LaunchSettings.Network(Optional.empty(), "", false, PortRange.ANY, Encryption.NONE);
         var limits = new ElasticLimits(atLeast, atMost, atLeast, limitMillis, limitMillis, Integer.MAX_VALUE);
-        var terms = new OpenCoordinator.Terms(0, SECRET, limits, Duration.ofSeconds(5), network);
+        var terms =
+                new OpenCoordinator.Terms(0, SECRET, limits, Duration.ofSeconds(5), "", PortRange.ANY, Encryption.NONE);
         return OpenCoordinator.start(terms, said::add);
     }
 
@@ -126,8 +122,7 @@ final class OpenCoordinatorTest {
 
             coordinator.close();
 
-            assertThatThrownBy(member::await)
-                    .hasMessageContainingAll("worker 0 (a)", "the coordinator, which horovodrun is, has gone");
+            assertThatThrownBy(member::await).hasMessageContainingAll("worker 0 (a)", "the coordinator has gone");
             assertThat(givenUp).hasSize(1);
         }
     }

@@ -1,20 +1,18 @@
-package io.hvd.launch.direct;
+package io.hvd.elastic;
 
-import io.hvd.elastic.CoordinatorServer;
-import io.hvd.elastic.ElasticLimits;
-import io.hvd.launch.options.ElasticSettings;
-import io.hvd.launch.options.LaunchSettings;
-import io.hvd.launch.process.LauncherServer;
+import io.hvd.net.Encryption;
 import io.hvd.net.PortRange;
+import io.hvd.net.ServerSockets;
+import io.hvd.rendezvous.Meeting;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.channels.ServerSocketChannel;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 
@@ -38,10 +36,17 @@ public final class OpenCoordinator implements AutoCloseable {
      * @param secret by which they are recognised, of {@link io.hvd.net.HandshakeListener#SECRET_BYTES} bytes
      * @param limits how many they may be
      * @param meetingLimit within which the ranks of a generation must have met
-     * @param network where this process listens
+     * @param interfaces comma list of the network interfaces where this process listens; empty for all that lead out
+     * @param ports where the ranks of a generation meet
      */
     public record Terms(
-            int port, byte[] secret, ElasticLimits limits, Duration meetingLimit, LaunchSettings.Network network) {}
+            int port,
+            byte[] secret,
+            ElasticLimits limits,
+            Duration meetingLimit,
+            String interfaces,
+            PortRange ports,
+            Encryption encryption) {}
 
     private OpenCoordinator(CoordinatorServer server, int port, Decisions decisions) {
         this.server = server;
@@ -51,20 +56,20 @@ public final class OpenCoordinator implements AutoCloseable {
 
     /** Begins to wait for workers, on daemon threads. @param out gets a sentence about each that comes or goes */
     public static OpenCoordinator start(Terms terms, Consumer<String> out) throws IOException {
-        terms.network().encryption().requireKey();
+        terms.encryption().requireKey();
         List<InetAddress> here = List.of(InetAddress.getLoopbackAddress());
-        List<InetAddress> outer = LauncherServer.addresses(terms.network().ofLauncher());
+        List<InetAddress> outer = ServerSockets.addresses(terms.interfaces());
         PortRange asked = terms.port() == 0 ? PortRange.ANY : new PortRange(terms.port(), terms.port());
-        CoordinatorServer.Meetings meetings =
-                hosts -> Meeting.at(outer.isEmpty() ? here : outer, terms.network(), terms.meetingLimit(), hosts);
-        return LauncherServer.listen(here, asked, inside -> {
+        CoordinatorServer.Meetings meetings = hosts -> Meeting.at(
+                outer.isEmpty() ? here : outer, terms.ports(), terms.encryption(), terms.meetingLimit(), hosts);
+        return ServerSockets.listen(here, asked, inside -> {
             int port = port(inside);
-            return LauncherServer.listen(outer, new PortRange(port, port), outside -> {
+            return ServerSockets.listen(outer, new PortRange(port, port), outside -> {
                 var decisions = new Decisions(out);
                 List<ServerSocketChannel> all =
                         Stream.concat(inside.stream(), outside.stream()).toList();
                 CoordinatorServer server = CoordinatorServer.start(
-                        all, terms.secret(), terms.network().encryption(), terms.limits(), meetings, decisions);
+                        all, terms.secret(), terms.encryption(), terms.limits(), meetings, decisions);
                 return new OpenCoordinator(server, port, decisions);
             });
         });
@@ -74,19 +79,8 @@ public final class OpenCoordinator implements AutoCloseable {
         return ((InetSocketAddress) sockets.get(0).getLocalAddress()).getPort();
     }
 
-    /** The limits that flags set. @param first the ranks with which the job begins */
-    public static ElasticLimits limits(ElasticSettings settings, int first, int startSeconds) {
-        return new ElasticLimits(
-                settings.atLeast(),
-                settings.atMost(),
-                first,
-                TimeUnit.SECONDS.toMillis(Math.max(settings.timeoutSeconds(), startSeconds)),
-                TimeUnit.SECONDS.toMillis(settings.timeoutSeconds()),
-                settings.resets());
-    }
-
     /** Says that a generation begins. */
-    static String begins(int generation, List<Integer> workers) {
+    public static String begins(int generation, List<Integer> workers) {
         return "generation " + generation + " begins with " + workers.size() + " ranks, of workers " + workers;
     }
 
@@ -100,6 +94,11 @@ public final class OpenCoordinator implements AutoCloseable {
         String failure = decisions.end.take();
         server.awaitNobody(LAST_WORDS_MILLIS);
         return failure;
+    }
+
+    /** Why the job has failed, or that it has not, by an empty text; nothing before its end. */
+    public Optional<String> end() {
+        return Optional.ofNullable(decisions.end.peek());
     }
 
     /** Ends a job that goes on: its workers find the coordinator gone. */
