@@ -25,6 +25,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.Callable;
 import java.util.function.LongConsumer;
+import java.util.stream.Stream;
 
 /**
  * A job whose ranks may be lost, and join, while it runs. {@code horovodrun --min-np 2 -np 4} starts one, over TCP; {@code
@@ -120,29 +121,55 @@ public final class Elastic {
         }
     }
 
-    /** The thread of a task, for the calls of {@link #run} on it. */
-    private record TaskWorker(Task task, InitOptions options) {
-        void run(ElasticState state, Body body) throws Exception {
-            HvdConfig config = TaskRank.configWithoutPlace(Hvd.taskOptions(options));
-            var coordinator = new LauncherAddress(HexFormat.of().formatHex(task.secret()), task.coordinator());
-            var cancellation = new TaskCancellation();
-            try (TaskWatch watch = new TaskWatch("this task of an elastic job", task::cancelled, cancellation);
-                    CoordinatorLink link = joined(coordinator, config, cancellation)) {
-                if (!new ElasticWorker(link, this::joined, state, body, faults(config)).run()) {
-                    throw new NoRank();
+    /** The thread of a task, for the call of {@link #run} on it. */
+    private static final class TaskWorker {
+        private final Task task;
+        private final InitOptions options;
+        private final TaskCancellation cancellation = new TaskCancellation();
+        /** Open until the program ends, whose failure the coordinator is told; empty before {@link #run}. */
+        private Optional<CoordinatorLink> link = Optional.empty();
+
+        TaskWorker(Task task, InitOptions options) {
+            this.task = task;
+            this.options = options;
+        }
+
+        <R> Optional<R> run(Callable<R> program) throws Exception {
+            try (TaskWatch watch = new TaskWatch("this task of an elastic job", task::cancelled, cancellation)) {
+                return Optional.of(program.call());
+            } catch (Throwable e) {
+                if (causes(e).anyMatch(NoRank.class::isInstance)) {
+                    return Optional.empty();
                 }
+                link.ifPresent(open -> open.failed(e.toString()));
+                throw e;
             } finally {
                 cancellation.over();
+                link.ifPresent(CoordinatorLink::close);
             }
         }
 
-        private static CoordinatorLink joined(
-                LauncherAddress coordinator, HvdConfig config, TaskCancellation cancellation) {
+        void run(ElasticState state, Body body) throws Exception {
+            if (link.isPresent()) {
+                throw new HvdException(
+                        ErrorId.BAD_ARGUMENT,
+                        "Elastic.run was called a second time in one task, expected once: the job has one training");
+            }
+            HvdConfig config = TaskRank.configWithoutPlace(Hvd.taskOptions(options));
+            var coordinator = new LauncherAddress(HexFormat.of().formatHex(task.secret()), task.coordinator());
+            CoordinatorLink joined = joined(coordinator, config);
+            link = Optional.of(joined);
+            if (!new ElasticWorker(joined, this::joined, state, body, faults(config)).run()) {
+                throw new NoRank();
+            }
+        }
+
+        private CoordinatorLink joined(LauncherAddress coordinator, HvdConfig config) {
             try {
-                CoordinatorLink link = Elastic.joined(coordinator, OptionalInt.empty(), config);
-                cancellation.joined(link::quit);
-                return link;
-            } catch (RuntimeException e) {
+                CoordinatorLink made = Elastic.joined(coordinator, OptionalInt.empty(), config);
+                cancellation.joined(made::quit);
+                return made;
+            } catch (RuntimeException | Error e) {
                 cancellation.notJoined(e);
                 throw e;
             }
@@ -152,6 +179,10 @@ public final class Elastic {
             var place = new TaskPlace(member.rank(), member.workers().size(), task.gpus());
             return Hvd.joinTask(place, member.meeting(), options);
         }
+    }
+
+    static Stream<Throwable> causes(Throwable e) {
+        return Stream.iterate(e, cause -> cause != null, Throwable::getCause);
     }
 
     /** Ends the body of one generation on all ranks, behind the same step, so that other ranks can join or leave. */
@@ -244,7 +275,7 @@ public final class Elastic {
 
     /**
      * Runs the program of one worker, which a cluster's scheduler has started as a task on this thread. The program makes its
-     * state and calls {@link #run(ElasticState, Body)} on this thread, as it would under horovodrun. A process may have several
+     * state and calls {@link #run(ElasticState, Body)} on this thread once, as it would under horovodrun. A process may have several
      * such workers side by side. A failure throws, and never ends the process; the other workers go on without this one, and the
      * scheduler may start the task anew.
      *
@@ -261,11 +292,10 @@ public final class Elastic {
                             + ": its ranks change, so it takes part in all of them, and makes process sets in the body");
         }
         HvdContext before = Hvd.bound();
-        TASK.set(new TaskWorker(task, options));
+        TaskWorker worker = new TaskWorker(task, options);
+        TASK.set(worker);
         try {
-            return Optional.of(program.call());
-        } catch (NoRank e) {
-            return Optional.empty();
+            return worker.run(program);
         } finally {
             TASK.remove();
             Hvd.bind(before);

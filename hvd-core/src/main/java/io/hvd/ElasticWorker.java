@@ -21,7 +21,6 @@ import java.util.function.LongConsumer;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 
 /** A worker of an elastic job in one generation after the other. */
 final class ElasticWorker {
@@ -82,7 +81,7 @@ final class ElasticWorker {
             done = true;
         } catch (Throwable e) {
             lost = isLost(e, hvd);
-            if (!lost && causes(e).noneMatch(Elastic.MembershipChange.class::isInstance)) {
+            if (!lost && Elastic.causes(e).noneMatch(Elastic.MembershipChange.class::isInstance)) {
                 link.failed("thread " + Thread.currentThread().getName() + " threw " + e);
                 throw e;
             }
@@ -156,7 +155,8 @@ final class ElasticWorker {
     private boolean isLost(Throwable e, HvdContext hvd) {
         boolean lost = hvd == null
                 ? e instanceof HvdException known && isLoss(known) && ++failedStarts <= MOST_FAILED_STARTS
-                : !hvd.membership().failure().isEmpty() || causes(e).anyMatch(ShutdownException.class::isInstance);
+                : !hvd.membership().failure().isEmpty()
+                        || Elastic.causes(e).anyMatch(ShutdownException.class::isInstance);
         if (lost) {
             LOG.notice("step {} was abandoned: {}", step + 1, e.getMessage());
         }
@@ -165,10 +165,6 @@ final class ElasticWorker {
 
     private static boolean isLoss(HvdException e) {
         return e.id() == ErrorId.SHUT_DOWN || e.id() == ErrorId.INIT_FAILED || e.id() == ErrorId.BACK_END;
-    }
-
-    private static Stream<Throwable> causes(Throwable e) {
-        return Stream.iterate(e, cause -> cause != null, Throwable::getCause);
     }
 
     private static Set<Integer> unreachable(HvdContext hvd, List<Integer> workers) {

@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Queue;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -55,6 +56,7 @@ class ElasticTaskTest {
     private static final class Worker implements Elastic.Task {
         private final int port;
         private volatile String cancelled = "";
+        private volatile boolean told;
 
         Worker(OpenCoordinator coordinator) {
             this.port = coordinator.port();
@@ -72,6 +74,7 @@ class ElasticTaskTest {
 
         @Override
         public Optional<String> cancelled() {
+            told = !cancelled.isEmpty();
             return Optional.of(cancelled).filter(why -> !why.isEmpty());
         }
     }
@@ -139,6 +142,33 @@ class ElasticTaskTest {
     }
 
     @Test
+    void whatFailsBehindTheTrainingIsToldToTheCoordinatorAndNotTriedAgainByThoseThatCome() throws Exception {
+        try (OpenCoordinator coordinator = coordinator(1, 1)) {
+            Callable<Float> twice = () -> train(new Sum(), elastic -> {}) + train(new Sum(), elastic -> {});
+            Callable<Float> wrapped = () -> {
+                try {
+                    return train(new Sum(), elastic -> {});
+                } catch (RuntimeException e) {
+                    throw new IOException("training failed", e);
+                }
+            };
+
+            assertThatThrownBy(() -> Elastic.runTask(new Worker(coordinator), InitOptions.standard(), twice))
+                    .isInstanceOf(HvdException.class)
+                    .hasMessageContaining("Elastic.run was called a second time in one task, expected once");
+            assertThat(coordinator.await()).isEmpty();
+            assertThat(coordinator.members()).isEqualTo(1);
+            assertThat(coordinator.failuresBehindTheEnd())
+                    .singleElement()
+                    .asString()
+                    .startsWith("worker 0 on ")
+                    .contains("has failed behind the end of the training", "a second time");
+            assertThat(Elastic.runTask(new Worker(coordinator), InitOptions.standard(), wrapped))
+                    .isEmpty();
+        }
+    }
+
+    @Test
     void aWorkerThatFailsIsReplacedByOneWithTheStateOfTheOthers() throws Exception {
         try (OpenCoordinator coordinator = coordinator(2, 2)) {
             var survivor = start(new Worker(coordinator), elastic -> {});
@@ -170,7 +200,7 @@ class ElasticTaskTest {
             var other = start(new Worker(coordinator), elastic -> {});
             var cancelled = start(unwanted, elastic -> {
                 atStep(elastic, 50, reached);
-                while (elastic.step() == 50 && unwanted.cancelled.isEmpty()) {
+                while (elastic.step() == 50 && !unwanted.told) {
                     Thread.sleep(1);
                 }
             });

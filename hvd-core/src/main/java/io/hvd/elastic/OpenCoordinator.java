@@ -5,15 +5,17 @@ import io.hvd.net.PortRange;
 import io.hvd.net.ServerSockets;
 import io.hvd.rendezvous.Meeting;
 import java.io.IOException;
+import java.net.BindException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.channels.ServerSocketChannel;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.function.Consumer;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
@@ -24,6 +26,8 @@ import java.util.stream.Stream;
 public final class OpenCoordinator implements AutoCloseable {
     /** Workers hang up when they have been told the end. */
     private static final long LAST_WORDS_MILLIS = 10_000;
+    /** So often the system chooses a port, which may be taken at another address. */
+    private static final int CHOICES = 10;
 
     private final CoordinatorServer server;
     private final int port;
@@ -32,12 +36,12 @@ public final class OpenCoordinator implements AutoCloseable {
     /**
      * What the coordinator is told of its job.
      *
-     * @param port at which workers come; 0 for any that is free
+     * @param port at which workers come; 0 for any that is free, of {@code ports}
      * @param secret by which they are recognised, of {@link io.hvd.net.HandshakeListener#SECRET_BYTES} bytes
      * @param limits how many they may be
      * @param meetingLimit within which the ranks of a generation must have met
      * @param interfaces comma list of the network interfaces where this process listens; empty for all that lead out
-     * @param ports where the ranks of a generation meet
+     * @param ports where the ranks of a generation meet, and what is chosen from
      */
     public record Terms(
             int port,
@@ -57,12 +61,36 @@ public final class OpenCoordinator implements AutoCloseable {
     /** Begins to wait for workers, on daemon threads. @param out gets a sentence about each that comes or goes */
     public static OpenCoordinator start(Terms terms, Consumer<String> out) throws IOException {
         terms.encryption().requireKey();
-        List<InetAddress> here = List.of(InetAddress.getLoopbackAddress());
         List<InetAddress> outer = ServerSockets.addresses(terms.interfaces());
-        PortRange asked = terms.port() == 0 ? PortRange.ANY : new PortRange(terms.port(), terms.port());
+        BindException taken = null;
+        for (PortRange at : attempts(terms)) {
+            try {
+                return start(terms, at, outer, out);
+            } catch (BindException e) {
+                taken = e; // perhaps at one address alone
+            }
+        }
+        throw taken;
+    }
+
+    /** All addresses get the same port. */
+    private static List<PortRange> attempts(Terms terms) {
+        if (terms.port() != 0) {
+            return List.of(new PortRange(terms.port(), terms.port()));
+        }
+        return terms.ports().equals(PortRange.ANY)
+                ? Collections.nCopies(CHOICES, PortRange.ANY)
+                : IntStream.rangeClosed(terms.ports().first(), terms.ports().last())
+                        .mapToObj(port -> new PortRange(port, port))
+                        .toList();
+    }
+
+    private static OpenCoordinator start(Terms terms, PortRange at, List<InetAddress> outer, Consumer<String> out)
+            throws IOException {
+        List<InetAddress> here = List.of(InetAddress.getLoopbackAddress());
         CoordinatorServer.Meetings meetings = hosts -> Meeting.at(
                 outer.isEmpty() ? here : outer, terms.ports(), terms.encryption(), terms.meetingLimit(), hosts);
-        return ServerSockets.listen(here, asked, inside -> {
+        return ServerSockets.listen(here, at, inside -> {
             int port = port(inside);
             return ServerSockets.listen(outer, new PortRange(port, port), outside -> {
                 var decisions = new Decisions(out);
@@ -91,14 +119,34 @@ public final class OpenCoordinator implements AutoCloseable {
 
     /** Waits for the end of the job, of which its workers have been told then. @return why it has failed; empty if it has not */
     public String await() throws InterruptedException {
-        String failure = decisions.end.take();
+        synchronized (decisions) {
+            while (decisions.end.isEmpty()) {
+                decisions.wait();
+            }
+        }
         server.awaitNobody(LAST_WORDS_MILLIS);
-        return failure;
+        return end().orElseThrow();
     }
 
     /** Why the job has failed, or that it has not, by an empty text; nothing before its end. */
     public Optional<String> end() {
-        return Optional.ofNullable(decisions.end.peek());
+        synchronized (decisions) {
+            return decisions.end;
+        }
+    }
+
+    /** The workers that had ranks at the end of the training, or have now. */
+    public int members() {
+        synchronized (decisions) {
+            return decisions.members;
+        }
+    }
+
+    /** What has failed in the programs of workers behind the end of the training. */
+    public List<String> failuresBehindTheEnd() {
+        synchronized (decisions) {
+            return List.copyOf(decisions.late);
+        }
     }
 
     /** Ends a job that goes on: its workers find the coordinator gone. */
@@ -109,7 +157,9 @@ public final class OpenCoordinator implements AutoCloseable {
 
     private static final class Decisions implements CoordinatorServer.Events {
         private final Consumer<String> out;
-        private final BlockingQueue<String> end = new LinkedBlockingQueue<>();
+        private final List<String> late = new ArrayList<>();
+        private Optional<String> end = Optional.empty();
+        private int members;
 
         Decisions(Consumer<String> out) {
             this.out = out;
@@ -121,7 +171,8 @@ public final class OpenCoordinator implements AutoCloseable {
         }
 
         @Override
-        public void begun(int generation, List<Integer> workers) {
+        public synchronized void begun(int generation, List<Integer> workers) {
+            members = workers.size();
             say(begins(generation, workers));
         }
 
@@ -131,8 +182,14 @@ public final class OpenCoordinator implements AutoCloseable {
         }
 
         @Override
-        public void finished(String failure) {
-            end.add(failure);
+        public synchronized void finished(String failure) {
+            end = Optional.of(failure);
+            notifyAll();
+        }
+
+        @Override
+        public synchronized void failedBehindTheEnd(String worker, String why) {
+            late.add(worker + " has failed behind the end of the training: " + why);
         }
     }
 }

@@ -16,24 +16,34 @@ public final class TaskCancellation implements Consumer<String> {
 
     /** The scheduler does not want the task. */
     @Override
-    public synchronized void accept(String why) {
-        cancelled = why;
-        if (over) {
-            return;
+    public void accept(String why) {
+        Consumer<String> ends;
+        synchronized (this) {
+            cancelled = why;
+            if (over) {
+                return;
+            }
+            if (end == null) {
+                joining.interrupt();
+                return;
+            }
+            ends = end;
         }
-        if (end == null) {
-            joining.interrupt();
-        } else {
-            end.accept(why);
-        }
+        ends.accept(why);
     }
 
     /** The task has joined. @param ends what it has joined, on any thread */
-    public synchronized void joined(Consumer<String> ends) {
-        end = ends;
-        if (!cancelled.isEmpty()) {
-            Thread.interrupted(); // it is this object's
-            ends.accept(cancelled);
+    public void joined(Consumer<String> ends) {
+        String why;
+        synchronized (this) {
+            end = ends;
+            why = cancelled;
+            if (!why.isEmpty()) {
+                Thread.interrupted(); // it is this object's
+            }
+        }
+        if (!why.isEmpty()) {
+            ends.accept(why);
         }
     }
 

@@ -35,7 +35,7 @@ public final class TaskWatch implements AutoCloseable {
     private void run() {
         try {
             while (!over.await(PAUSE_MILLIS, TimeUnit.MILLISECONDS)) {
-                Optional<String> why = cancelled.get();
+                Optional<String> why = asked();
                 if (why.isPresent()) {
                     end.accept("the scheduler has cancelled " + task + ": " + why.get());
                     return;
@@ -43,6 +43,15 @@ public final class TaskWatch implements AutoCloseable {
             }
         } catch (InterruptedException e) {
             // Nobody interrupts this thread but the end of the process.
+        }
+    }
+
+    /** A scheduler that cannot be asked could never end what the task waits for. */
+    private Optional<String> asked() {
+        try {
+            return cancelled.get();
+        } catch (RuntimeException e) {
+            return Optional.of("whether it is wanted cannot be asked any more: " + e);
         }
     }
 

@@ -12,6 +12,8 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.apache.spark.SparkConf;
 import org.apache.spark.SparkException;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
@@ -23,6 +25,9 @@ import org.apache.spark.resource.ResourceProfile;
  */
 final class ElasticJob {
     private static final HvdLogger LOG = HvdLogger.of(ElasticJob.class);
+    private static final String SPECULATION = "spark.speculation";
+    private static final ElasticLimits.Names NAMES = new ElasticLimits.Names(
+            "leastRanks", "the larger of slotLimit and HOROVOD_START_TIMEOUT", "elasticLimit", "");
 
     private final JavaSparkContext context;
     private final SparkOptions options;
@@ -37,6 +42,7 @@ final class ElasticJob {
     }
 
     <R> List<R> run(ElasticBody<R> body) {
+        requireNoCopies(context.getConf(), call);
         if (!Slots.areDynamic(context.getConf())) {
             new Slots(context.sc(), profile, call, options.leastRanks(), options.slotLimit()).await();
         }
@@ -55,9 +61,10 @@ final class ElasticJob {
         Map<String, String> variables = new HashMap<>(System.getenv());
         variables.putAll(options.settings());
         ControlSettings control = HvdConfig.from(variables).control();
-        long limit = Math.max(1, options.slotLimit().toMillis());
+        long limit = options.elasticLimit().toMillis();
+        long start = Math.max(options.slotLimit().toMillis(), TimeUnit.SECONDS.toMillis(control.startTimeoutSeconds()));
         var limits = new ElasticLimits(
-                options.leastRanks(), options.ranks(), options.ranks(), limit, limit, Integer.MAX_VALUE);
+                options.leastRanks(), options.ranks(), options.ranks(), start, limit, Integer.MAX_VALUE, NAMES);
         return new OpenCoordinator.Terms(
                 0,
                 secret.bytes(),
@@ -77,11 +84,38 @@ final class ElasticJob {
         var worker = new ElasticTask<>(host, coordinator.port(), secret, options, body);
         var stage = new Stage(call, tasks.mapPartitions(worker).collectAsync());
         try {
-            return stage.await(() -> requireGoing(coordinator));
+            List<R> results = stage.await(() -> requireGoing(coordinator));
+            requireWhole(coordinator, results.size());
+            return results;
         } catch (SparkException e) {
             requireGoing(coordinator); // knows why its workers have failed
             throw new StageFailure(call, e).exception();
         }
+    }
+
+    /** The copy of a worker that ends late would come to an ended job, and its empty result would count. */
+    static void requireNoCopies(SparkConf conf, String call) {
+        if (conf.getBoolean(SPECULATION, false)) {
+            throw new HvdException(
+                    ErrorId.BAD_SETTING,
+                    call + " needs one task for each worker, but " + SPECULATION
+                            + " is true, and Spark starts copies of tasks then: set it to false");
+        }
+    }
+
+    /** A task that Spark has started anew behind the end of the training gives no result. */
+    private void requireWhole(OpenCoordinator coordinator, int results) {
+        requireGoing(coordinator);
+        if (coordinator.failuresBehindTheEnd().isEmpty() && results >= coordinator.members()) {
+            return;
+        }
+        String why = coordinator.failuresBehindTheEnd().stream()
+                .findFirst()
+                .orElse("the others were lost with their executors behind the end of the training");
+        throw new HvdException(
+                ErrorId.JOB_FAILED,
+                call + " has failed: " + results + " of " + coordinator.members() + " ranks have given a result; "
+                        + why);
     }
 
     private void requireGoing(OpenCoordinator coordinator) {

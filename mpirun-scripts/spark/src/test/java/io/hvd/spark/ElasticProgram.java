@@ -42,6 +42,17 @@ final class ElasticProgram {
         throw new IllegalStateException("a bad row");
     }
 
+    static Seen failOnAllRanks() throws Exception {
+        Elastic.run(new Sum(), elastic -> {
+            for (int step = 0; step < DEADLY_STEP; step++) {
+                elastic.context().barrier();
+                elastic.commit();
+            }
+            throw new IllegalStateException("labels have 11 classes");
+        });
+        throw new AssertionError("it has trained");
+    }
+
     /** The sum of the sizes that all steps had. */
     private static final class Sum implements ElasticState {
         private float[] sum = new float[1];

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.hvd.error.HvdException;
 import io.hvd.spark.SparkPrograms.Seen;
 import io.hvd.spark.SparkPrograms.Trained;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -40,6 +41,7 @@ class SparkIT {
     static void start() throws Exception {
         cluster = new StandaloneCluster(folder, 2, 2, List.of());
         spark = session(cluster, Map.of());
+        pids(); // both executors are there
     }
 
     /** @param more settings of Spark's */
@@ -134,7 +136,7 @@ class SparkIT {
         assertThatThrownBy(() -> HvdSpark.run(spark, options, SparkPrograms::look))
                 .isInstanceOf(HvdException.class)
                 .hasMessageContaining("HvdSpark.run of 5 ranks needs 5 slots at once, but the application has 4 on"
-                        + " 2 executors after 1 s");
+                        + " 2 executors of 1 host(s) after 1 s");
     }
 
     @Test
@@ -220,7 +222,30 @@ class SparkIT {
                 .isInstanceOf(HvdException.class)
                 .hasMessageContaining(
                         "HvdSpark.runElastic of 5 to 6 ranks needs 5 slots at once, but the application has"
-                                + " 4 on 2 executors after 1 s");
+                                + " 4 on 2 executors of 1 host(s) after 1 s");
+    }
+
+    @Test
+    void whatFailsBehindAnElasticTrainingFailsTheJob() {
+        SparkOptions options = SparkOptions.of(2).withSlotLimit(Duration.ZERO);
+
+        assertThatThrownBy(() -> HvdSpark.runElastic(spark, options, () -> {
+                    SparkPage.train();
+                    throw new IOException("disk full: the model is not saved");
+                }))
+                .isInstanceOf(HvdException.class)
+                .hasMessageContaining(
+                        "HvdSpark.runElastic of 2 to 2 ranks has failed: 0 of 2 ranks have given a result;"
+                                + " worker ")
+                .hasMessageContaining("behind the end of the training: java.io.IOException: disk full");
+    }
+
+    @Test
+    void whatFailsOnAllRanksOfAnElasticJobIsItsReason() {
+        assertThatThrownBy(() -> HvdSpark.runElastic(spark, SparkOptions.of(2), ElasticProgram::failOnAllRanks))
+                .isInstanceOf(HvdException.class)
+                .hasMessageContaining("no rank is left that has the state of the training")
+                .hasMessageContaining("labels have 11 classes");
     }
 
     @Test

@@ -18,9 +18,17 @@ class SparkOptionsTest {
                         .withBatchRows(7)
                         .withRestarts(1)
                         .withSlotLimit(Duration.ofSeconds(5))
+                        .withElasticLimit(Duration.ofSeconds(9))
                         .withSettings(Map.of("HOROVOD_FUSION_THRESHOLD", "0")))
                 .isEqualTo(new SparkOptions(
-                        3, 2, 2, 7, 1, Duration.ofSeconds(5), Map.of("HOROVOD_FUSION_THRESHOLD", "0")));
+                        3,
+                        2,
+                        2,
+                        7,
+                        1,
+                        Duration.ofSeconds(5),
+                        Duration.ofSeconds(9),
+                        Map.of("HOROVOD_FUSION_THRESHOLD", "0")));
     }
 
     @Test
@@ -41,5 +49,17 @@ class SparkOptionsTest {
                 .hasMessageContaining("HvdSpark.run of 6 ranks needs executors that stay for 6 tasks at once, but"
                         + " spark.dynamicAllocation.enabled is true");
         Slots.requireFixed(new SparkConf(false), 6, "HvdSpark.run of 6 ranks");
+    }
+
+    @Test
+    void copiesOfElasticTasksAreRefused() {
+        SparkConf conf = new SparkConf(false).set("spark.speculation", "true");
+
+        assertThatThrownBy(() -> ElasticJob.requireNoCopies(conf, "HvdSpark.runElastic of 2 to 6 ranks"))
+                .isInstanceOf(HvdException.class)
+                .hasMessageContaining(
+                        "HvdSpark.runElastic of 2 to 6 ranks needs one task for each worker, but spark.speculation is"
+                                + " true");
+        ElasticJob.requireNoCopies(new SparkConf(false), "");
     }
 }

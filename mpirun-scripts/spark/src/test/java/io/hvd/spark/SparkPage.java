@@ -33,7 +33,7 @@ final class SparkPage {
         return losses;
     }
 
-    private static double train() throws Exception {
+    static double train() throws Exception {
         double[] sum = new double[1];
         Elastic.run(new NoState(), elastic -> sum[0] = SparkPrograms.sum(elastic.context()));
         return sum[0];
