@@ -34,6 +34,7 @@ DirectHostsIT        ranks on two hosts that ssh alone starts (root)
 DivergenceIT         digits and mnist with a loss that is no number
 DjlMnistIT           djl-mnist with 1 and 4 ranks
 DoctorHostsIT        hvd-doctor between hosts (root)
+ElasticDjlIT         a training of DJL's whose processes lose one
 ElasticFaultsIT      elastic jobs whose processes are killed, stopped and ended at random times
 ElasticHostsIT       an elastic job on three hosts, one of which loses its cable and gets it back (root)
 ElasticIT            elastic jobs that lose ranks at other moments

@@ -35,6 +35,8 @@ module io.hvd.core {
     exports io.hvd.transport.mpi to
             io.hvd.benchmarks,
             io.hvd.launch;
+    exports io.hvd.transport.tcp to
+            io.hvd.benchmarks;
     exports io.hvd.transport.nccl.report to
             io.hvd.examples,
             io.hvd.launch;
@@ -46,9 +48,11 @@ module io.hvd.core {
             io.hvd.benchmarks,
             io.hvd.examples,
             io.hvd.launch,
-            io.hvd.optimizer;
+            io.hvd.optimizer,
+            io.hvd.spark;
     exports io.hvd.elastic to
-            io.hvd.launch;
+            io.hvd.launch,
+            io.hvd.spark;
     exports io.hvd.file to
             io.hvd.benchmarks,
             io.hvd.examples,
@@ -65,6 +69,9 @@ module io.hvd.core {
             io.hvd.optimizer;
     exports io.hvd.net to
             io.hvd.benchmarks,
+            io.hvd.launch,
+            io.hvd.spark;
+    exports io.hvd.rendezvous to
             io.hvd.launch;
     exports io.hvd.spi to
             io.hvd.benchmarks,

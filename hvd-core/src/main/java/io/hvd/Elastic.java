@@ -2,29 +2,29 @@ package io.hvd;
 
 import io.hvd.config.HvdConfig;
 import io.hvd.config.RankPlace;
-import io.hvd.config.Setting;
 import io.hvd.elastic.CoordinatorLink;
 import io.hvd.elastic.CoordinatorLink.Membership;
 import io.hvd.elastic.PlannedFault;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
-import io.hvd.error.ShutdownException;
+import io.hvd.job.TaskCancellation;
+import io.hvd.job.TaskPlace;
+import io.hvd.job.TaskRank;
+import io.hvd.job.TaskWatch;
 import io.hvd.log.HvdLogger;
 import io.hvd.net.HostAddress;
+import io.hvd.net.LauncherAddress;
 import io.hvd.signal.SigTerm;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
+import java.net.InetSocketAddress;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.HashMap;
+import java.util.HexFormat;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
+import java.util.OptionalInt;
+import java.util.concurrent.Callable;
 import java.util.function.LongConsumer;
-import java.util.function.Predicate;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
@@ -48,10 +48,9 @@ import java.util.stream.Stream;
  */
 public final class Elastic {
     private static final HvdLogger LOG = HvdLogger.of(Elastic.class);
-    /** So many generations one after the other may fail before their body runs. */
-    private static final int MOST_FAILED_STARTS = 10;
+    private static final String NO_RANK = "the job has ended before this process had a rank in it";
+    private static final ThreadLocal<TaskWorker> TASK = new ThreadLocal<>();
 
-    private static final String STEP = "hvd.elastic.step";
     private static final String VOTE = "hvd.elastic.commit";
 
     private final HvdContext context;
@@ -66,7 +65,7 @@ public final class Elastic {
     private boolean voting;
     private long step;
 
-    private Elastic(
+    Elastic(
             HvdContext context,
             int generation,
             Optional<CoordinatorLink> link,
@@ -88,8 +87,106 @@ public final class Elastic {
         void run(Elastic elastic) throws Exception;
     }
 
+    /**
+     * A worker of an elastic job that the scheduler of a cluster, such as Spark's, has started as a task, perhaps beside others
+     * in one process: what the scheduler knows of it.
+     */
+    public interface Task {
+        /** Where the job's coordinator listens; a name that is not resolved yet is looked up. */
+        List<InetSocketAddress> coordinator();
+
+        /** What only the coordinator and its workers know: 16 random bytes. */
+        byte[] secret();
+
+        /** The numbers of the GPUs that the scheduler has given to this worker; empty if hvd is to choose by local rank. */
+        default List<Integer> gpus() {
+            return List.of();
+        }
+
+        /**
+         * Why the scheduler no longer wants this worker; empty while it does. A thread of hvd's asks several times a second, and
+         * ends what the worker waits for.
+         */
+        default Optional<String> cancelled() {
+            return Optional.empty();
+        }
+    }
+
+    /** Ends the program of a task whose job has ended before it had a rank. */
+    private static final class NoRank extends RuntimeException {
+        private static final long serialVersionUID = 1L;
+
+        NoRank() {
+            super(NO_RANK + "; let this exception reach Elastic.runTask", null, false, false);
+        }
+    }
+
+    /** The thread of a task, for the call of {@link #run} on it. */
+    private static final class TaskWorker {
+        private final Task task;
+        private final InitOptions options;
+        private final TaskCancellation cancellation = new TaskCancellation();
+        /** Open until the program ends, whose failure the coordinator is told; empty before {@link #run}. */
+        private Optional<CoordinatorLink> link = Optional.empty();
+
+        TaskWorker(Task task, InitOptions options) {
+            this.task = task;
+            this.options = options;
+        }
+
+        <R> Optional<R> run(Callable<R> program) throws Exception {
+            try (TaskWatch watch = new TaskWatch("this task of an elastic job", task::cancelled, cancellation)) {
+                return Optional.of(program.call());
+            } catch (Throwable e) {
+                if (causes(e).anyMatch(NoRank.class::isInstance)) {
+                    return Optional.empty();
+                }
+                link.ifPresent(open -> open.failed(e.toString()));
+                throw e;
+            } finally {
+                cancellation.over();
+                link.ifPresent(CoordinatorLink::close);
+            }
+        }
+
+        void run(ElasticState state, Body body) throws Exception {
+            if (link.isPresent()) {
+                throw new HvdException(
+                        ErrorId.BAD_ARGUMENT,
+                        "Elastic.run was called a second time in one task, expected once: the job has one training");
+            }
+            HvdConfig config = TaskRank.configWithoutPlace(Hvd.taskOptions(options));
+            var coordinator = new LauncherAddress(HexFormat.of().formatHex(task.secret()), task.coordinator());
+            CoordinatorLink joined = joined(coordinator, config);
+            link = Optional.of(joined);
+            if (!new ElasticWorker(joined, this::joined, state, body, faults(config)).run()) {
+                throw new NoRank();
+            }
+        }
+
+        private CoordinatorLink joined(LauncherAddress coordinator, HvdConfig config) {
+            try {
+                CoordinatorLink made = Elastic.joined(coordinator, OptionalInt.empty(), config);
+                cancellation.joined(made::quit);
+                return made;
+            } catch (RuntimeException | Error e) {
+                cancellation.notJoined(e);
+                throw e;
+            }
+        }
+
+        private HvdContext joined(Membership member) {
+            var place = new TaskPlace(member.rank(), member.workers().size(), task.gpus());
+            return Hvd.joinTask(place, member.meeting(), options);
+        }
+    }
+
+    static Stream<Throwable> causes(Throwable e) {
+        return Stream.iterate(e, cause -> cause != null, Throwable::getCause);
+    }
+
     /** Ends the body of one generation on all ranks, behind the same step, so that other ranks can join or leave. */
-    private static final class MembershipChange extends RuntimeException {
+    static final class MembershipChange extends RuntimeException {
         private static final long serialVersionUID = 1L;
 
         MembershipChange() {
@@ -115,6 +212,11 @@ public final class Elastic {
      * @throws Exception that the body has thrown
      */
     public static void run(ElasticState state, Body body) throws Exception {
+        TaskWorker task = TASK.get();
+        if (task != null) {
+            task.run(state, body);
+            return;
+        }
         HvdConfig config = HvdConfig.from(System.getenv());
         Optional<RankPlace.AtCoordinator> coordinator = config.started().coordinator();
         if (coordinator.isEmpty()) {
@@ -124,21 +226,25 @@ public final class Elastic {
             }
             return;
         }
-        List<PlannedFault> faults = PlannedFault.parse(config.launcher().faultPlan());
-        try (CoordinatorLink link = CoordinatorLink.join(
-                coordinator.get().with(config.control().secret()),
-                coordinator.get().worker(),
-                System.getenv().getOrDefault("HOROVOD_HOSTNAME", HostAddress.localName()),
-                config.control().encryption(),
-                Duration.ofSeconds(config.control().startTimeoutSeconds()))) {
-            boolean whole = run(link, state, body, faults);
+        LauncherAddress address = coordinator.get().with(config.control().secret());
+        try (CoordinatorLink link = joined(address, coordinator.get().worker(), config)) {
+            boolean whole = runToSigTerm(link, state, body, config);
             if (!whole) {
                 if (!link.leaves()) {
-                    LOG.notice("the job has ended before this process had a rank in it, and so this process ends");
+                    LOG.notice(NO_RANK + ", and so this process ends");
                 }
                 SigTerm.end(); // what the program does after a whole training is not for one that has none
             }
         }
+    }
+
+    private static CoordinatorLink joined(LauncherAddress coordinator, OptionalInt worker, HvdConfig config) {
+        return CoordinatorLink.join(
+                coordinator,
+                worker,
+                System.getenv().getOrDefault("HOROVOD_HOSTNAME", HostAddress.localName()),
+                config.control().encryption(),
+                Duration.ofSeconds(config.control().startTimeoutSeconds()));
     }
 
     private static void requireNoFaults(HvdConfig config) {
@@ -152,14 +258,47 @@ public final class Elastic {
     }
 
     /** @return whether the training has ended, and not only this rank's part in it */
-    private static boolean run(CoordinatorLink link, ElasticState state, Body body, List<PlannedFault> faults)
+    private static boolean runToSigTerm(CoordinatorLink link, ElasticState state, Body body, HvdConfig config)
             throws Exception {
         Runnable leave = () -> {
             LOG.notice("SIGTERM has come: this rank leaves the job after a step, and the others go on");
             link.leave();
         };
         try (SigTerm signal = SigTerm.listen(leave)) {
-            return new Worker(link, state, body, faults).run();
+            return new ElasticWorker(link, ElasticWorker::joinedByProcess, state, body, faults(config)).run();
+        }
+    }
+
+    private static List<PlannedFault> faults(HvdConfig config) {
+        return PlannedFault.parse(config.launcher().faultPlan());
+    }
+
+    /**
+     * Runs the program of one worker, which a cluster's scheduler has started as a task on this thread. The program makes its
+     * state and calls {@link #run(ElasticState, Body)} on this thread once, as it would under horovodrun. A process may have several
+     * such workers side by side. A failure throws, and never ends the process; the other workers go on without this one, and the
+     * scheduler may start the task anew.
+     *
+     * @param options choose none of the ranks; the failure policy is always {@link FailurePolicy#THROW}
+     * @return what the program has returned, which is not null; empty if the job has ended before this worker had a rank in it
+     * @throws HvdException as {@link #run(ElasticState, Body)} does
+     * @throws Exception that the program has thrown
+     */
+    public static <R> Optional<R> runTask(Task task, InitOptions options, Callable<R> program) throws Exception {
+        if (!options.ranks().isEmpty() || !options.processSets().isEmpty()) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT,
+                    "an elastic task for ranks " + options.ranks() + " and process sets " + options.processSets()
+                            + ": its ranks change, so it takes part in all of them, and makes process sets in the body");
+        }
+        HvdContext before = Hvd.bound();
+        TaskWorker worker = new TaskWorker(task, options);
+        TASK.set(worker);
+        try {
+            return worker.run(program);
+        } finally {
+            TASK.remove();
+            Hvd.bind(before);
         }
     }
 
@@ -167,190 +306,6 @@ public final class Elastic {
     public static void run(HvdContext hvd, ElasticState state, Body body) throws Exception {
         state.sync(hvd, 0);
         body.run(new Elastic(hvd, 0, Optional.empty(), state, committed -> {}, 0));
-    }
-
-    /** This process in one generation after the other. */
-    private static final class Worker {
-        private final CoordinatorLink link;
-        private final ElasticState state;
-        private final Body body;
-        /** Those of all workers that have not happened to this one. */
-        private final List<PlannedFault> faults;
-        /** What the coordinator calls this process; -1 before its first generation. */
-        private int number = -1;
-        /** How many steps the state has seen; -1 before it has been that of all ranks. */
-        private long step = -1;
-
-        private int failedStarts;
-
-        Worker(CoordinatorLink link, ElasticState state, Body body, List<PlannedFault> faults) {
-            this.faults = new ArrayList<>(faults);
-            this.link = link;
-            this.state = state;
-            this.body = body;
-        }
-
-        boolean run() throws Exception {
-            boolean done = false;
-            for (Optional<Membership> next = link.await(); next.isPresent(); next = link.await()) {
-                number = next.get().workers().get(next.get().rank());
-                done = run(next.get());
-            }
-            return done;
-        }
-
-        /** @return whether the body has returned */
-        private boolean run(Membership member) throws Exception {
-            boolean done = false;
-            boolean lost = false;
-            Set<Integer> unreachable = Set.of();
-            HvdContext hvd = null;
-            try {
-                hvd = joined(member);
-                link.entered(member.number(), hvd.membership()::giveUpFor);
-                sync(hvd, member);
-                failedStarts = 0;
-                tell(hvd, member.number());
-                runBody(hvd, member.number());
-                done = true;
-            } catch (Throwable e) {
-                lost = isLost(e, hvd);
-                if (!lost && causes(e).noneMatch(MembershipChange.class::isInstance)) {
-                    link.failed("thread " + Thread.currentThread().getName() + " threw " + e);
-                    throw e;
-                }
-                unreachable = unreachable(hvd, member.workers());
-            } finally {
-                if (hvd != null) {
-                    hvd.shutdown();
-                }
-            }
-            if (lost) {
-                state.abandoned(); // behind the shutdown, when nothing is in flight any more
-            }
-            link.ready(member.number(), step, done, unreachable);
-            return done;
-        }
-
-        /** Joins the generation, unless the coordinator gives it up before: then another rank may never come. */
-        private HvdContext joined(Membership member) {
-            Joining joining = new Joining(Thread.currentThread());
-            link.entered(member.number(), joining::giveUp);
-            try {
-                return Hvd.init(options(member));
-            } finally {
-                joining.end();
-            }
-        }
-
-        private void runBody(HvdContext hvd, int generation) throws Exception {
-            LongConsumer steps = committed -> happen(fault -> fault.isDueAt(committed));
-            Elastic elastic = new Elastic(hvd, generation, Optional.of(link), state, steps, step);
-            try {
-                steps.accept(step);
-                body.run(elastic);
-                elastic.endVotes();
-            } finally {
-                step = elastic.step;
-            }
-        }
-
-        /** The state of the root, which has the most steps; a rank that has fewer keeps its own until it has all of it. */
-        private void sync(HvdContext hvd, Membership member) {
-            int root = member.root();
-            long newest = (long) hvd.broadcast(STEP, Tensor.of(step), root).item();
-            happen(fault -> fault.isDueInSync(member.number()));
-            Runnable back = step >= 0 && step < newest ? state.backup() : () -> {};
-            try {
-                state.sync(hvd, root);
-            } catch (RuntimeException e) {
-                back.run();
-                throw e;
-            }
-            step = Math.max(0, newest);
-        }
-
-        private void happen(Predicate<PlannedFault> due) {
-            List<PlannedFault> now = faults.stream()
-                    .filter(fault -> fault.rank() == number)
-                    .filter(due)
-                    .toList();
-            faults.removeAll(now);
-            now.forEach(PlannedFault::happen);
-        }
-
-        private void tell(HvdContext hvd, int generation) {
-            if (hvd.rank() == 0 && generation > 0) {
-                LOG.notice("generation {}: {} ranks, step {}{}", generation, hvd.size(), step, state.news());
-            }
-        }
-
-        /** Whether a rank is lost, so that the step under way is abandoned and another generation may follow. */
-        private boolean isLost(Throwable e, HvdContext hvd) {
-            boolean lost = hvd == null
-                    ? e instanceof HvdException known && isLoss(known) && ++failedStarts <= MOST_FAILED_STARTS
-                    : !hvd.membership().failure().isEmpty() || causes(e).anyMatch(ShutdownException.class::isInstance);
-            if (lost) {
-                LOG.notice("step {} was abandoned: {}", step + 1, e.getMessage());
-            }
-            return lost;
-        }
-
-        private static boolean isLoss(HvdException e) {
-            return e.id() == ErrorId.SHUT_DOWN || e.id() == ErrorId.INIT_FAILED || e.id() == ErrorId.BACK_END;
-        }
-
-        private static Stream<Throwable> causes(Throwable e) {
-            return Stream.iterate(e, cause -> cause != null, Throwable::getCause);
-        }
-
-        private static Set<Integer> unreachable(HvdContext hvd, List<Integer> workers) {
-            return hvd == null
-                    ? Set.of()
-                    : hvd.membership().unreachable().stream().map(workers::get).collect(Collectors.toSet());
-        }
-
-        private static InitOptions options(Membership member) {
-            Map<String, String> settings = new HashMap<>();
-            String host = member.hosts().get(member.rank());
-            List<Integer> here = IntStream.range(0, member.hosts().size())
-                    .filter(rank -> member.hosts().get(rank).equals(host))
-                    .boxed()
-                    .toList();
-            settings.put("HOROVOD_RANK", String.valueOf(member.rank()));
-            settings.put("HOROVOD_SIZE", String.valueOf(member.workers().size()));
-            settings.put("HOROVOD_LOCAL_RANK", String.valueOf(here.indexOf(member.rank())));
-            settings.put("HOROVOD_LOCAL_SIZE", String.valueOf(here.size()));
-            settings.put(Setting.RENDEZVOUS.variable(), RankPlace.LAUNCHER + member.meeting());
-            return InitOptions.standard().withSettings(settings).withFailurePolicy(FailurePolicy.THROW);
-        }
-    }
-
-    /** A thread that joins a generation. An interrupt ends that. */
-    private static final class Joining {
-        /** Null after the end. */
-        private Thread thread;
-
-        private boolean givenUp;
-
-        Joining(Thread thread) {
-            this.thread = thread;
-        }
-
-        synchronized void giveUp(String why) {
-            if (thread != null) {
-                givenUp = true;
-                thread.interrupt();
-            }
-        }
-
-        /** The thread goes on with other things, which nobody has interrupted. */
-        synchronized void end() {
-            thread = null;
-            if (givenUp) {
-                Thread.interrupted();
-            }
-        }
     }
 
     /** The context of this generation. */
@@ -399,7 +354,7 @@ public final class Elastic {
     }
 
     /** The vote of the step before: it has travelled beside the gradients, so nobody waits for it, and all ranks know it now. */
-    private void endVotes() {
+    void endVotes() {
         if (voting) {
             voting = false;
             votes.await();

@@ -12,6 +12,7 @@ import io.hvd.job.RankProgram;
 import io.hvd.job.RankThreads;
 import io.hvd.job.TaskPlace;
 import io.hvd.job.TaskRank;
+import io.hvd.job.TaskScheduler;
 import io.hvd.tensor.Device;
 import java.util.List;
 
@@ -162,15 +163,35 @@ public final class Hvd {
                     ErrorId.BAD_ARGUMENT,
                     "a task for ranks " + options.ranks() + ": tasks take part all or not at all");
         }
-        TaskPlace place =
-                new TaskPlace(task.rank(), task.size(), task.secret(), task::exchange, task.gpus(), task::cancelled);
-        HvdContext before = BOUND.inherited();
+        TaskRank rank = new TaskRank(new TaskPlace(task.rank(), task.size(), task.gpus()), taskOptions(options));
+        HvdContext before = bound();
         try {
-            return new TaskRank(place, jobOptions(options.withFailurePolicy(FailurePolicy.THROW)))
-                    .run(onRank(options, body));
+            return rank.run(new TaskScheduler(task.secret(), task::exchange, task::cancelled), onRank(options, body));
         } finally {
-            BOUND.release(before);
+            bind(before);
         }
+    }
+
+    /** Joins as a rank that is this thread, at the meeting of a launcher, and binds the thread to it. */
+    static HvdContext joinTask(TaskPlace place, String meeting, InitOptions options) {
+        HvdContext context = new HvdContext(new TaskRank(place, taskOptions(options)).joinAt(meeting), options);
+        BOUND.bind(context);
+        return context;
+    }
+
+    /** What the calling thread is bound to; null if it is not. */
+    static HvdContext bound() {
+        return BOUND.inherited();
+    }
+
+    /** Ends a binding of the calling thread. @param before what it was bound to; null if it was not */
+    static void bind(HvdContext before) {
+        BOUND.release(before);
+    }
+
+    /** The options of a rank that is a task, which can only be told of a failure. */
+    static JobOptions taskOptions(InitOptions options) {
+        return jobOptions(options.withFailurePolicy(FailurePolicy.THROW));
     }
 
     private static JobOptions jobOptions(InitOptions options) {

@@ -170,7 +170,7 @@ class FloorsTest {
             // where ranks without MPI meet, and the connections on which their data travels
             floor(RENDEZVOUS, NET, ERROR, LOG),
             // who is in which generation of an elastic job, and how its workers hear of it
-            floor(ELASTIC, NET, ERROR, LOG),
+            floor(ELASTIC, RENDEZVOUS, NET, ERROR, LOG),
             floor(TCP, RENDEZVOUS, KERNEL, BUFFER, NET, SPI, ERROR, CONFIG, FILE, LOG),
             // kernels and copies on the GPU, for the back ends that have tensors there
             floor(CUDA, KERNEL, SPI, TENSOR, BUFFER, ERROR, FILE, "jcuda.*", "org.bytedeco.javacpp.*"),
@@ -300,7 +300,7 @@ class FloorsTest {
                     NET,
                     ERROR,
                     CONFIG),
-            floor(LAUNCH, LAUNCH + ".*", FACADE, MPI, NCCL_REPORT, NET, ERROR, CONFIG),
+            floor(LAUNCH, LAUNCH + ".*", FACADE, ELASTIC, MPI, NCCL_REPORT, NET, ERROR, CONFIG),
             floor(
                     LAUNCH + ".setup",
                     LAUNCH + ".words",
@@ -363,6 +363,9 @@ class FloorsTest {
                     "io.hvd.data",
                     "io.hvd.data.mapped",
                     FACADE,
+                    ELASTIC,
+                    NET,
+                    CONFIG,
                     TENSOR,
                     ERROR,
                     LOG,

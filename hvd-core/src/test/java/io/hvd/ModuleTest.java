@@ -33,11 +33,11 @@ class ModuleTest {
     private static final Set<String> API =
             Set.of("io.hvd", "io.hvd.error", "io.hvd.tensor", "io.hvd.tensor.cuda", "io.hvd.junit");
 
-    private static final int MOST_TYPES_IN_THE_FACADE = 24;
+    private static final int MOST_TYPES_IN_THE_FACADE = 25;
     /** Other numbers than these are put here and into CONTRIBUTING.md on purpose, also smaller ones. */
     private static final int PUBLIC_TYPES_OF_THE_API = 46;
 
-    private static final int PUBLIC_TYPES_SEEN_OUTSIDE = 158;
+    private static final int PUBLIC_TYPES_SEEN_OUTSIDE = 165;
 
     private static final Pattern MODULE_NAME = Pattern.compile("<Automatic-Module-Name>(.+)</Automatic-Module-Name>");
     private static final Pattern IMPORT = Pattern.compile("^import (?:static )?(io\\.hvd[.a-z]*)\\.[A-Z].*;");
@@ -99,12 +99,14 @@ class ModuleTest {
     /** The names of the modules that use each package which is not of the API. */
     private Map<String, Set<String>> used() {
         Map<String, Set<String>> users = new TreeMap<>();
+        Set<String> packages =
+                ModuleClasses.all().stream().map(Class::getPackageName).collect(Collectors.toSet());
         for (String folder : Modules.names()) {
             Path root = Path.of("..", folder);
             Matcher name = MODULE_NAME.matcher(text(root.resolve("pom.xml")));
             if (name.find()) {
                 imports(root.resolve("src/main/java"))
-                        .filter(imported -> module.packages().contains(imported) && !API.contains(imported))
+                        .filter(imported -> packages.contains(imported) && !API.contains(imported))
                         .forEach(imported -> users.computeIfAbsent(imported, added -> new TreeSet<>())
                                 .add(name.group(1)));
             }

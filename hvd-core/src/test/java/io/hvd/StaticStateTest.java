@@ -15,6 +15,7 @@ import org.junit.jupiter.api.Test;
 class StaticStateTest {
     /** What a process has once, whatever jobs it takes part in. */
     private static final Map<String, String> STATE = Map.ofEntries(
+            Map.entry("io.hvd.Elastic.TASK", "the worker that each thread of a cluster's task is"),
             Map.entry("io.hvd.Hvd.BOUND", "the context of each rank that is a thread"),
             Map.entry("io.hvd.Hvd.JOB", "watches this process, from its first job on"),
             Map.entry("io.hvd.Hvd.process", "the context of the rank that this process is"),

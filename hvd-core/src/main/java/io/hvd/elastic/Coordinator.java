@@ -127,6 +127,8 @@ final class Coordinator {
     private long now;
     /** Since when there is no generation that goes on. */
     private long brokenSince;
+    /** Since when members that have left it wait for the others. */
+    private long readySince;
     /** Whether the current generation has lost a member or one has left it. */
     private boolean broken = true;
     /** Whether its members were asked to leave at the end of a step. */
@@ -148,6 +150,8 @@ final class Coordinator {
     private boolean announced;
 
     private boolean over;
+    /** The first worker that was lost since the current generation began, and why; empty if none was. */
+    private String firstLoss = "";
     /** Members that have gone and were not replaced. */
     private final List<String> missing = new ArrayList<>();
 
@@ -223,6 +227,7 @@ final class Coordinator {
         }
         worker.state = State.READY;
         worker.heard = now;
+        readySince = in(State.READY).size() == 1 ? now : readySince;
         worker.step = ready.step();
         worker.done = ready.done();
         worker.unreachable = ready.unreachable();
@@ -253,7 +258,9 @@ final class Coordinator {
             breakUp();
         }
         missing.add(worker.name());
-        orders.add(new Say(worker.name() + " is lost: " + why));
+        String lost = worker.name() + " is lost: " + why;
+        firstLoss = firstLoss.isEmpty() ? lost : firstLoss;
+        orders.add(new Say(lost));
     }
 
     private void decide() {
@@ -288,7 +295,9 @@ final class Coordinator {
         in(State.MEMBER).stream()
                 .filter(worker -> !announced && now - worker.heard >= limit)
                 .forEach(worker -> evict(
-                        worker, "no sign of life has come from it for " + limit / 1_000 + " s (--elastic-timeout)"));
+                        worker,
+                        "no sign of life has come from it for " + limit / 1_000 + " s ("
+                                + limits.names().timeout() + ")"));
     }
 
     /** A generation that goes on takes in new workers at the end of a step, and lets those go that have asked for it. */
@@ -378,17 +387,27 @@ final class Coordinator {
             brokenSince = now; // behind the last step a rank may save and evaluate for as long as it likes
             return;
         }
-        long waited = now - brokenSince;
         say(() -> "the next generation waits for " + names(inside, worker -> true)
                 + ", which has not ended its step yet" + stopped(inside));
-        if (waited >= limits.timeoutMillis()) {
-            inside.forEach(worker -> evict(
+        List<Worker> late = inside.stream()
+                .filter(worker -> now - heldUpSince(worker, outside) >= limits.timeoutMillis())
+                .toList();
+        if (!late.isEmpty()) {
+            late.forEach(worker -> evict(
                     worker,
-                    "it has not left generation " + generation + " within " + limits.timeoutMillis() / 1_000
-                            + " s (--elastic-timeout)"));
+                    "it has not left generation " + generation + " within " + limits.timeoutMillis() / 1_000 + " s ("
+                            + limits.names().timeout() + ")"));
             brokenSince = now; // others may come in their place
             decide();
         }
+    }
+
+    /** Since when a rank holds up others; one that gives signs of life holds up nobody while none of them waits. */
+    private long heldUpSince(Worker worker, List<Worker> outside) {
+        if (worker.isSilent(now)) {
+            return brokenSince;
+        }
+        return outside.isEmpty() ? now : Math.max(brokenSince, readySince);
     }
 
     private String stopped(List<Worker> inside) {
@@ -441,7 +460,7 @@ final class Coordinator {
         List<Worker> fresh = audible(State.NEW);
         if (generation >= 0
                 && (ready().isEmpty() || stepsMade && ready().stream().allMatch(one -> one.step < 0))) {
-            finish("no rank is left that has the state of the training" + missing());
+            finish("no rank is left that has the state of the training" + missing() + firstLost());
             return;
         }
         long waited = now - brokenSince;
@@ -455,8 +474,9 @@ final class Coordinator {
         if (enough && (complete || noneIsToCome() && waited >= GATHERING_MILLIS || waited >= limit)) {
             begin(chosen);
         } else if (waited >= limit) {
-            finish("only " + chosen.size() + " of at least " + limits.atLeast() + " ranks (--min-np) are there after "
-                    + limit / 1_000 + " s (" + flag() + ")" + missing());
+            finish("only " + chosen.size() + " of at least " + limits.atLeast() + " ranks ("
+                    + limits.names().atLeast() + ") are there after " + limit / 1_000 + " s (" + flag() + ")"
+                    + missing() + firstLost());
         } else {
             say(() -> chosen.size() + " ranks are there and the next generation needs " + needed() + missing()
                     + "; it waits for up to " + limit / 1_000 + " s (" + flag() + ")");
@@ -464,7 +484,7 @@ final class Coordinator {
     }
 
     private String flag() {
-        return generation < 0 ? "the larger of --start-timeout and --elastic-timeout" : "--elastic-timeout";
+        return generation < 0 ? limits.names().start() : limits.names().timeout();
     }
 
     /** Tells the user after a while whom the others wait for, and again when that has changed. */
@@ -496,9 +516,14 @@ final class Coordinator {
                 + (silent.isEmpty() ? "" : "; no sign of life comes from " + silent);
     }
 
+    private String firstLost() {
+        return firstLoss.isEmpty() ? "" : "; first " + firstLoss;
+    }
+
     private void begin(List<Worker> chosen) {
         if (generation >= limits.resets()) {
-            finish("the job has had " + limits.resets() + " resets, which is its limit (--reset-limit)" + missing());
+            finish("the job has had " + limits.resets() + " resets, which is its limit ("
+                    + limits.names().resets() + ")" + missing());
             return;
         }
         List<Worker> byRank = ranked(chosen);
@@ -508,6 +533,7 @@ final class Coordinator {
         interrupted = false;
         abandoned = false;
         said = "";
+        firstLoss = "";
         missing.subList(0, Math.max(0, missing.size() - Math.max(0, limits.first() - chosen.size())))
                 .clear(); // the others have taken the places of those that have gone first
         int root = 0;

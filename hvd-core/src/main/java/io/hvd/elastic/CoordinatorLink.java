@@ -244,7 +244,7 @@ public final class CoordinatorLink implements AutoCloseable {
                 take(CoordinatorMessage.decode(connection.receiveBytes(CoordinatorMessage.MOST_BYTES)));
             }
         } catch (IOException | MalformedMessageException e) {
-            lost("the coordinator, which horovodrun is, has gone: " + e.getMessage());
+            lost("the coordinator has gone: " + e.getMessage());
         }
     }
 
@@ -271,6 +271,12 @@ public final class CoordinatorLink implements AutoCloseable {
             notifyAll();
         }
         giveUp.accept(why);
+    }
+
+    /** Leaves the job at once, whatever this worker is doing. */
+    public void quit(String why) {
+        lost(why);
+        connection.hangUp();
     }
 
     private void lost(String why) {

@@ -12,6 +12,7 @@ import io.hvd.net.FramedConnection;
 import io.hvd.net.HandshakeListener;
 import io.hvd.net.HandshakeListener.Accepted;
 import io.hvd.net.MalformedMessageException;
+import io.hvd.rendezvous.Meeting;
 import java.io.IOException;
 import java.nio.channels.ServerSocketChannel;
 import java.util.HashMap;
@@ -62,15 +63,6 @@ public final class CoordinatorServer implements AutoCloseable {
         }
     }
 
-    /** A rendezvous of one generation. */
-    public interface Meeting extends AutoCloseable {
-        /** Its address in the form of {@link io.hvd.net.LauncherAddress}, with a secret of its own. */
-        String address();
-
-        @Override
-        void close();
-    }
-
     /** Opens rendezvous. */
     public interface Meetings {
         /** Opens one for as many ranks as there are hosts. @param hosts of the ranks, in their order */
@@ -90,6 +82,11 @@ public final class CoordinatorServer implements AutoCloseable {
 
         /** The job has ended. @param failure empty if it has ended well */
         void finished(String failure);
+
+        /** A worker says that its program has failed behind the end of the training. @param worker its number and host */
+        default void failedBehindTheEnd(String worker, String why) {
+            // Whoever has started it has its exit code.
+        }
     }
 
     private CoordinatorServer(
@@ -179,6 +176,7 @@ public final class CoordinatorServer implements AutoCloseable {
                 WorkerMessage message = WorkerMessage.decode(connection.receiveBytes(WorkerMessage.MOST_BYTES));
                 if (message instanceof WorkerMessage.Failed failed) {
                     why = failed.why();
+                    failed(worker, why);
                 } else {
                     handle(event(worker, message));
                 }
@@ -187,6 +185,12 @@ public final class CoordinatorServer implements AutoCloseable {
             return e.getMessage();
         } catch (IOException e) {
             return why;
+        }
+    }
+
+    private synchronized void failed(int worker, String why) {
+        if (coordinator.isOver() && failure.isEmpty() && workers.containsKey(worker)) {
+            events.failedBehindTheEnd(workers.get(worker).name(worker), why);
         }
     }
 
@@ -251,12 +255,12 @@ public final class CoordinatorServer implements AutoCloseable {
             byte[] message = new CoordinatorMessage.Abandon(abandon.generation(), abandon.why()).encode();
             abandon.members().forEach(worker -> send(worker, message));
         } else if (order instanceof Release release) {
-            send(release.worker(), new CoordinatorMessage.Release(release.why()).encode());
             if (!release.wanted()) {
                 events.refused(release.worker(), release.why());
             } else if (!coordinator.isOver() && workers.containsKey(release.worker())) {
                 events.say(workers.get(release.worker()).name(release.worker()) + " leaves, as it has asked for");
             }
+            send(release.worker(), new CoordinatorMessage.Release(release.why()).encode());
         } else if (order instanceof Finish finish) {
             tellEnd(finish.failure());
             events.finished(finish.failure());

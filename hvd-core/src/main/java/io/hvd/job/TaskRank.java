@@ -1,6 +1,8 @@
 package io.hvd.job;
 
 import io.hvd.config.HvdConfig;
+import io.hvd.config.RankPlace;
+import io.hvd.config.Setting;
 import io.hvd.job.failure.Excerpt;
 import io.hvd.job.failure.ThrowToProgram;
 import io.hvd.spi.BackendProvider;
@@ -24,18 +26,33 @@ public final class TaskRank {
     }
 
     /**
-     * Joins, runs the program, and leaves. A program that throws ends the job for all of its ranks.
+     * Meets the other ranks, joins, runs the program, and leaves. A program that throws ends the job for all of its ranks.
      *
      * @throws io.hvd.error.HvdException if the ranks do not find each other, or another rank has failed
      * @throws Exception that the program has thrown
      */
-    public <R> R run(RankProgram<R> program) throws Exception {
+    public <R> R run(TaskScheduler scheduler, RankProgram<R> program) throws Exception {
         HvdConfig config = settings(Map.of()).config();
         ProcessJob.apply(config);
-        try (TaskMeeting meeting = met(config);
-                TaskWatch watch = new TaskWatch(place)) {
-            return run(joined(settings(meeting.variables()), watch), program);
+        var cancellation = new TaskCancellation();
+        try (TaskMeeting meeting = met(scheduler, config);
+                TaskWatch watch =
+                        new TaskWatch("the task of rank " + place.rank(), scheduler.cancelled(), cancellation)) {
+            return run(joined(settings(meeting.variables()), cancellation), program);
+        } finally {
+            cancellation.over();
         }
+    }
+
+    /**
+     * Joins the other ranks where a launcher lets them meet.
+     *
+     * @param meeting its address, in the form of {@link io.hvd.net.LauncherAddress}
+     */
+    public Membership joinAt(String meeting) {
+        JobSettings settings = settings(Map.of(Setting.RENDEZVOUS.variable(), RankPlace.LAUNCHER + meeting));
+        ProcessJob.apply(settings.config());
+        return joined(settings);
     }
 
     private JobSettings settings(Map<String, String> meeting) {
@@ -45,13 +62,34 @@ public final class TaskRank {
         return JobSettings.ofTask(options, variables);
     }
 
-    private TaskMeeting met(HvdConfig config) throws Exception {
-        return place.size() == 1
-                ? TaskMeeting.ofNobody()
-                : TaskMeeting.hold(place.rank(), place.secret(), place.exchange(), config);
+    /** The settings of a task of which nobody knows yet which rank it is. */
+    public static HvdConfig configWithoutPlace(JobOptions options) {
+        return JobSettings.ofTask(options, Map.of()).config();
     }
 
-    private Membership joined(JobSettings settings, TaskWatch watch) {
+    private TaskMeeting met(TaskScheduler scheduler, HvdConfig config) throws Exception {
+        if (place.size() == 1) {
+            return TaskMeeting.ofNobody();
+        }
+        if (scheduler.secret().length == 0) {
+            throw new IllegalArgumentException(
+                    "task of rank " + place.rank() + " of " + place.size() + " with an empty secret");
+        }
+        return TaskMeeting.hold(place.rank(), scheduler.secret(), scheduler.exchange(), config);
+    }
+
+    private Membership joined(JobSettings settings, TaskCancellation cancellation) {
+        try {
+            Membership membership = joined(settings);
+            cancellation.joined(membership::giveUpFor);
+            return membership;
+        } catch (RuntimeException | Error e) {
+            cancellation.notJoined(e);
+            throw e;
+        }
+    }
+
+    private Membership joined(JobSettings settings) {
         HvdConfig config = settings.config();
         OpenFiles.require(config, Path.of("/proc"));
         if (config.started().withOthers()) {
@@ -60,12 +98,10 @@ public final class TaskRank {
         StartupHooks hooks = StartupHooks.begin();
         try {
             Membership membership = request(settings).join(List.of(), options.processSets(), hooks);
-            watch.joined(membership);
             takeGpus(membership);
             StartLog.write(membership, membership.topology().localSize());
             return membership;
         } catch (RuntimeException | Error e) {
-            watch.notJoined(e);
             hooks.awaitAfter(e);
             throw e;
         }

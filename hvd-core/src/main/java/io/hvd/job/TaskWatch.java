@@ -1,30 +1,33 @@
 package io.hvd.job;
 
-import io.hvd.error.ShutdownException;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 
-/** Asks, on a thread of its own, whether the scheduler still wants a rank. If not, whatever the rank waits for ends. */
-final class TaskWatch implements AutoCloseable {
+/** Asks, on a thread of its own, whether the scheduler of a cluster still wants a task. */
+public final class TaskWatch implements AutoCloseable {
     private static final long PAUSE_MILLIS = 100;
 
-    private final TaskPlace place;
-    /** The thread that joins. */
-    private final Thread rank = Thread.currentThread();
-
+    private final String task;
+    private final Supplier<Optional<String>> cancelled;
+    private final Consumer<String> end;
     private final CountDownLatch over = new CountDownLatch(1);
-    /** Null while the rank joins. */
-    private Membership member;
 
-    /** Why the scheduler does not want the rank; empty while it does. */
-    private String cancelled = "";
-
-    private boolean joining = true;
-
-    TaskWatch(TaskPlace place) {
-        this.place = place;
-        Thread thread = new Thread(this::run, "hvd-task-watch-" + place.rank());
+    /**
+     * Begins to ask.
+     *
+     * @param task what it is called, for messages
+     * @param cancelled why the scheduler does not want the task; empty while it does
+     * @param end is told once
+     */
+    public TaskWatch(String task, Supplier<Optional<String>> cancelled, Consumer<String> end) {
+        this.task = task;
+        this.cancelled = cancelled;
+        this.end = end;
+        Thread thread =
+                new Thread(this::run, "hvd-task-watch-" + Thread.currentThread().getName());
         thread.setDaemon(true);
         thread.start();
     }
@@ -32,9 +35,9 @@ final class TaskWatch implements AutoCloseable {
     private void run() {
         try {
             while (!over.await(PAUSE_MILLIS, TimeUnit.MILLISECONDS)) {
-                Optional<String> why = place.cancelled().get();
+                Optional<String> why = asked();
                 if (why.isPresent()) {
-                    cancel("the scheduler has cancelled the task of rank " + place.rank() + ": " + why.get());
+                    end.accept("the scheduler has cancelled " + task + ": " + why.get());
                     return;
                 }
             }
@@ -43,36 +46,17 @@ final class TaskWatch implements AutoCloseable {
         }
     }
 
-    private synchronized void cancel(String why) {
-        cancelled = why;
-        if (member != null) {
-            member.giveUpFor(why);
-        } else if (joining) {
-            rank.interrupt();
-        }
-    }
-
-    synchronized void joined(Membership membership) {
-        member = membership;
-        joining = false;
-        if (!cancelled.isEmpty()) {
-            Thread.interrupted(); // it is this watch's
-            membership.giveUpFor(cancelled);
-        }
-    }
-
-    /** @throws ShutdownException that says so if it has failed because the scheduler does not want the rank */
-    synchronized void notJoined(Throwable cause) {
-        joining = false;
-        if (member == null && !cancelled.isEmpty()) {
-            Thread.interrupted();
-            throw new ShutdownException(cancelled, cause);
+    /** A scheduler that cannot be asked could never end what the task waits for. */
+    private Optional<String> asked() {
+        try {
+            return cancelled.get();
+        } catch (RuntimeException e) {
+            return Optional.of("whether it is wanted cannot be asked any more: " + e);
         }
     }
 
     @Override
-    public synchronized void close() {
-        joining = false;
+    public void close() {
         over.countDown();
     }
 }

@@ -6,6 +6,8 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
+import java.nio.channels.ServerSocketChannel;
+import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -38,6 +40,15 @@ public record LauncherAddress(String token, List<InetSocketAddress> sockets) {
 
     public LauncherAddress {
         sockets = List.copyOf(sockets);
+    }
+
+    /** That of a server with listening sockets. @param secret by which it knows whoever comes */
+    public static LauncherAddress of(List<ServerSocketChannel> sockets, byte[] secret) throws IOException {
+        List<InetSocketAddress> addresses = new ArrayList<>();
+        for (ServerSocketChannel socket : sockets) {
+            addresses.add((InetSocketAddress) socket.getLocalAddress());
+        }
+        return new LauncherAddress(HexFormat.of().formatHex(secret), addresses);
     }
 
     /**

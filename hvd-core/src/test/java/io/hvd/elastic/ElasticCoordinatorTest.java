@@ -298,9 +298,9 @@ class ElasticCoordinatorTest {
                         "1 ranks are there and the next generation needs 2; missing are rank 1 (worker 1 on h1), rank 2 (worker 2 on h2);"
                                 + " started, and not there yet, are worker 3 on h3; it waits for up to 20 s (--elastic-timeout)");
         assertThat(failure(pass(TICK_MILLIS)))
-                .isEqualTo(
-                        "only 1 of at least 2 ranks (--min-np) are there after 20 s (--elastic-timeout);"
-                                + " missing are rank 1 (worker 1 on h1), rank 2 (worker 2 on h2); started, and not there yet, are worker 3 on h3");
+                .isEqualTo("only 1 of at least 2 ranks (--min-np) are there after 20 s (--elastic-timeout);"
+                        + " missing are rank 1 (worker 1 on h1), rank 2 (worker 2 on h2); started, and not there yet, are worker 3 on h3"
+                        + "; first rank 1 (worker 1 on h1) is lost: killed by signal 9");
         assertThat(coordinator.isOver()).isTrue();
     }
 
@@ -723,5 +723,28 @@ class ElasticCoordinatorTest {
         assertThat(sentences(end(0))).containsExactly("rank 0 (worker 0 on h0) is lost: killed by signal 9");
         ready(1, 0, 8);
         assertThat(failure(pass(LIMIT_MILLIS))).contains("missing are rank 0 (worker 0 on h0)");
+    }
+
+    /** As in an evaluation that all are in when a rank is lost. */
+    @Test
+    void ranksThatComputeForLongAreNotEvictedWhileNobodyWaitsForThem() {
+        running(1, 3, 3);
+        end(2);
+
+        assertThat(pass(5 * LIMIT_MILLIS)).noneMatch(Release.class::isInstance);
+        ready(0, 0, 7);
+        assertThat(pass(LIMIT_MILLIS / 2)).noneMatch(Release.class::isInstance);
+        assertThat(ready(1, 0, 7)).anyMatch(Form.class::isInstance);
+    }
+
+    @Test
+    void whereAllAreLostTheEndSaysWhyTheFirstOneWas() {
+        running(1, 2, 2);
+        tell(new Ended(1, "thread main threw a bad row"));
+        List<ElasticOrder> orders = tell(new Ended(0, "thread main threw another one"));
+
+        assertThat(failure(orders))
+                .startsWith("no rank is left that has the state of the training; missing are ")
+                .endsWith("; first rank 1 (worker 1 on h1) is lost: thread main threw a bad row");
     }
 }

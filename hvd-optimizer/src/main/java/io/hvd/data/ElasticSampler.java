@@ -73,12 +73,7 @@ public final class ElasticSampler implements ResumableSampler {
         return builder(datasetSize, 1, 0);
     }
 
-    /**
-     * Deals what is left of the epoch to so many ranks, from {@link #position} on. A pass that is under way ends with it: the next one is
-     * the rest.
-     *
-     * @throws IllegalArgumentException if the rank is outside [0, replicas - 1]
-     */
+    @Override
     public void deal(int replicas, int rank) {
         Shard next = new Shard(datasetSize(), replicas, rank);
         int before = replicas == replicas() ? dealtFrom : position;
@@ -107,7 +102,7 @@ public final class ElasticSampler implements ResumableSampler {
         return length() - rest().exact();
     }
 
-    /** The epoch under way; before the first iteration, and after {@link #setEpoch}, the one that comes next. */
+    @Override
     public int epoch() {
         return epoch;
     }

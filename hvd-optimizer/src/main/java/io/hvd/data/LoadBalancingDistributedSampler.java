@@ -37,7 +37,7 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
     private static final String BATCH_SIZE = "batch_size";
     private static final Set<String> MOVING = Set.of(EPOCH, SEEN, BATCH_SIZE);
 
-    private final Shard shard;
+    private Shard shard;
     private final long[] complexities;
     private final double randomLevel;
     private final long seed;
@@ -82,6 +82,14 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
     }
 
     /**
+     * For an elastic job, whose ranks are not known yet: deals to one rank until {@link #deal} says to how many. A {@code TrainingState}
+     * calls it in each generation.
+     */
+    public static Builder builder(long[] complexities) {
+        return builder(complexities, 1, 0);
+    }
+
+    /**
      * Reads every sample once, on this thread, to learn its complexity.
      *
      * @param complexity such as the length of a sample; it must give the same on every rank
@@ -95,6 +103,13 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
             complexities[index] = complexity.applyAsLong(dataset.get(index));
         }
         return builder(complexities, replicas, rank);
+    }
+
+    @Override
+    public void deal(int replicas, int rank) {
+        Map<String, String> seen = saveState();
+        shard = new Shard(datasetSize(), replicas, rank);
+        loadState(seen);
     }
 
     @Override
@@ -129,7 +144,7 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
         return Math.max(0, whole(left()) - exact);
     }
 
-    /** The epoch under way; before the first iteration, and after {@link #setEpoch}, the one that comes next. */
+    @Override
     public int epoch() {
         return epoch;
     }
@@ -280,13 +295,17 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
         start(savedEpoch);
         Stretch last = seen.get(seen.size() - 1);
         if (last.replicas == shard.replicas()) {
-            stretches = List.copyOf(seen.subList(0, seen.size() - 1));
+            stretches = notEmpty(seen.subList(0, seen.size() - 1));
             position = last.samples;
             from = position < left() ? position : whole(left()) * shard.replicas(); // the last ones are repetitions
             dealtBatch = savedBatch;
         } else {
-            stretches = seen.stream().filter(one -> one.samples > 0).toList();
+            stretches = notEmpty(seen);
         }
+    }
+
+    private static List<Stretch> notEmpty(List<Stretch> seen) {
+        return seen.stream().filter(one -> one.samples > 0).toList();
     }
 
     private List<Stretch> stretches(StateWords words) {

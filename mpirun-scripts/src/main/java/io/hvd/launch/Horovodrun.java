@@ -4,9 +4,10 @@ import io.hvd.config.HvdConfig;
 import io.hvd.config.LauncherSettings.ArchiveChoice;
 import io.hvd.config.Secret;
 import io.hvd.config.Setting;
+import io.hvd.elastic.OpenCoordinator;
 import io.hvd.error.HvdException;
 import io.hvd.launch.archive.LauncherArchive;
-import io.hvd.launch.direct.OpenCoordinator;
+import io.hvd.launch.direct.ElasticJob;
 import io.hvd.launch.failure.JobFailureReport;
 import io.hvd.launch.mpi.MpiInstall;
 import io.hvd.launch.mpi.MpiVersion;
@@ -118,9 +119,11 @@ public final class Horovodrun {
         var terms = new OpenCoordinator.Terms(
                 elastic.coordinatorPort().orElseThrow(),
                 secret().bytes(HandshakeListener.SECRET_BYTES),
-                OpenCoordinator.limits(elastic, settings.ranks(), startSeconds),
+                ElasticJob.limits(elastic, settings.ranks(), startSeconds),
                 Duration.ofSeconds(startSeconds),
-                settings.network());
+                settings.network().ofLauncher(),
+                settings.network().ports(),
+                settings.network().encryption());
         try (OpenCoordinator coordinator = OpenCoordinator.start(terms, this::say)) {
             say("the coordinator of an elastic job of " + elastic.atLeast() + " to " + elastic.atMost()
                     + " ranks waits for them at port " + coordinator.port());

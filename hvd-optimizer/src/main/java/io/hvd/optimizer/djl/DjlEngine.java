@@ -36,9 +36,25 @@ public final class DjlEngine {
      * @throws HvdException if it cannot be loaded, or if JavaCPP's LibTorch is loaded already
      */
     public static Engine load(HvdContext hvd) {
+        return load(hvd.localSize(), hvd.size() == 1, hvd.rank() == 0);
+    }
+
+    /**
+     * Loads the engine before the first generation of an {@linkplain io.hvd.Elastic elastic} job, when nobody knows the ranks:
+     * cores are shared among those with which horovodrun has begun on this host.
+     *
+     * @throws HvdException as {@link #load(HvdContext)} does
+     */
+    public static Engine load() {
+        String here = System.getenv().getOrDefault("HOROVOD_LOCAL_SIZE", "");
+        int localSize = here.matches("[1-9]\\d{0,5}") ? Integer.parseInt(here) : 1;
+        return load(localSize, localSize == 1, false);
+    }
+
+    private static Engine load(int localSize, boolean alone, boolean tells) {
         requireAlone();
         System.getProperties().putIfAbsent(OFFLINE, "true");
-        shareCores(hvd);
+        shareCores(localSize, alone, tells);
         Path cache = Utils.getEngineCacheDir("pytorch");
         try {
             Files.createDirectories(cache);
@@ -82,15 +98,15 @@ public final class DjlEngine {
         LoadedTorch.now().requireNoJavaCpp("what DJL unpacks into " + Utils.getEngineCacheDir("pytorch"));
     }
 
-    private static void shareCores(HvdContext hvd) {
+    private static void shareCores(int localSize, boolean alone, boolean tells) {
         if (System.getenv("OMP_NUM_THREADS") != null || System.getProperty(THREADS) != null) {
             return;
         }
         int wanted = HvdConfig.fromEnvironment().optimizer().threadsPerRank();
-        int share = Processors.ofThisProcess(hvd.localSize()).share(hvd.localSize()) - 1;
-        int threads = wanted > 0 ? wanted : Math.max(1, hvd.size() == 1 ? share + 1 : share);
+        int share = Processors.ofThisProcess(localSize).share(localSize) - 1;
+        int threads = wanted > 0 ? wanted : Math.max(1, alone ? share + 1 : share);
         System.setProperty(THREADS, Integer.toString(threads));
-        if (hvd.rank() == 0) {
+        if (tells) {
             LOG.info("{} CPU thread(s) for DJL's engine per rank; -D{} decides otherwise", threads, THREADS);
         }
     }

@@ -14,6 +14,7 @@ import java.util.TreeMap;
  * Both outlive the {@link DistributedTrainer}, which each generation makes anew.
  *
  * <pre>{@code
+ * DjlEngine.load();
  * var elasticModel = ElasticModel.of(model, config);
  * var state = TrainingState.of(hvd -> elasticModel.optimizer())
  *         .model(elasticModel::values, elasticModel::load)

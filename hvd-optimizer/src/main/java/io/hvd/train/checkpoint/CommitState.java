@@ -1,7 +1,7 @@
 package io.hvd.train.checkpoint;
 
 import io.hvd.Elastic;
-import io.hvd.data.ElasticSampler;
+import io.hvd.data.ResumableSampler;
 import io.hvd.optimizer.AmpOptimizer;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.Optimizer;
@@ -20,14 +20,14 @@ import java.util.Objects;
  *         .run(epochs, loader, step));
  * }</pre>
  *
- * <p>The state has the {@code ElasticSampler} of the loop's loader, and other callbacks with a state, such as {@code EarlyStop}, which
+ * <p>The state has the {@code ResumableSampler} of the loop's loader, and other callbacks with a state, such as {@code EarlyStop}, which
  * the program makes before {@code Elastic.run}. The averages of an epoch are over the samples that the ranks have seen which are there
  * at its end. A loss in an evaluation has the evaluation made again. {@code AutoResume} goes by files, so it does not go with this one.
  */
 public final class CommitState implements Callback {
     private final Elastic elastic;
     private final TrainingState<?> state;
-    private final ElasticSampler sampler;
+    private final ResumableSampler sampler;
     private long steps;
     /** Whether the next epoch to begin may be the rest of one of an earlier generation. */
     private boolean goesOn;

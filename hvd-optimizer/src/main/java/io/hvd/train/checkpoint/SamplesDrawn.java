@@ -2,7 +2,7 @@ package io.hvd.train.checkpoint;
 
 import io.hvd.AllreduceOptions;
 import io.hvd.HvdContext;
-import io.hvd.data.ElasticSampler;
+import io.hvd.data.ResumableSampler;
 import io.hvd.data.Stateful;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
@@ -14,7 +14,7 @@ import java.util.List;
 
 /** Deals the samplers of a training to the ranks of each generation, and counts the samples that are drawn again. */
 final class SamplesDrawn {
-    private final List<ElasticSampler> samplers;
+    private final List<ResumableSampler> samplers;
     /** Samples of each sampler that this rank has seen drawn, over all epochs. */
     private final long[] most;
 
@@ -22,8 +22,8 @@ final class SamplesDrawn {
 
     SamplesDrawn(Collection<Stateful> parts) {
         samplers = parts.stream()
-                .filter(ElasticSampler.class::isInstance)
-                .map(ElasticSampler.class::cast)
+                .filter(ResumableSampler.class::isInstance)
+                .map(ResumableSampler.class::cast)
                 .toList();
         most = new long[samplers.size()];
     }
@@ -39,8 +39,8 @@ final class SamplesDrawn {
         }
     }
 
-    private static long drawn(ElasticSampler sampler) {
-        return (long) sampler.epoch() * sampler.datasetSize() + sampler.position();
+    private static long drawn(ResumableSampler sampler) {
+        return (long) sampler.epoch() * sampler.datasetSize() + Math.round(sampler.done() * sampler.datasetSize());
     }
 
     /** When the samplers are where all ranks go on. A collective. */
@@ -60,11 +60,11 @@ final class SamplesDrawn {
         return again;
     }
 
-    ElasticSampler only() {
+    ResumableSampler only() {
         if (samplers.size() != 1) {
             throw new HvdException(
                     ErrorId.BAD_ARGUMENT,
-                    "CommitState needs a TrainingState with one ElasticSampler, by which its loop goes, found "
+                    "CommitState needs a TrainingState with one sampler, such as an ElasticSampler, by which its loop goes, found "
                             + samplers.size() + ". Add it by with(\"sampler\", sampler)");
         }
         return samplers.get(0);

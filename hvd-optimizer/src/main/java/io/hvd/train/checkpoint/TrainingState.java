@@ -3,7 +3,7 @@ package io.hvd.train.checkpoint;
 import io.hvd.ElasticState;
 import io.hvd.HvdContext;
 import io.hvd.ObjectCodec;
-import io.hvd.data.ElasticSampler;
+import io.hvd.data.ResumableSampler;
 import io.hvd.data.Stateful;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
@@ -195,7 +195,7 @@ public final class TrainingState<O extends Optimizer> implements ElasticState {
     }
 
     /** The sampler that a loop goes by. @throws HvdException unless there is one */
-    ElasticSampler sampler() {
+    ResumableSampler sampler() {
         return drawn.only();
     }
 
@@ -249,7 +249,7 @@ public final class TrainingState<O extends Optimizer> implements ElasticState {
         }
 
         /**
-         * Adds a part with a state in words, such as an {@code EarlyStop}. An {@link ElasticSampler} is dealt to the ranks of each
+         * Adds a part with a state in words, such as an {@code EarlyStop}. A {@link ResumableSampler} is dealt to the ranks of each
          * generation.
          */
         public Builder<O> with(String name, Stateful part) {

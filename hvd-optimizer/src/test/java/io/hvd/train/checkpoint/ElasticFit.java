@@ -5,6 +5,7 @@ import io.hvd.ObjectCodec;
 import io.hvd.data.DataLoader;
 import io.hvd.data.Dataset;
 import io.hvd.data.ElasticSampler;
+import io.hvd.data.ResumableSampler;
 import io.hvd.optimizer.Adam;
 import io.hvd.optimizer.AmpOptimizer;
 import io.hvd.optimizer.ArrayParameters;
@@ -28,7 +29,7 @@ final class ElasticFit {
     final float[] b = {0.5f};
     private final float[] wGradient = new float[3];
     private final float[] bGradient = new float[1];
-    final ElasticSampler sampler = ElasticSampler.builder(POINTS).seed(5).build();
+    final ResumableSampler sampler;
     long best;
     double share;
     String word = "";
@@ -42,6 +43,11 @@ final class ElasticFit {
 
     /** @param seed of what differs between workers that have not met yet */
     ElasticFit(float seed, int passes) {
+        this(seed, passes, ElasticSampler.builder(POINTS).seed(5).build());
+    }
+
+    ElasticFit(float seed, int passes, ResumableSampler sampler) {
+        this.sampler = sampler;
         w = new float[] {seed, -seed, 3 * seed};
         var arrays = new ArrayParameters().add("w", w, wGradient).add("b", b, bGradient);
         state = TrainingState.of(hvd -> AmpOptimizer.wrap(DistributedOptimizer.wrap(new Adam(arrays, 0.01))
@@ -82,7 +88,7 @@ final class ElasticFit {
                 state.optimizer().scaler().stateDict(),
                 state.optimizer().learningRate(),
                 sampler.epoch(),
-                sampler.position(),
+                sampler.done(),
                 best,
                 Double.doubleToRawLongBits(share),
                 word,

@@ -9,6 +9,9 @@ import io.hvd.HvdContext;
 import io.hvd.InitOptions;
 import io.hvd.ObjectCodec;
 import io.hvd.ProcessSet;
+import io.hvd.data.ElasticSampler;
+import io.hvd.data.LoadBalancingDistributedSampler;
+import io.hvd.data.ResumableSampler;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.ArrayParameters;
@@ -24,10 +27,14 @@ import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
+import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** The generations of a job are jobs of threads, one after the other; workers live through several of them. */
 @Timeout(120)
@@ -119,12 +126,22 @@ class TrainingStateTest {
      * Rank 2 is lost in a step of the second epoch for which all have drawn their samples, and some have sent their gradients; later a new
      * worker comes.
      */
-    @Test
-    void everySampleOfEachEpochIsInOneCommittedStep() {
+    private static Stream<Supplier<ResumableSampler>> samplers() {
+        long[] lengths = LongStream.range(0, ElasticFit.POINTS)
+                .map(point -> point * point % 17)
+                .toArray();
+        return Stream.of(
+                () -> ElasticSampler.builder(ElasticFit.POINTS).seed(5).build(),
+                () -> LoadBalancingDistributedSampler.builder(lengths).seed(5).build());
+    }
+
+    @ParameterizedTest
+    @MethodSource("samplers")
+    void everySampleOfEachEpochIsInOneCommittedStep(Supplier<ResumableSampler> sampler) {
         for (int passes = 1; passes <= 2; passes++) {
             List<ElasticFit> workers = new ArrayList<>();
             for (int i = 0; i < 3; i++) {
-                workers.add(new ElasticFit(i, passes));
+                workers.add(new ElasticFit(i, passes, sampler.get()));
             }
             int atBatch = 7 + passes; // the last one of a step
             losesRank2(workers, 2, passes, atBatch);
@@ -144,7 +161,7 @@ class TrainingStateTest {
             assertThat(ends.get(0).result("samples").samples()).isEqualTo(ElasticFit.POINTS - before);
             assertThat(next.get(0).places).isSorted().doesNotHaveDuplicates();
 
-            next.add(new ElasticFit(9, passes));
+            next.add(new ElasticFit(9, passes, sampler.get()));
             ends = generation(next, 3, passes);
             assertThat(next.get(2).bits())
                     .isEqualTo(next.get(0).bits())

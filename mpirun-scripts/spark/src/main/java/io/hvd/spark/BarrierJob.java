@@ -1,22 +1,14 @@
 package io.hvd.spark;
 
 import io.hvd.error.HvdException;
-import io.hvd.error.ShutdownException;
 import io.hvd.log.HvdLogger;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import org.apache.spark.SparkException;
 import org.apache.spark.api.java.JavaFutureAction;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.resource.ResourceProfile;
-import org.apache.spark.resource.ResourceProfileBuilder;
-import org.apache.spark.resource.TaskResourceRequests;
-import scala.Option;
 import scala.reflect.ClassTag;
 import scala.reflect.ClassTag$;
 
@@ -24,7 +16,6 @@ import scala.reflect.ClassTag$;
 final class BarrierJob {
     private static final HvdLogger LOG = HvdLogger.of(BarrierJob.class);
 
-    private final JavaSparkContext context;
     private final SparkOptions options;
     private final String call;
     private final ResourceProfile profile;
@@ -32,29 +23,11 @@ final class BarrierJob {
 
     /** @param call the method that the user has called, for messages */
     BarrierJob(JavaSparkContext context, SparkOptions options, String call) {
-        this.context = context;
         this.options = options;
         this.call = call + " of " + options.ranks() + " ranks";
-        this.profile = profile();
+        this.profile = Stage.profile(context, options);
         this.slots = new Slots(context.sc(), profile, this.call, options.ranks(), options.slotLimit());
         slots.requireFixed();
-    }
-
-    /** What each task needs: what the application says, or GPUs of its own. */
-    private ResourceProfile profile() {
-        var manager = context.sc().resourceProfileManager();
-        if (options.gpusPerRank() == 0) {
-            return manager.defaultResourceProfile();
-        }
-        ResourceProfile ofGpus = new ResourceProfileBuilder()
-                .require(new TaskResourceRequests().resource(RankTask.GPU, options.gpusPerRank()))
-                .build();
-        Option<ResourceProfile> known = manager.getEquivalentProfile(ofGpus);
-        if (known.isDefined()) {
-            return known.get();
-        }
-        manager.addResourceProfile(ofGpus);
-        return ofGpus;
     }
 
     <T, R> List<R> run(JavaRDD<T> rows, PartitionBody<T, R> body) {
@@ -97,49 +70,6 @@ final class BarrierJob {
                 .mapPartitions(task, false, bytes)
                 .toJavaRDD()
                 .collectAsync();
-        try {
-            return decoded(await(running));
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new ShutdownException(
-                    call + " was cancelled: thread " + Thread.currentThread().getName()
-                            + ", which waits for it, was interrupted",
-                    e);
-        } finally {
-            running.cancel(true); // nothing, if it has ended
-        }
-    }
-
-    /** @throws HvdException if the stage waits for slots that are gone */
-    private List<byte[]> await(JavaFutureAction<List<byte[]>> running) throws SparkException, InterruptedException {
-        while (true) {
-            try {
-                return running.get(1, TimeUnit.SECONDS);
-            } catch (TimeoutException e) {
-                slots.look();
-            } catch (ExecutionException e) {
-                throw thrown(e.getCause());
-            }
-        }
-    }
-
-    /** Rows that cannot be computed have exceptions of their own. */
-    private static SparkException thrown(Throwable cause) {
-        if (cause instanceof SparkException known) {
-            return known;
-        }
-        if (cause instanceof RuntimeException unchecked) {
-            throw unchecked;
-        }
-        return new SparkException(String.valueOf(cause), cause);
-    }
-
-    @SuppressWarnings("unchecked")
-    private static <R> List<R> decoded(List<byte[]> results) {
-        List<R> ofRanks = new ArrayList<>();
-        for (byte[] result : results) {
-            ofRanks.add((R) RankResult.decode(result)); // what the body of that rank has returned
-        }
-        return ofRanks;
+        return new Stage(call, running).await(slots::look);
     }
 }

@@ -1,12 +1,11 @@
 package io.hvd.spark;
 
+import io.hvd.net.HandshakeListener;
 import java.io.Serializable;
-import java.security.SecureRandom;
 
 /** Random bytes that only the tasks of one attempt have, since they come with their code; nothing prints them. */
 final class JobSecret implements Serializable {
     private static final long serialVersionUID = 1L;
-    private static final int BYTES = 32;
 
     private final byte[] bytes;
 
@@ -15,9 +14,7 @@ final class JobSecret implements Serializable {
     }
 
     static JobSecret random() {
-        byte[] bytes = new byte[BYTES];
-        new SecureRandom().nextBytes(bytes);
-        return new JobSecret(bytes);
+        return new JobSecret(HandshakeListener.newSecret());
     }
 
     byte[] bytes() {

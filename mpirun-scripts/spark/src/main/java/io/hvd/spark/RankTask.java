@@ -1,7 +1,6 @@
 package io.hvd.spark;
 
 import io.hvd.Hvd;
-import io.hvd.InitOptions;
 import io.hvd.error.HvdException;
 import io.hvd.error.ShutdownException;
 import java.io.Serializable;
@@ -17,9 +16,6 @@ import scala.runtime.AbstractFunction1;
 /** A rank as its executor runs it: from the partition to the rank's result. Spark sends it to each task. */
 final class RankTask<T, R> extends AbstractFunction1<Iterator<T>, Iterator<byte[]>> implements Serializable {
     private static final long serialVersionUID = 1L;
-
-    /** The name of GPUs among Spark's resources. */
-    static final String GPU = "gpu";
 
     /** In the words of a rank that has failed because another one has. */
     static final String IN_CONSEQUENCE = "in consequence of another rank";
@@ -46,7 +42,10 @@ final class RankTask<T, R> extends AbstractFunction1<Iterator<T>, Iterator<byte[
         List<T> rows = new ArrayList<>();
         partition.foreach(rows::add);
         try {
-            R result = Hvd.runTask(new BarrierRank(task, secret, options.ranks()), init(), hvd -> body.run(hvd, rows));
+            R result = Hvd.runTask(
+                    new BarrierRank(task, secret, options.ranks()),
+                    TaskFacts.init(options),
+                    hvd -> body.run(hvd, rows));
             return CollectionConverters.asScala(
                     List.of(RankResult.encode(result)).iterator());
         } catch (OutOfMemoryError e) {
@@ -54,11 +53,6 @@ final class RankTask<T, R> extends AbstractFunction1<Iterator<T>, Iterator<byte[
         } catch (Throwable e) {
             throw failure(task, e);
         }
-    }
-
-    private InitOptions init() {
-        InitOptions standard = InitOptions.standard().withSettings(options.settings());
-        return options.gpusPerRank() == 0 ? standard : standard.withGpusPerRank(options.gpusPerRank());
     }
 
     /**

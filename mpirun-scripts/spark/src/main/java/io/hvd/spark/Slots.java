@@ -3,9 +3,14 @@ package io.hvd.spark;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.ShutdownException;
+import io.hvd.log.HvdLogger;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
+import org.apache.spark.SparkExecutorInfo;
 import org.apache.spark.resource.ResourceProfile;
 import org.apache.spark.resource.TaskResourceRequest;
 
@@ -14,6 +19,7 @@ import org.apache.spark.resource.TaskResourceRequest;
  * minutes before it says that there are too few. Used by the thread that waits for the job.
  */
 final class Slots {
+    private static final HvdLogger LOG = HvdLogger.of(Slots.class);
     private static final String DYNAMIC = "spark.dynamicAllocation.enabled";
     private static final long PAUSE_MILLIS = 100;
 
@@ -46,8 +52,13 @@ final class Slots {
         }
     }
 
+    /** Whether executors come and go as Spark likes. */
+    static boolean areDynamic(SparkConf conf) {
+        return conf.getBoolean(DYNAMIC, false);
+    }
+
     static void requireFixed(SparkConf conf, int ranks, String call) {
-        if (conf.getBoolean(DYNAMIC, false)) {
+        if (areDynamic(conf)) {
             throw new HvdException(
                     ErrorId.BAD_SETTING,
                     call + " needs executors that stay for " + ranks + " tasks at once, but " + DYNAMIC
@@ -65,6 +76,7 @@ final class Slots {
         while (!look()) {
             pause();
         }
+        LOG.info("{} finds {}", call, found(context.maxNumConcurrentTasks(profile)));
     }
 
     /**
@@ -98,17 +110,29 @@ final class Slots {
     }
 
     private String tooFew(int slots) {
-        int executors = context.statusTracker().getExecutorInfos().length;
-        String where = context.isLocal() ? "in " + context.master() : "on " + (executors - 1) + " executors";
-        return call + " needs as many slots at once, but the application has " + slots + " " + where
+        return call + " needs " + ranks + " slots at once, but the application has " + found(slots)
                 + (limit.isZero() ? "" : " after " + limit.toSeconds() + " s (slotLimit)")
                 + ", with spark.task.cpus=" + context.getConf().get("spark.task.cpus", "1") + " and "
                 + context.getConf().get("spark.executor.cores", "all") + " cores of each executor"
                 + gpus() + ": ask for at most " + slots + " ranks, or for more executors or cores";
     }
 
+    /** Says on how many hosts ranks will be, so that a job is not on one of them unnoticed. */
+    private String found(int slots) {
+        if (context.isLocal()) {
+            return slots + " in " + context.master();
+        }
+        List<String> hosts = new ArrayList<>();
+        for (SparkExecutorInfo one : context.statusTracker().getExecutorInfos()) {
+            hosts.add(one.host());
+        }
+        hosts.remove(context.getConf().get("spark.driver.host")); // the driver is one of them
+        return slots + " on " + hosts.size() + " executors of "
+                + Set.copyOf(hosts).size() + " host(s)";
+    }
+
     private String gpus() {
-        TaskResourceRequest gpus = profile.taskResourcesJMap().get(RankTask.GPU);
+        TaskResourceRequest gpus = profile.taskResourcesJMap().get(TaskFacts.GPU);
         return gpus == null ? "" : ", and " + gpus.amount() + " GPUs for each task";
     }
 }

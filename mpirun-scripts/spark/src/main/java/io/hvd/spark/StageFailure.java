@@ -14,8 +14,9 @@ import org.apache.spark.SparkException;
  * @param call the job, for messages
  */
 record StageFailure(String call, SparkException cause) {
-    private static final Pattern TASK = Pattern.compile("finished unsuccessfully\\.\\s*(?:"
-            + HvdException.class.getName().replace(".", "\\.") + ": \\[[^]]*] )?(\\S[^\\n]*)");
+    private static final Pattern TASK = Pattern.compile(
+            "(?:finished unsuccessfully\\.|most recent failure: Lost task [^(]*\\([^)]*\\) \\([^)]*\\):)\\s*(?:"
+                    + HvdException.class.getName().replace(".", "\\.") + ": \\[[^]]*] )?(\\S[^\\n]*)");
     private static final String HANG = "the job hangs";
     private static final List<String> LOSSES = List.of(
             "ExecutorLostFailure",

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.hvd.error.HvdException;
 import io.hvd.spark.SparkPrograms.Seen;
 import io.hvd.spark.SparkPrograms.Trained;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -42,6 +43,7 @@ class SparkIT {
     static void start() throws Exception {
         cluster = new StandaloneCluster(folder, 2, 2, List.of());
         spark = session(cluster, Map.of());
+        pids(); // both executors are there
     }
 
     /** @param more settings of Spark's */
@@ -86,6 +88,7 @@ class SparkIT {
         List<Seen> seen = HvdSpark.run(spark, RANKS, SparkPrograms::look);
 
         assertThat(SparkPage.run(spark)).containsExactly(10.0, 10.0, 10.0, 10.0);
+        assertThat(SparkPage.runElastic(spark)).containsExactly(10.0, 10.0, 10.0, 10.0);
         assertThat(seen).extracting(Seen::rank).containsExactly(0, 1, 2, 3);
         assertThat(seen).extracting(Seen::boundRank).containsExactly(0, 1, 2, 3);
         assertThat(seen).extracting(Seen::localRank).containsExactly(0, 1, 2, 3);
@@ -134,9 +137,8 @@ class SparkIT {
 
         assertThatThrownBy(() -> HvdSpark.run(spark, options, SparkPrograms::look))
                 .isInstanceOf(HvdException.class)
-                .hasMessageContaining(
-                        "HvdSpark.run of 5 ranks needs as many slots at once, but the application has 4 on"
-                                + " 2 executors after 1 s");
+                .hasMessageContaining("HvdSpark.run of 5 ranks needs 5 slots at once, but the application has 4 on"
+                        + " 2 executors of 1 host(s) after 1 s");
     }
 
     @Test
@@ -184,6 +186,93 @@ class SparkIT {
         assertThat(models).hasSize(RANKS).containsOnly(models.get(0));
         assertThat(predicted.columns()).containsExactly("label", "pixels", "digit");
         assertThat(predicted.filter("label = digit").count()).isBetween(451L, 500L);
+    }
+
+    @Test
+    void anElasticJobGoesOnWhileAnExecutorIsLostAndTakesInTheTasksThatSparkStartsAnew(@TempDir Path markers) {
+        String once = markers.resolve("killed").toString();
+
+        List<ElasticProgram.Seen> seen = HvdSpark.runElastic(
+                spark,
+                SparkOptions.of(RANKS).withLeastRanks(2),
+                () -> ElasticProgram.run(RANKS, Path.of(once), ElasticProgram::killExecutor));
+
+        requireWhole(seen);
+        assertThat(seen.stream().filter(one -> one.firstStep() == 0))
+                .as("survivors")
+                .hasSize(2);
+        assertThat(seen.stream().filter(one -> one.firstStep() >= 20))
+                .as("new ones")
+                .hasSize(2);
+        assertThat(seen.get(0).sum()).isLessThan(RANKS * seen.get(0).steps());
+    }
+
+    @Test
+    void aTaskThatFailsOnceIsStartedAnewAndTakesThePlaceOfTheOneThatHasFailed(@TempDir Path markers) {
+        Set<Long> before = pids();
+        String once = markers.resolve("failed").toString();
+
+        List<ElasticProgram.Seen> seen = HvdSpark.runElastic(
+                spark,
+                SparkOptions.of(RANKS),
+                () -> ElasticProgram.run(RANKS, Path.of(once), ElasticProgram::failOnBadRow));
+
+        requireWhole(seen);
+        assertThat(seen.stream().filter(one -> one.firstStep() == 0)).hasSize(3);
+        assertThat(seen.get(0).sum()).isEqualTo(RANKS * seen.get(0).steps());
+        assertThat(pids()).isEqualTo(before);
+    }
+
+    private static void requireWhole(List<ElasticProgram.Seen> seen) {
+        assertThat(seen).extracting(ElasticProgram.Seen::rank).containsExactlyInAnyOrder(0, 1, 2, 3);
+        assertThat(seen).extracting(ElasticProgram.Seen::size).containsOnly(RANKS);
+        assertThat(seen.stream().map(ElasticProgram.Seen::steps).distinct()).hasSize(1);
+        assertThat(seen.stream().map(ElasticProgram.Seen::sum).distinct()).hasSize(1);
+        assertThat(seen).extracting(ElasticProgram.Seen::generation).doesNotContain(0);
+    }
+
+    @Test
+    void anElasticJobWithoutRanksEnoughSaysHowManyThereAre() {
+        SparkOptions options = SparkOptions.of(6).withLeastRanks(5).withSlotLimit(Duration.ofSeconds(1));
+
+        assertThatThrownBy(() -> HvdSpark.runElastic(spark, options, () -> 1))
+                .isInstanceOf(HvdException.class)
+                .hasMessageContaining(
+                        "HvdSpark.runElastic of 5 to 6 ranks needs 5 slots at once, but the application has"
+                                + " 4 on 2 executors of 1 host(s) after 1 s");
+    }
+
+    @Test
+    void whatFailsBehindAnElasticTrainingFailsTheJob() {
+        SparkOptions options = SparkOptions.of(2).withSlotLimit(Duration.ZERO);
+
+        assertThatThrownBy(() -> HvdSpark.runElastic(spark, options, () -> {
+                    SparkPage.train();
+                    throw new IOException("disk full: the model is not saved");
+                }))
+                .isInstanceOf(HvdException.class)
+                .hasMessageContaining(
+                        "HvdSpark.runElastic of 2 to 2 ranks has failed: 0 of 2 ranks have given a result;"
+                                + " worker ")
+                .hasMessageContaining("behind the end of the training: java.io.IOException: disk full");
+    }
+
+    @Test
+    void whatFailsOnAllRanksOfAnElasticJobIsItsReason() {
+        assertThatThrownBy(() -> HvdSpark.runElastic(spark, SparkOptions.of(2), ElasticProgram::failOnAllRanks))
+                .isInstanceOf(HvdException.class)
+                .hasMessageContaining("no rank is left that has the state of the training")
+                .hasMessageContaining("labels have 11 classes");
+    }
+
+    @Test
+    void anElasticTaskThatFailsAgainAndAgainEndsTheJobWithItsReason() {
+        assertThatThrownBy(() -> HvdSpark.runElastic(spark, SparkOptions.of(2), () -> {
+                    throw new IllegalStateException("no such file");
+                }))
+                .isInstanceOf(HvdException.class)
+                .hasMessageContaining("HvdSpark.runElastic of 2 to 2 ranks has failed")
+                .hasMessageContaining("java.lang.IllegalStateException: no such file");
     }
 
     @Test

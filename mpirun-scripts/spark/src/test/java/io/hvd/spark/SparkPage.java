@@ -1,5 +1,7 @@
 package io.hvd.spark;
 
+import io.hvd.Elastic;
+import io.hvd.ElasticState;
 import io.hvd.HvdContext;
 import io.hvd.data.DataLoader;
 import io.hvd.spark.columns.ColumnBatch;
@@ -34,6 +36,31 @@ final class SparkPage {
                     return batch -> mlp.classes(batch.floats("pixels"));
                 });
         return predicted;
+    }
+
+    static List<Double> runElastic(SparkSession spark) {
+        List<Double> losses = HvdSpark.runElastic(
+                spark,
+                SparkOptions.of(4).withLeastRanks(2), // goes on with two
+                () -> train()); // calls Elastic.run(state, body), as under horovodrun --min-np 2
+        return losses;
+    }
+
+    static double train() throws Exception {
+        double[] sum = new double[1];
+        Elastic.run(new NoState(), elastic -> sum[0] = SparkPrograms.sum(elastic.context()));
+        return sum[0];
+    }
+
+    /** All ranks have the same from the start. */
+    private static final class NoState implements ElasticState {
+        @Override
+        public void sync(HvdContext hvd, int root) {}
+
+        @Override
+        public Runnable backup() {
+            return () -> {};
+        }
     }
 
     private static double train(HvdContext hvd) {

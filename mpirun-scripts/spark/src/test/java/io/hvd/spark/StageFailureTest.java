@@ -51,6 +51,18 @@ class StageFailureTest {
     }
 
     @Test
+    void aTaskWithoutABarrierIsNamedToo() {
+        HvdException thrown = TaskFailure.of("worker 1 of 2 has failed", new IOException("no file"));
+        StageFailure failure = new StageFailure(
+                "HvdSpark.runElastic of 2 to 2 ranks",
+                new SparkException("Job aborted due to stage failure: Task 1 in stage 6.0 failed 4 times, most recent"
+                        + " failure: Lost task 1.3 in stage 6.0 (TID 41) (10.0.0.7 executor 0): " + thrown
+                        + "\n\tat somewhere\n\nDriver stacktrace:"));
+
+        assertThat(failure.words()).isEqualTo("worker 1 of 2 has failed: java.io.IOException: no file");
+    }
+
+    @Test
     void anErrorAmongTheCausesIsToldInWordsAlone() {
         Throwable missing = new IllegalStateException("no model", new UnsatisfiedLinkError("libtorch.so"));
 

@@ -7,6 +7,7 @@ import io.hvd.launch.failure.LastLines;
 import io.hvd.launch.failure.ObservedFailure;
 import io.hvd.launch.process.LaunchEnvironment;
 import io.hvd.launch.process.StartedJob;
+import io.hvd.rendezvous.Meeting;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -59,7 +60,7 @@ public final class DirectJob implements StartedJob {
 
     @Override
     public int run() throws IOException, InterruptedException {
-        try (Meeting meeting = Meeting.of(
+        try (Meeting meeting = LaunchMeeting.of(
                 plan.job(), plan.ranks().stream().map(PlannedRank::host).toList())) {
             variables.put(Setting.RENDEZVOUS.variable(), RankPlace.LAUNCHER + meeting.address());
             startAll(plan, processes, processes.failed());

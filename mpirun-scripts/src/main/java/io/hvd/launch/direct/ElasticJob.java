@@ -4,13 +4,15 @@ import io.hvd.config.RankPlace;
 import io.hvd.config.Setting;
 import io.hvd.elastic.CoordinatorServer;
 import io.hvd.elastic.ElasticLimits;
+import io.hvd.elastic.OpenCoordinator;
 import io.hvd.launch.failure.LastLines;
 import io.hvd.launch.failure.ObservedFailure;
 import io.hvd.launch.options.ElasticSettings;
 import io.hvd.launch.process.LaunchEnvironment;
-import io.hvd.launch.process.LauncherServer;
 import io.hvd.launch.process.StartedJob;
 import io.hvd.net.HandshakeListener;
+import io.hvd.net.LauncherAddress;
+import io.hvd.net.ServerSockets;
 import java.io.IOException;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.file.Path;
@@ -79,8 +81,10 @@ public final class ElasticJob implements StartedJob {
 
     @Override
     public int run() throws IOException, InterruptedException {
-        try (CoordinatorServer server = LauncherServer.listen(
-                Meeting.addresses(plan.job()), plan.job().settings().network().ports(), this::serve)) {
+        try (CoordinatorServer server = ServerSockets.listen(
+                LaunchMeeting.addresses(plan.job()),
+                plan.job().settings().network().ports(),
+                this::serve)) {
             coordinator = server;
             plan.ranks().forEach(this::expect);
             DirectJob.startAll(plan, processes, new CompletableFuture<>()); // a failure stops nothing
@@ -92,15 +96,33 @@ public final class ElasticJob implements StartedJob {
         }
     }
 
+    /** What the coordinator of a job is told. @param first the ranks with which the job begins */
+    public static ElasticLimits limits(ElasticSettings settings, int first, int startSeconds) {
+        return new ElasticLimits(
+                settings.atLeast(),
+                settings.atMost(),
+                first,
+                TimeUnit.SECONDS.toMillis(Math.max(settings.timeoutSeconds(), startSeconds)),
+                TimeUnit.SECONDS.toMillis(settings.timeoutSeconds()),
+                settings.resets());
+    }
+
     private CoordinatorServer serve(List<ServerSocketChannel> sockets) throws IOException {
         var network = plan.job().settings().network();
         network.encryption().requireKey();
         byte[] secret = HandshakeListener.newSecret();
-        variables.put(Setting.RENDEZVOUS.variable(), RankPlace.ELASTIC + Meeting.encoded(sockets, secret));
-        ElasticLimits limits = OpenCoordinator.limits(
+        variables.put(
+                Setting.RENDEZVOUS.variable(),
+                RankPlace.ELASTIC + LauncherAddress.of(sockets, secret).encode());
+        ElasticLimits limits = limits(
                 settings, plan.ranks().size(), plan.job().settings().checks().limitSeconds());
         return CoordinatorServer.start(
-                sockets, secret, network.encryption(), limits, hosts -> Meeting.of(plan.job(), hosts), new Decisions());
+                sockets,
+                secret,
+                network.encryption(),
+                limits,
+                hosts -> LaunchMeeting.of(plan.job(), hosts),
+                new Decisions());
     }
 
     /** Hears of the coordinator's decisions, and leaves what they ask for to the thread that runs the job. */

@@ -3,23 +3,16 @@ package io.hvd.launch.process;
 import io.hvd.net.Encryption;
 import io.hvd.net.FramedConnection;
 import io.hvd.net.HandshakeListener;
-import io.hvd.net.Interfaces;
 import io.hvd.net.LauncherAddress;
 import io.hvd.net.MalformedMessageException;
 import io.hvd.net.PortRange;
+import io.hvd.net.ServerSockets;
 import io.hvd.net.Upload;
 import java.io.Closeable;
 import java.io.IOException;
-import java.net.Inet4Address;
 import java.net.InetAddress;
-import java.net.InetSocketAddress;
-import java.net.NetworkInterface;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.Collections;
-import java.util.Comparator;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -51,11 +44,7 @@ public final class LauncherServer implements Closeable {
             throws IOException {
         this.store = store;
         this.token = HandshakeListener.newSecret();
-        List<InetSocketAddress> addresses = new ArrayList<>();
-        for (ServerSocketChannel socket : sockets) {
-            addresses.add((InetSocketAddress) socket.getLocalAddress());
-        }
-        address = new LauncherAddress(HexFormat.of().formatHex(token), addresses);
+        address = LauncherAddress.of(sockets, token);
         listener = new HandshakeListener(sockets, encryption);
     }
 
@@ -68,37 +57,17 @@ public final class LauncherServer implements Closeable {
     public static LauncherServer open(
             Path folder, boolean takesResults, String interfaces, PortRange ports, Encryption encryption)
             throws IOException {
-        return openAt(folder, takesResults, addresses(interfaces), ports, encryption);
+        return openAt(folder, takesResults, ServerSockets.addresses(interfaces), ports, encryption);
     }
 
     static LauncherServer openAt(
             Path folder, boolean takesResults, List<InetAddress> addresses, PortRange ports, Encryption encryption)
             throws IOException {
         var store = new UploadStore(folder, takesResults);
-        LauncherServer server = listen(addresses, ports, sockets -> new LauncherServer(store, sockets, encryption));
+        LauncherServer server =
+                ServerSockets.listen(addresses, ports, sockets -> new LauncherServer(store, sockets, encryption));
         worker(server::accept).start();
         return server;
-    }
-
-    /** Makes a server of its listening sockets. */
-    public interface Opening<S> {
-        S of(List<ServerSocketChannel> sockets) throws IOException;
-    }
-
-    /** Opens a server whose sockets listen at some addresses of this host; where that fails none stays open. */
-    public static <S> S listen(List<InetAddress> addresses, PortRange ports, Opening<S> opening) throws IOException {
-        List<ServerSocketChannel> sockets = new ArrayList<>();
-        try {
-            for (InetAddress address : addresses) {
-                sockets.add(HandshakeListener.bind(address, ports));
-            }
-            return opening.of(sockets);
-        } catch (IOException e) {
-            for (ServerSocketChannel socket : sockets) {
-                socket.close();
-            }
-            throw e;
-        }
     }
 
     public LauncherAddress address() {
@@ -167,33 +136,6 @@ public final class LauncherServer implements Closeable {
         } finally {
             connections.remove(rank);
         }
-    }
-
-    /**
-     * The addresses at which other hosts reach this one. IPv4 comes first; an IPv6 address that is only good for one link
-     * leads nowhere from another host.
-     *
-     * @param interfaces as in {@link #open}
-     * @throws IOException if this host has none of those that are named
-     */
-    public static List<InetAddress> addresses(String interfaces) throws IOException {
-        List<InetAddress> found = new ArrayList<>();
-        for (NetworkInterface one : Collections.list(NetworkInterface.getNetworkInterfaces())) {
-            if (one.isUp()) {
-                one.inetAddresses()
-                        .filter(address -> Interfaces.isMeant(interfaces, one.getName(), address))
-                        .forEach(found::add);
-            }
-        }
-        List<InetAddress> reached = found.stream()
-                .filter(address -> !address.isLoopbackAddress() && !address.isLinkLocalAddress())
-                .sorted(Comparator.comparing(address -> !(address instanceof Inet4Address)))
-                .toList();
-        if (reached.isEmpty() && !interfaces.isEmpty()) {
-            throw new IOException("this machine has no address on " + interfaces + ", where --network-interfaces or"
-                    + " HOROVOD_GLOO_IFACE lets horovodrun listen for the ranks of other hosts");
-        }
-        return reached;
     }
 
     private static Thread worker(Runnable task) {

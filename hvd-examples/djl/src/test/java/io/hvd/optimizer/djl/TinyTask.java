@@ -30,6 +30,11 @@ final class TinyTask {
     /** With other weights on each rank, which the broadcast must overcome; the engine's random numbers are shared by all threads. */
     static Model model(HvdContext hvd, boolean norm) {
         DjlEngine.load(hvd);
+        return model(hvd.rank(), norm);
+    }
+
+    /** @param number of its weights */
+    static Model model(int number, boolean norm) {
         Model model = Model.newInstance("tiny", Device.cpu());
         SequentialBlock block =
                 new SequentialBlock().add(Linear.builder().setUnits(5).build()).add(Activation::tanh);
@@ -37,7 +42,7 @@ final class TinyTask {
             block.add(BatchNorm.builder().build());
         }
         model.setBlock(block.add(Linear.builder().setUnits(2).build()));
-        block.setInitializer((manager, shape, type) -> waves(manager, shape, hvd.rank()), Parameter.Type.WEIGHT);
+        block.setInitializer((manager, shape, type) -> waves(manager, shape, number), Parameter.Type.WEIGHT);
         return model;
     }
 

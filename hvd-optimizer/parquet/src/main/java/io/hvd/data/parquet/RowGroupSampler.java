@@ -13,7 +13,7 @@ import java.util.zip.CRC32;
 
 /**
  * Deals the rows of a {@link ParquetDataset} so that each rank reads row groups of its own, and can go on in the middle of an epoch with
- * another number of ranks.
+ * another number of ranks, also in an elastic job.
  *
  * <p><b>Order.</b> The blocks of the data set are shuffled, and the rows within each {@link Builder#window window} of blocks. The order of
  * an epoch follows from the files, the seed and the epoch alone; ranks and workers do not change it. Of R ranks, each takes one of R
@@ -40,8 +40,8 @@ public final class RowGroupSampler implements ResumableSampler {
     private static final List<String> FIXED = List.of(SAMPLES, BLOCKS, SEED, SHUFFLE, WINDOW);
 
     private final int[] firsts;
-    private final int replicas;
-    private final int rank;
+    private int replicas;
+    private int rank;
     private final boolean shuffle;
     private final long seed;
     private final int window;
@@ -70,11 +70,32 @@ public final class RowGroupSampler implements ResumableSampler {
      * @throws IllegalArgumentException if the rank is outside [0, replicas - 1]
      */
     public static Builder builder(ParquetDataset<?> rows, int replicas, int rank) {
+        requireRank(replicas, rank);
+        return new Builder(rows, replicas, rank);
+    }
+
+    /**
+     * For an elastic job, whose ranks are not known yet: deals to one rank until {@link #deal} says to how many. A {@code TrainingState}
+     * calls it in each generation.
+     */
+    public static Builder builder(ParquetDataset<?> rows) {
+        return builder(rows, 1, 0);
+    }
+
+    private static void requireRank(int replicas, int rank) {
         if (rank < 0 || rank >= replicas) {
             throw new IllegalArgumentException("invalid rank " + rank + ": with " + replicas
                     + " replicas a rank is in the interval [0, " + (replicas - 1) + "]");
         }
-        return new Builder(rows, replicas, rank);
+    }
+
+    @Override
+    public void deal(int toReplicas, int toRank) {
+        requireRank(toReplicas, toRank);
+        SeenRows seen = seen();
+        replicas = toReplicas;
+        rank = toRank;
+        start(epoch, seen);
     }
 
     @Override
@@ -107,7 +128,7 @@ public final class RowGroupSampler implements ResumableSampler {
         return length() - rest().share(replicas, rank).length();
     }
 
-    /** The epoch under way; before the first iteration, and after {@link #setEpoch}, the one that comes next. */
+    @Override
     public int epoch() {
         return epoch;
     }

@@ -174,6 +174,42 @@ class RowGroupSamplerTest {
         }
     }
 
+    /** Ranks are lost behind some batches, of which the last was not committed, and others come. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 5, 12})
+    void inAnElasticJobTheRestIsDealtToTheRanksThatThereAreAndEachRowIsSeenOnce(int batches) {
+        List<RowGroupSampler> workers = new ArrayList<>();
+        for (int worker = 0; worker < 5; worker++) {
+            workers.add(RowGroupSampler.builder(rows()).seed(5).padded(false).build());
+        }
+        int[] seen = {};
+        Map<String, String> committed = workers.get(0).saveState();
+        for (List<Integer> members :
+                List.of(List.of(0, 1, 2, 3), List.of(0, 2, 3), List.of(0, 2, 3), List.of(4, 2, 0, 3))) {
+            Map<String, String> saved = committed;
+            for (int rank = 0; rank < members.size(); rank++) {
+                RowGroupSampler mine = workers.get(members.get(rank));
+                mine.loadState(committed);
+                mine.deal(members.size(), rank);
+                int[] rows = mine.beginEpoch();
+                seen = concat(seen, Arrays.copyOf(rows, Math.min(rows.length, 5 * batches)));
+                IntStream.range(0, batches).forEach(batch -> mine.recordBatch(5));
+                saved = mine.saveState();
+                mine.recordBatch(5);
+            }
+            committed = saved;
+        }
+        int[] rest = {};
+        for (int rank = 0; rank < 2; rank++) {
+            workers.get(rank).loadState(committed);
+            workers.get(rank).deal(2, rank);
+            assertThat(workers.get(rank).isRest()).isEqualTo(batches > 0);
+            rest = concat(rest, workers.get(rank).beginEpoch());
+        }
+        assertThat(sorted(concat(seen, rest))).isEqualTo(all());
+        assertThatThrownBy(() -> workers.get(0).deal(2, 2)).hasMessageContaining("invalid rank 2");
+    }
+
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 8, 15})
     void asManyRanksGoOnWithTheVeryBatchesOfARunThatWasNotInterrupted(int batches) {

@@ -1,24 +1,23 @@
-package io.hvd.launch.direct;
+package io.hvd.elastic;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.hvd.elastic.CoordinatorLink;
 import io.hvd.elastic.CoordinatorLink.Membership;
-import io.hvd.elastic.ElasticLimits;
 import io.hvd.error.HvdException;
 import io.hvd.error.ShutdownException;
-import io.hvd.launch.options.LaunchSettings;
 import io.hvd.net.Encryption;
 import io.hvd.net.HandshakeListener;
 import io.hvd.net.LauncherAddress;
 import io.hvd.net.PortRange;
+import io.hvd.net.ServerSockets;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Queue;
 import java.util.Set;
@@ -35,9 +34,12 @@ final class OpenCoordinatorTest {
     private final Queue<String> said = new ConcurrentLinkedQueue<>();
 
     private OpenCoordinator coordinator(int atLeast, int atMost, int limitMillis) throws IOException {
-        var network = new LaunchSettings.Network(Optional.empty(), "", false, PortRange.ANY, Encryption.NONE);
+        return coordinator(atLeast, atMost, limitMillis, PortRange.ANY);
+    }
+
+    private OpenCoordinator coordinator(int atLeast, int atMost, int limitMillis, PortRange ports) throws IOException {
         var limits = new ElasticLimits(atLeast, atMost, atLeast, limitMillis, limitMillis, Integer.MAX_VALUE);
-        var terms = new OpenCoordinator.Terms(0, SECRET, limits, Duration.ofSeconds(5), network);
+        var terms = new OpenCoordinator.Terms(0, SECRET, limits, Duration.ofSeconds(5), "", ports, Encryption.NONE);
         return OpenCoordinator.start(terms, said::add);
     }
 
@@ -114,6 +116,7 @@ final class OpenCoordinatorTest {
             }
             only.close();
             assertThat(coordinator.await()).startsWith(why);
+            assertThat(coordinator.end()).contains(coordinator.await());
         }
     }
 
@@ -126,9 +129,19 @@ final class OpenCoordinatorTest {
 
             coordinator.close();
 
-            assertThatThrownBy(member::await)
-                    .hasMessageContainingAll("worker 0 (a)", "the coordinator, which horovodrun is, has gone");
+            assertThatThrownBy(member::await).hasMessageContainingAll("worker 0 (a)", "the coordinator has gone");
             assertThat(givenUp).hasSize(1);
+        }
+    }
+
+    @Test
+    void itListensAtThePortOfItsRangeThatIsFreeAtAllAddresses() throws Exception {
+        InetAddress outward = ServerSockets.addresses("").get(0);
+        try (ServerSocket taken = new ServerSocket(0, 1, outward)) {
+            int first = taken.getLocalPort();
+            try (OpenCoordinator coordinator = coordinator(1, 1, LIMIT_MILLIS, new PortRange(first, first + 20))) {
+                assertThat(coordinator.port()).isBetween(first + 1, first + 20);
+            }
         }
     }
 
