@@ -69,6 +69,7 @@ ManyLivesIT          a hundred jobs of two processes instead of 25
 ManyLivesTest        a hundred jobs in one JVM instead of 25
 ManyRoundsIT         movements of many rounds with stages of other sizes
 MixedPrecisionIT     mnist with autocast to float16 beside bfloat16, with bfloat16 on four ranks, and with PowerSGD and weights of 16 bits
+MnistIT              images as a DataFrame on a standalone cluster of Spark, trained on and predicted
 MpiContractIT        the contract with 8 ranks and with more settings, and all of it where every day has a part
 NamespaceHostsIT     horovodrun between hosts (root)
 NegotiationCostTest  what a negotiated step of 64 to 1,024 simulated ranks costs rank 0

@@ -39,7 +39,7 @@ class DependenciesTest {
         assertThat(dependencies("../mpirun-scripts/spark/pom.xml"))
                 .extracting(Dependency::artifact)
                 .contains("spark-sql_2.13");
-        assertThat(comeAlongWith("../mpirun-scripts/spark/pom.xml")).containsExactly("hvd-core");
+        assertThat(comeAlongWith("../mpirun-scripts/spark/pom.xml")).containsExactly("hvd-core", "hvd-optimizer");
     }
 
     @Test

@@ -355,7 +355,22 @@ class FloorsTest {
                     "org.apache.commons.cli.*",
                     "com.google.gson.*"),
             // ranks as tasks of a cluster
-            floor("io.hvd.spark", FACADE, ELASTIC, NET, CONFIG, TENSOR, ERROR, LOG, "org.apache.spark.*", "scala.*"),
+            floor("io.hvd.spark.columns", TENSOR, ERROR, "org.apache.spark.*", "scala.*"),
+            floor(
+                    "io.hvd.spark",
+                    "io.hvd.spark.columns",
+                    "io.hvd.train",
+                    "io.hvd.data",
+                    "io.hvd.data.mapped",
+                    FACADE,
+                    ELASTIC,
+                    NET,
+                    CONFIG,
+                    TENSOR,
+                    ERROR,
+                    LOG,
+                    "org.apache.spark.*",
+                    "scala.*"),
             // the live view
             floor("io.hvd.top", LAUNCH + ".process", CONFIG, FILE, "org.apache.commons.cli.*", "com.google.gson.*"),
             // pages of runs

@@ -1,5 +1,9 @@
 package io.hvd.data.mapped;
 
+import static java.nio.file.StandardOpenOption.CREATE;
+import static java.nio.file.StandardOpenOption.TRUNCATE_EXISTING;
+import static java.nio.file.StandardOpenOption.WRITE;
+
 import io.hvd.HvdContext;
 import io.hvd.data.Dataset;
 import io.hvd.error.ErrorId;
@@ -8,6 +12,7 @@ import io.hvd.file.RegularFile;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Objects;
 
@@ -74,6 +79,30 @@ public final class MappedDataset implements Dataset<ByteBuffer> {
         } catch (IOException e) {
             throw new HvdException(ErrorId.BAD_DATA_SET, file + " cannot be mapped: " + SharedFile.words(e), e);
         }
+    }
+
+    /**
+     * Builds a data set for this rank alone, in a file that is of use only as long as this process runs: nothing forces it to the
+     * disk. A mapping outlives its file, so the file may be deleted at any time after this.
+     *
+     * @param file is replaced; if the records cannot be made, it is deleted
+     * @param version in words, what the records are made of
+     * @throws HvdException with {@link ErrorId#BAD_DATA_SET} if it cannot be written, such as on a full disk
+     * @throws Exception what the source throws
+     */
+    public static MappedDataset temporary(Path file, String version, RecordSource source) throws Exception {
+        requireShort(version);
+        try (FileChannel channel = FileChannel.open(file, CREATE, TRUNCATE_EXISTING, WRITE)) {
+            RecordWriter records = new RecordWriter(channel);
+            source.writeTo(records);
+            records.finish(version);
+        } catch (Exception e) {
+            Files.deleteIfExists(file);
+            throw e instanceof IOException
+                    ? new HvdException(ErrorId.BAD_DATA_SET, file + " cannot be written: " + SharedFile.words(e), e)
+                    : e;
+        }
+        return open(file);
     }
 
     /** @param segmentBytes a multiple of 8 */

@@ -199,6 +199,25 @@ class MappedDatasetTest {
     }
 
     @Test
+    void aTemporaryFileCanBeDeletedWhileItIsMappedAndIsGoneIfItsSourceFails() throws Exception {
+        MappedDataset mapped = MappedDataset.temporary(file, "v1", uneven());
+        Files.delete(file);
+
+        assertThat(mapped.size()).isEqualTo(RECORDS);
+        assertThat(bytes(mapped.get(7))).isEqualTo(record(7));
+        assertThatThrownBy(() -> MappedDataset.temporary(file, "v1", records -> {
+                    records.add(new byte[5000]);
+                    throw new IllegalStateException("a bad row");
+                }))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessage("a bad row");
+        assertThat(file).doesNotExist();
+        assertThatThrownBy(() -> MappedDataset.temporary(folder.resolve("no/such"), "v1", uneven()))
+                .isInstanceOf(HvdException.class)
+                .hasMessageContaining("no/such cannot be written: NoSuchFileException");
+    }
+
+    @Test
     void aFileThatIsMissingOrNoFileOfRecordsIsNamed() throws IOException {
         assertThatThrownBy(() -> MappedDataset.open(file))
                 .isInstanceOf(HvdException.class)

@@ -5,6 +5,7 @@ import java.util.List;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 
 /**
@@ -72,5 +73,36 @@ public final class HvdSpark {
      */
     public static <R> List<R> runElastic(SparkSession spark, SparkOptions options, ElasticBody<R> body) {
         return new ElasticJob(JavaSparkContext.fromSparkContext(spark.sparkContext()), options).run(body);
+    }
+
+    /**
+     * Runs the body on every rank with the columns of its share of the rows, as a data set that can be read as often as it takes. The
+     * rows are in a file in the executor's local folder (spark.local.dir) for as long as somebody refers to them; the ranks meet when
+     * all of them have written theirs.
+     *
+     * @return the results of all ranks, by rank; they have to be {@link java.io.Serializable}
+     * @throws HvdException as {@link #run(SparkSession, SparkOptions, SparkBody)} does; or if a column is missing or of a type that
+     *     {@link io.hvd.spark.columns.ColumnBatch} does not list, or a value is null or of another length than the others, with
+     *     the names of column, row and partition
+     */
+    public static <R> List<R> train(Dataset<Row> rows, SparkOptions options, RowColumns columns, ColumnsBody<R> body) {
+        return new ColumnsJob(rows, options, columns).run(body);
+    }
+
+    /**
+     * Adds a column that a model computes from others, batch by batch, when the DataFrame is used. Rows, other columns and the
+     * order stay as they are. Nothing waits for another partition, and no slot has to be free at a time.
+     *
+     * <p>The bytes travel to each executor once, and a model is loaded there once for each task that runs at the same time. Where a
+     * batch fails, Spark tries its partition again, as often as spark.task.maxFailures says.
+     *
+     * @param output the new column, and the columns that the model reads
+     * @param model what the loader makes a model of, such as a checkpoint
+     * @throws HvdException if the DataFrame lacks an input column, one has a type that {@link io.hvd.spark.columns.ColumnBatch} does
+     *     not list, or there is a column of the output's name
+     */
+    public static <A> Dataset<Row> predict(
+            Dataset<Row> rows, OutputColumn<A> output, byte[] model, ModelLoader<A> loader) {
+        return Prediction.of(rows, output, model, loader);
     }
 }

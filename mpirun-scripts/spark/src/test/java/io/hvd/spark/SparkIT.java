@@ -17,6 +17,8 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.apache.spark.SparkConf;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -166,7 +168,12 @@ class SparkIT {
 
     @Test
     void aDataFrameIsTrainedOnByAllRanks() {
-        assertThat(SparkPage.train(SparkPrograms.digits(spark, 1_000)))
+        List<Double> accuracies = HvdSpark.train(
+                SparkPrograms.digits(spark, 1_000),
+                SparkOptions.of(RANKS).withBatchRows(25),
+                (hvd, rows) -> SparkPrograms.train(hvd, rows, 3));
+
+        assertThat(accuracies)
                 .hasSize(RANKS)
                 .allSatisfy(accuracy -> assertThat(accuracy).isGreaterThan(0.9));
     }
@@ -256,6 +263,16 @@ class SparkIT {
                 .isInstanceOf(HvdException.class)
                 .hasMessageContaining("HvdSpark.runElastic of 2 to 2 ranks has failed")
                 .hasMessageContaining("java.lang.IllegalStateException: no such file");
+    }
+
+    @Test
+    void columnsAreTrainedOnByAllRanksAndTheModelAddsAColumn() {
+        List<byte[]> models = SparkPage.train(SparkPrograms.digits(spark, 1_003));
+        Dataset<Row> predicted = SparkPage.predict(SparkPrograms.digits(spark, 500), models.get(0));
+
+        assertThat(models).hasSize(RANKS).containsOnly(models.get(0));
+        assertThat(predicted.columns()).containsExactly("label", "pixels", "digit");
+        assertThat(predicted.filter("label = digit").count()).isBetween(451L, 500L);
     }
 
     @Test

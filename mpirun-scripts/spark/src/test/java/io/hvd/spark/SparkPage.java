@@ -3,6 +3,8 @@ package io.hvd.spark;
 import io.hvd.Elastic;
 import io.hvd.ElasticState;
 import io.hvd.HvdContext;
+import io.hvd.data.DataLoader;
+import io.hvd.spark.columns.ColumnBatch;
 import java.util.List;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -17,12 +19,23 @@ final class SparkPage {
         return losses;
     }
 
-    static List<Double> train(Dataset<Row> images) {
-        List<Double> accuracies = HvdSpark.train(
-                images, // a Dataset, which Spark deals to the ranks
-                SparkOptions.of(4).withBatchRows(25),
-                (hvd, batches) -> train(hvd, batches)); // batches is as long on every rank
-        return accuracies;
+    static List<byte[]> train(Dataset<Row> images) {
+        List<byte[]> models = HvdSpark.train(
+                images, SparkOptions.of(4).withBatchRows(25), RowColumns.of("pixels", "label"), (hvd, rows) -> {
+                    try (var loader = rows.loader().build()) {
+                        return train(hvd, loader); // an iteration is an epoch
+                    }
+                });
+        return models;
+    }
+
+    static Dataset<Row> predict(Dataset<Row> images, byte[] model) {
+        Dataset<Row> predicted =
+                HvdSpark.predict(images, OutputColumn.ofInt("digit").from("pixels"), model, bytes -> {
+                    Mlp mlp = Mlp.load(bytes);
+                    return batch -> mlp.classes(batch.floats("pixels"));
+                });
+        return predicted;
     }
 
     static List<Double> runElastic(SparkSession spark) {
@@ -54,7 +67,9 @@ final class SparkPage {
         return SparkPrograms.sum(hvd);
     }
 
-    private static double train(HvdContext hvd, RowBatches<Row> batches) throws Exception {
-        return SparkPrograms.train(hvd, batches, 3);
+    private static byte[] train(HvdContext hvd, DataLoader<?, ColumnBatch> loader) {
+        Mlp mlp = new Mlp(SparkPrograms.PIXELS, 1);
+        mlp.train(hvd, 5, loader, Mlp.Batch::of);
+        return mlp.save();
     }
 }

@@ -27,7 +27,7 @@ import org.apache.spark.sql.types.StructType;
 /** What the tests run on Spark; executors have this class, and nothing of JUnit's. */
 final class SparkPrograms {
     static final int CLASSES = 10;
-    private static final int PIXELS = 64;
+    static final int PIXELS = 64;
     private static final float RATE = 0.5f;
 
     private SparkPrograms() {}

@@ -121,7 +121,7 @@ final class StandaloneCluster implements AutoCloseable {
     }
 
     private static List<Path> own() {
-        return Stream.of(io.hvd.Hvd.class, HvdSpark.class, StandaloneCluster.class)
+        return Stream.of(io.hvd.Hvd.class, io.hvd.data.Dataset.class, HvdSpark.class, StandaloneCluster.class)
                 .map(type -> Path.of(
                         type.getProtectionDomain().getCodeSource().getLocation().getPath()))
                 .toList();
