@@ -35,9 +35,10 @@ record CheckpointFlags(Optional<Path> folder, int every, int keep, Optional<Path
                 .addOption(Flags.valued(KEEP, "number of checkpoints that stay in the folder, default 3"))
                 .addOption(Flags.valued(
                         SAMPLES, "file for epoch, step and index of each sample; every rank adds -RANK to its name"))
-                .addOption(Flags.valued(
-                        EXIT_CODE,
-                        "exit code after SIGTERM, by which a scheduler knows that the training is to go on, default 0"));
+                .addOption(
+                        Flags.valued(
+                                EXIT_CODE,
+                                "exit code after SIGTERM, by which a scheduler knows that the training is to go on, default 0"));
     }
 
     static CheckpointFlags of(CommandLine line) throws ParseException {

@@ -27,9 +27,9 @@ record PodFile(List<String> flags, List<String> command) {
         for (Object document : load.loadAllFromString(Files.readString(FOLDER.resolve(file)))) {
             Map<?, ?> object = (Map<?, ?>) document;
             if (object.get("kind").equals(kind)
-                    && in(object, "metadata").get("name").equals(name)) {
-                Map<?, ?> pod = in(in(object, "spec"), path);
-                return of((Map<?, ?>) ((List<?>) pod.get("containers")).get(0));
+                    && at(object, "metadata", "name").equals(name)) {
+                Object pod = at(at(object, "spec"), path);
+                return of((Map<?, ?>) at(pod, "containers", "0"));
             }
         }
         throw new IllegalArgumentException(file + " has no " + kind + " " + name);
