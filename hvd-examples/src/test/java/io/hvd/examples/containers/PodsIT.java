@@ -104,7 +104,6 @@ class PodsIT {
             worker.start(podman, "hvd-elastic-" + pod, List.of(), List.of());
         }
         podman.await("hvd-elastic-coordinator", "generation \\d+ begins with 3 ranks");
-        podman.await("hvd-elastic-coordinator", "epoch|step|generation");
         podman.kill("hvd-elastic-1");
         podman.await("hvd-elastic-coordinator", "begins with 2 ranks");
         worker.start(podman, "hvd-elastic-3", List.of(), List.of());
@@ -113,8 +112,9 @@ class PodsIT {
             assertThat(podman.exitCode(name)).as(podman.logs(name)).isZero();
         }
         assertThat(podman.exitCode("hvd-elastic-1")).isEqualTo(137);
-        System.out.println(podman.logs("hvd-elastic-coordinator"));
-        System.out.println(podman.logs("hvd-elastic-0"));
+        assertThat(podman.logs("hvd-elastic-coordinator"))
+                .contains("(worker 2 on hvd-elastic-1) is lost", "worker 3 on hvd-elastic-3 has come");
+        assertThat(podman.logs("hvd-elastic-0")).contains("RESULT example=elastic-mnist ranks=3");
     }
 
     /** The launcher cannot resolve its own name, which a pod without an entry in /etc/hosts cannot either. */
@@ -139,13 +139,15 @@ class PodsIT {
         more.addAll(List.of("--env", "OMPI_MCA_orte_default_hostfile=/etc/mpi/hostfile"));
         more.addAll(List.of("--env", "OMPI_MCA_orte_keep_fqdn_hostnames=true"));
         more.addAll(List.of("--env", "OMPI_MCA_plm_rsh_args=-o ConnectionAttempts=10"));
-        mpi("Launcher").training("digits", "--epochs", "5").start(podman, "hvd-mnist-launcher", List.of(), more);
+        // Of this machine: each of the pods takes it to have the processors for itself.
+        more.addAll(List.of("--env", "OMPI_MCA_mpi_yield_when_idle=1"));
+        mpi("Launcher").training("digits", "--epochs", "2").start(podman, "hvd-mnist-launcher", List.of(), more);
 
         assertThat(podman.exitCode("hvd-mnist-launcher"))
                 .as(podman.logs("hvd-mnist-launcher"))
                 .isZero();
         assertThat(podman.logs("hvd-mnist-launcher"))
-                .contains("RESULT example=digits ranks=4 epochs=5", "over mpi (Open MPI")
+                .contains("RESULT example=digits ranks=4 epochs=2", "back end mpi (Open MPI")
                 .contains("[hvd-mnist-worker-0, hvd-mnist-worker-1, hvd-mnist-worker-2, hvd-mnist-worker-3]");
     }
 
