@@ -148,6 +148,34 @@ class SlurmIT {
         assertThat(savedAtSigterm(resumed)).isGreaterThan(saved);
     }
 
+    /** Slurm waits with a job that queues itself again until its credentials have run out, here after some seconds. */
+    @Test
+    void aJobThatHasSavedQueuesItselfAgainAndIsDoneInTheEnd() {
+        List<String> training = new ArrayList<>(List.of("java", "-jar", JAR, "digits", "--epochs", "6"));
+        training.addAll(
+                List.of("--checkpoint-dir", folder.resolve("requeued").toString(), "--sigterm-exit-code", "75"));
+
+        Job job = batch(List.of("interrupt", "epoch 1/6"), List.of(), "srun", training);
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.lines("JobState=COMPLETED")).as(job.output()).hasSize(1);
+        assertThat(job.lines("SIGTERM: ending after step")).as(job.output()).hasSize(1);
+        assertThat(job.lines("going on from")).as(job.output()).hasSize(1);
+        assertThat(job.lines("RESULT example=digits ranks=4 epochs=6"))
+                .as(job.output())
+                .hasSize(1);
+    }
+
+    /** The tasks of a job need not be as many on each node; Slurm fills them one after the other. */
+    @Test
+    void nodesOfDifferentSizesTrainWithPmixAndWithout() {
+        for (String type : List.of("pmix", "none")) {
+            Job job = onFirstNode(List.of("srun", "--mpi=" + type, "-N2", "-n4", "--distribution=plane=3"), DIGITS);
+
+            assertTrainedOnTwoNodes(job);
+        }
+    }
+
     private static long savedAtSigterm(Job job) {
         assertThat(job.exitCode()).as(job.output()).isZero();
         assertThat(job.lines("JobState=COMPLETED")).as(job.output()).hasSize(1);
