@@ -71,6 +71,39 @@ class PodsIT {
                 .contains("back end tcp (10.");
     }
 
+    /** What podFailurePolicy has Kubernetes do: when a node is drained, all pods save and end with 75, and come again. */
+    @Test
+    void anIndexedJobWhosePodIsDrainedGoesOnFromItsCheckpoint() throws Exception {
+        Path saved = Files.createDirectory(folder.resolve("saved"));
+        Files.setPosixFilePermissions(saved, PosixFilePermissions.fromString("rwxrwxrwx"));
+        PodFile pod = PodFile.of("indexed-job.yaml", "Job", "hvd-digits", "template", "spec")
+                .training("digits", "--epochs", "6", "--checkpoint-dir", "/saved", "--sigterm-exit-code", "75");
+
+        startIndexed(pod, saved);
+        podman.await("hvd-digits-0", "epoch 1/6");
+        podman.stop("hvd-digits-2");
+        assertThat(indexedExitCodes()).as(podman.logs("hvd-digits-0")).containsOnly(75);
+        podman.clear();
+        startIndexed(pod, saved);
+
+        assertThat(indexedExitCodes()).as(podman.logs("hvd-digits-0")).containsOnly(0);
+        assertThat(podman.logs("hvd-digits-0"))
+                .contains("going on from /saved/step-", "RESULT example=digits ranks=4 epochs=6");
+    }
+
+    private static void startIndexed(PodFile pod, Path saved) {
+        for (int index = 0; index < 4; index++) {
+            String[] more = {"--env", "JOB_COMPLETION_INDEX=" + index, "--volume", saved + ":/saved"};
+            pod.start(podman, "hvd-digits-" + index, "hvd-digits", more);
+        }
+    }
+
+    private static List<Integer> indexedExitCodes() {
+        return IntStream.range(0, 4)
+                .mapToObj(index -> podman.exitCode("hvd-digits-" + index))
+                .toList();
+    }
+
     /** Trainer gives each pod the number of pods and the name of the first one; their controller gives it its index. */
     @Test
     void aTrainJobTrainsOnItsFourPods() throws Exception {
