@@ -176,6 +176,36 @@ class SlurmIT {
         }
     }
 
+    @Test
+    void theScriptStartsTheTasksWithoutMpiWhereSlurmHasNoPmix() throws IOException {
+        String configuration = withoutPmix();
+        List<String> line = new ArrayList<>(List.of("salloc", "--quiet", "-N2", "-n4", "--ntasks-per-node=2"));
+        line.addAll(List.of("env", "SLURM_CONF=" + configuration, "bash", BATCH, "srun"));
+
+        Job job = onFirstNode(line, DIGITS);
+
+        assertTrainedOnTwoNodes(job);
+        assertThat(job.lines("over tcp (10.71.0.1")).as(job.output()).hasSize(1);
+    }
+
+    /** @return Slurm's configuration with all of its plugins but those of PMIx */
+    private static String withoutPmix() throws IOException {
+        Path plugins = Files.createDirectory(folder.resolve("plugins"));
+        Job shown = onFirstNode(List.of("scontrol", "show", "config"), List.of());
+        String installed = shown.lines("PluginDir").get(0).replaceFirst(".*= ", "");
+        try (var files = Files.newDirectoryStream(Path.of(installed))) {
+            for (Path file : files) {
+                if (!file.getFileName().toString().contains("pmix")) {
+                    Files.createSymbolicLink(plugins.resolve(file.getFileName()), file);
+                }
+            }
+        }
+        Path configuration = folder.resolve("without-pmix.conf");
+        Files.writeString(
+                configuration, Files.readString(folder.resolve("slurm/slurm.conf")) + "\nPluginDir=" + plugins + "\n");
+        return configuration.toString();
+    }
+
     private static long savedAtSigterm(Job job) {
         assertThat(job.exitCode()).as(job.output()).isZero();
         assertThat(job.lines("JobState=COMPLETED")).as(job.output()).hasSize(1);
