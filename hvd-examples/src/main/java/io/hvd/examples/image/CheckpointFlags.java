@@ -54,16 +54,12 @@ record CheckpointFlags(Optional<Path> folder, int every, int keep, Optional<Path
                 throw new ParseException("--" + FOLDER + " and --" + other + " exclude each other");
             }
         }
-        int exitCode = Flags.count(line, EXIT_CODE, 0, 0);
-        if (exitCode > LARGEST_EXIT_CODE) {
-            throw new ParseException("--" + EXIT_CODE + " must be at most " + LARGEST_EXIT_CODE + ", not " + exitCode);
-        }
         return new CheckpointFlags(
                 Flags.path(line, FOLDER),
                 Flags.count(line, EVERY, 100, 1),
                 Flags.count(line, KEEP, 3, 1),
                 Flags.path(line, SAMPLES),
-                exitCode);
+                Flags.count(line, EXIT_CODE, 0, 0, LARGEST_EXIT_CODE));
     }
 
     /** Ends a program that SIGTERM has ended with the exit code that was asked for. */
