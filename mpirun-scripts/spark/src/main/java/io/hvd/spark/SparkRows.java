@@ -75,7 +75,7 @@ public final class SparkRows implements Dataset<ColumnBatch> {
         return new PartitionSampler(size(), true, seed);
     }
 
-    /** A sampler of this rank's rows in the order in which Spark has given them. */
+    /** A sampler of this rank's rows in the order in which Spark has given them, which may be another one in another run. */
     public PartitionSampler inOrder() {
         return new PartitionSampler(size(), false, 0);
     }
