@@ -23,6 +23,7 @@ BundleIT             training from the bundle in a bare root folder (root)
 BytesOnTheWireIT     bytes between two hosts (root)
 CharLmIT             the language model on one rank
 CifarIT              predictions of 4 ranks and of threads, one thread per process; threads of two processes
+ContainersIT         the image of Dockerfile, built and run by podman (root, podman, buildah)
 ContractHostsIT      the contract between two hosts (root)
 CoordinatorSimulationTest 100,000 schedules of elastic jobs instead of 2,000, and what a regroup of 64 to 1,024 workers costs
 CudaMlpIT            the trainer with its own kernels with Adam, with gradients in 16 bits, one rank with a launcher, and more ranks than GPUs on the CPU
@@ -79,6 +80,7 @@ NumpyReferenceTest   reductions, metrics, reducers and 16-bit floats beside nump
 OverflowIT           an overflow on one of four ranks
 PageCommandsIT       the training under plain mpirun that the pages show
 ParquetMillionIT     a million rows of Parquet files on 4 processes of which one is killed, and on 3 that go on; how long the first batch takes
+PodsIT               the files for Kubernetes as pods of podman's (root, podman, buildah)
 ProgramGeneratorTest the ends of 500 random programs of each kind instead of 30
 PythonSafetensorsIT  checkpoints, also of a series, that Python reads and writes (with its packages safetensors and torch)
 QuickPresetsIT       imagenet, gan and char-lm with a transformer on two processes

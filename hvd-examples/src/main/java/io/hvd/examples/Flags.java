@@ -50,7 +50,11 @@ public final class Flags {
 
     /** A whole number that fits into an int. */
     public static int count(CommandLine line, String name, int otherwise, int least) throws ParseException {
-        return (int) number(line, name, otherwise, least, Integer.MAX_VALUE);
+        return count(line, name, otherwise, least, Integer.MAX_VALUE);
+    }
+
+    public static int count(CommandLine line, String name, int otherwise, int least, int most) throws ParseException {
+        return (int) number(line, name, otherwise, least, most);
     }
 
     public static String oneOf(CommandLine line, String name, List<String> words) throws ParseException {
@@ -73,6 +77,6 @@ public final class Flags {
             // answered below, like a number out of range
         }
         throw new ParseException("--" + name + " is \"" + value + "\", expected a whole number of at least " + least
-                + (most == Integer.MAX_VALUE ? " and at most " + most : ""));
+                + (most < Long.MAX_VALUE ? " and at most " + most : ""));
     }
 }

@@ -148,6 +148,64 @@ class SlurmIT {
         assertThat(savedAtSigterm(resumed)).isGreaterThan(saved);
     }
 
+    /** Slurm waits with a job that queues itself again until its credentials have run out, here after some seconds. */
+    @Test
+    void aJobThatHasSavedQueuesItselfAgainAndIsDoneInTheEnd() {
+        List<String> training = new ArrayList<>(List.of("java", "-jar", JAR, "digits", "--epochs", "6"));
+        training.addAll(
+                List.of("--checkpoint-dir", folder.resolve("requeued").toString(), "--sigterm-exit-code", "75"));
+
+        Job job = batch(List.of("interrupt", "epoch 1/6"), List.of(), "srun", training);
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.lines("JobState=COMPLETED")).as(job.output()).hasSize(1);
+        assertThat(job.lines("SIGTERM: ending after step")).as(job.output()).hasSize(1);
+        assertThat(job.lines("going on from")).as(job.output()).hasSize(1);
+        assertThat(job.lines("RESULT example=digits ranks=4 epochs=6"))
+                .as(job.output())
+                .hasSize(1);
+    }
+
+    /** The tasks of a job need not be as many on each node; Slurm fills them one after the other. */
+    @Test
+    void nodesOfDifferentSizesTrainWithPmixAndWithout() {
+        for (String type : List.of("pmix", "none")) {
+            Job job = onFirstNode(List.of("srun", "--mpi=" + type, "-N2", "-n4", "--distribution=plane=3"), DIGITS);
+
+            assertTrainedOnTwoNodes(job);
+        }
+    }
+
+    @Test
+    void theScriptStartsTheTasksWithoutMpiWhereSlurmHasNoPmix() throws IOException {
+        String configuration = withoutPmix();
+        List<String> line = new ArrayList<>(List.of("salloc", "--quiet", "-N2", "-n4", "--ntasks-per-node=2"));
+        line.addAll(List.of("env", "SLURM_CONF=" + configuration, "bash", BATCH, "srun"));
+
+        Job job = onFirstNode(line, DIGITS);
+
+        assertTrainedOnTwoNodes(job);
+        assertThat(job.lines("over tcp (10.71.0.1")).as(job.output()).hasSize(1);
+    }
+
+    /** @return Slurm's configuration with all of its plugins but those of PMIx */
+    private static String withoutPmix() throws IOException {
+        Path plugins = Files.createDirectory(folder.resolve("plugins"));
+        Job shown = onFirstNode(List.of("scontrol", "show", "config"), List.of());
+        String installed = shown.lines("PluginDir").get(0).replaceFirst(".*= ", "");
+        try (var files = Files.newDirectoryStream(Path.of(installed))) {
+            for (Path file : files) {
+                if (!file.getFileName().toString().contains("pmix")) {
+                    Files.copy(file, plugins.resolve(file.getFileName()));
+                }
+            }
+        }
+        Path configuration = folder.resolve("without-pmix.conf");
+        Files.writeString(
+                configuration, Files.readString(folder.resolve("slurm/slurm.conf")) + "\nPluginDir=" + plugins + "\n");
+        return configuration.toString();
+    }
+
     private static long savedAtSigterm(Job job) {
         assertThat(job.exitCode()).as(job.output()).isZero();
         assertThat(job.lines("JobState=COMPLETED")).as(job.output()).hasSize(1);

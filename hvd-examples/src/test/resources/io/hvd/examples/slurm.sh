@@ -35,7 +35,7 @@ start() {
 configuration() {
     local number=0 host
     printf '%s\n' ClusterName=test "SlurmctldHost=$1(10.71.0.1)" SlurmctldPort=16917 SlurmdPort=16918 SlurmUser=root \
-        SlurmdUser=root AuthType=auth/munge "AuthInfo=socket=$folder/slurm/munge.sock" \
+        SlurmdUser=root AuthType=auth/munge "AuthInfo=socket=$folder/slurm/munge.sock,cred_expire=5" \
         "StateSaveLocation=$folder/slurm/state" "SlurmdSpoolDir=$folder/slurm/spool.%n" \
         "SlurmctldPidFile=$folder/slurm/ctld" "SlurmdPidFile=$folder/slurm/slurmd.%n" ProctrackType=proctrack/linuxproc \
         TaskPlugin=task/none JobAcctGatherType=jobacct_gather/none AccountingStorageType=accounting_storage/none \

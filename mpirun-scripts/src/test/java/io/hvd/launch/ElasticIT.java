@@ -121,6 +121,29 @@ final class ElasticIT {
     }
 
     @Test
+    @Tag("long")
+    void aJobGrowsWhenItsDiscoveryScriptNamesMoreSlotsAndNoFurtherThanItMay(@TempDir Path folder) throws IOException {
+        Path script = Files.writeString(folder.resolve("hosts"), """
+                #!/bin/sh
+                echo >> "$0.calls"
+                if [ "$(wc -l < "$0.calls")" -lt 4 ]; then echo localhost:2; else echo localhost:9; fi
+                """);
+        Files.setPosixFilePermissions(script, PosixFilePermissions.fromString("rwx------"));
+
+        Job job = elastic(
+                "",
+                List.of("-np", "2", "--min-np", "2", "--max-np", "4", "--host-discovery-script", script.toString()),
+                "await=4");
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.lines("generation 0 rank 0 of 2 worker 0 "))
+                .as(job.output())
+                .hasSize(1);
+        assertThat(job.lines("ended drawn 1440 each true")).as(job.output()).hasSize(4);
+        assertThat(job.lines(" is lost: ")).as(job.output()).isEmpty();
+    }
+
+    @Test
     void tooFewRanksWaitToTheLimitAndTheEndNamesThoseThatAreLost() {
         Job job = elastic(KILL_ONE, List.of("-np", "2", "--min-np", "2", "--elastic-timeout", "2"));
 

@@ -101,7 +101,7 @@ final class IndexedJobTest {
         assertThat(container.get("args"))
                 .asInstanceOf(InstanceOfAssertFactories.LIST)
                 .contains("/opt/hvd/train.jar");
-        assertThat(image).contains("COPY hvd-examples/target/train.jar /opt/hvd/", "openjdk-17-jre", "--uid 1000");
+        assertThat(image).contains("COPY hvd-examples/target/train.jar /opt/hvd/", "/opt/java/bin", "--uid 1000");
         assertThat(in(container, "securityContext").get("runAsUser")).isEqualTo(1000);
         assertThat(in(container, "resources", "limits")).isEqualTo(in(container, "resources", "requests"));
     }

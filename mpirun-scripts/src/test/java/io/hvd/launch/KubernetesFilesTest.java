@@ -29,7 +29,7 @@ final class KubernetesFilesTest {
 
     private static final Path ROOT = Path.of("..");
     private static final Path FOLDER = ROOT.resolve("mpirun-scripts/k8s");
-    private static final Pattern COPIED = Pattern.compile("(?m)^COPY (.*) (\\S+)$");
+    private static final Pattern COPIED = Pattern.compile("(?m)^COPY (?:--from=\\S+ )?(.*) (\\S+)$");
     private static final Map<String, String> BY_OPERATOR =
             Map.of("OMPI_MCA_orte_default_hostfile", "/etc/mpi/hostfile", "OMPI_MCA_orte_keep_fqdn_hostnames", "true");
 
@@ -111,7 +111,7 @@ final class KubernetesFilesTest {
         COPIED.matcher(image)
                 .results()
                 .flatMap(copy -> Stream.of(copy.group(1).split(" ")))
-                .filter(source -> !source.contains("/target/"))
+                .filter(source -> !source.contains("/target/") && !source.startsWith("/"))
                 .forEach(source -> assertThat(ROOT.resolve(source)).exists());
     }
 

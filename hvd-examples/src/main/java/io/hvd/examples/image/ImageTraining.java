@@ -73,11 +73,16 @@ final class ImageTraining {
     /**
      * Runs all epochs; rank 0 prints the result line.
      *
-     * @throws ExampleFailure on all ranks, as soon as the loss is not a finite number
+     * @throws ExampleFailure on all ranks, as soon as the loss is not a finite number, and after SIGTERM if an exit code was asked
+     *     for
      * @return the last evaluation, the same on every rank
      */
     Evaluation run() throws IOException, ParseException, ExampleFailure {
-        return record.during(this::train);
+        Evaluation last = record.during(this::train);
+        if (course.isTerminated()) {
+            options.series().leave();
+        }
+        return last;
     }
 
     private Evaluation train() throws IOException, ParseException, ExampleFailure {

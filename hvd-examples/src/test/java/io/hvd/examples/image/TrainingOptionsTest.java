@@ -100,4 +100,19 @@ class TrainingOptionsTest {
                 .isInstanceOf(ParseException.class)
                 .hasMessageContaining(flag.replace(" ", " is \"") + "\"");
     }
+
+    @Test
+    void anExitCodeAfterSigtermIsOneOfASeriesOfCheckpoints() throws ParseException {
+        assertThat(parse("--checkpoint-dir", "d").series().sigtermExitCode()).isZero();
+        assertThat(parse("--checkpoint-dir", "d", "--sigterm-exit-code", "75")
+                        .series()
+                        .sigtermExitCode())
+                .isEqualTo(75);
+        assertThatThrownBy(() -> parse("--sigterm-exit-code", "75"))
+                .isInstanceOf(ParseException.class)
+                .hasMessage("--sigterm-exit-code needs --checkpoint-dir DIR");
+        assertThatThrownBy(() -> parse("--checkpoint-dir", "d", "--sigterm-exit-code", "256"))
+                .isInstanceOf(ParseException.class)
+                .hasMessageStartingWith("--sigterm-exit-code is \"256\"");
+    }
 }

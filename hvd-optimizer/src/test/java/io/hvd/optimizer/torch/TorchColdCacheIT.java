@@ -5,12 +5,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.bytedeco.javacpp.Loader;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -25,15 +28,17 @@ class TorchColdCacheIT {
 
     private final List<Process> processes = new ArrayList<>();
 
-    /** The cache links to libraries outside of it, which must stay: links are deleted, not followed. */
+    /** Both folders link to libraries outside of them, which must stay: links are deleted, not followed. */
     @AfterEach
     void nothingIsLeft() throws Exception {
         for (Process process : processes) {
             process.destroyForcibly().waitFor();
         }
-        try (Stream<Path> files = Files.walk(folder.resolve("cache"))) {
-            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-                Files.delete(file);
+        for (Path filled : List.of(folder.resolve("cache"), Files.createDirectories(folder.resolve("native")))) {
+            try (Stream<Path> files = Files.walk(filled)) {
+                for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                    Files.delete(file);
+                }
             }
         }
     }
@@ -72,6 +77,41 @@ class TorchColdCacheIT {
         assertThat(lock).as("after a note that was damaged").exists();
     }
 
+    /** As in an image of containers, where nobody can write what would be unpacked. */
+    @Test
+    void librariesThatLieInAFolderAndInNoJarAreLoadedWhereTheyLie() throws Exception {
+        Path natives = Files.createDirectories(folder.resolve("native"));
+        for (String library : List.of("javacpp", "openblas", "pytorch")) {
+            for (File unpacked : Loader.cacheResources("/org/bytedeco/" + library + "/" + Loader.getPlatform())) {
+                linkFiles(unpacked.toPath(), natives);
+            }
+        }
+        String classPath = Stream.of(classPath().split(File.pathSeparator))
+                .filter(entry -> !entry.contains("-" + Loader.getPlatform()))
+                .collect(Collectors.joining(File.pathSeparator));
+
+        start("init", "log0", classPath, "-Dorg.bytedeco.javacpp.platform.preloadpath=" + natives);
+
+        assertTrained("log0", 0, "trained on rank 0");
+        assertThat(folder.resolve("log0")).content().doesNotContain("unpacking");
+        try (Stream<Path> cache = Files.walk(folder.resolve("cache"))) {
+            assertThat(cache.filter(file -> Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)))
+                    .as("copies of libraries, and locks of an unpacking")
+                    .isEmpty();
+        }
+    }
+
+    /** The cache may have links to libraries of the system beside those that were unpacked. */
+    private static void linkFiles(Path unpacked, Path natives) throws IOException {
+        try (var files = Files.newDirectoryStream(unpacked, "lib*.so*")) {
+            for (Path file : files) {
+                if (Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
+                    Files.createSymbolicLink(natives.resolve(file.getFileName()), file);
+                }
+            }
+        }
+    }
+
     private List<Path> notes() throws IOException {
         try (var files = Files.newDirectoryStream(folder.resolve("cache"), ".hvd.prepared-*")) {
             List<Path> notes = new ArrayList<>();
@@ -101,14 +141,19 @@ class TorchColdCacheIT {
     }
 
     private void start(String way, String log) throws IOException {
+        start(way, log, classPath(), "-Xmx256m");
+    }
+
+    private void start(String way, String log, String classPath, String flag) throws IOException {
         ProcessBuilder builder = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        flag,
                         "-Xmx256m",
                         "-XX:+UseSerialGC",
                         "-Dorg.bytedeco.javacpp.cachedir=" + folder.resolve("cache"),
                         "-XX:ErrorFile=" + folder.resolve(log + ".crash"),
                         "-cp",
-                        classPath(),
+                        classPath,
                         ColdStart.class.getName(),
                         way)
                 .directory(folder.toFile())

@@ -62,6 +62,20 @@ public final class HvdSpark {
     }
 
     /**
+     * Runs a body that calls {@link io.hvd.Elastic#run(io.hvd.ElasticState, io.hvd.Elastic.Body)} as the tasks of a stage without
+     * a barrier, with the job's coordinator in the driver. If an executor is lost, the others go on from the last step, and the
+     * tasks that Spark starts anew join them; {@code spark.task.maxFailures} says how often one may be. It begins with as many
+     * ranks as the options say, or after their {@code slotLimit} with at least {@code leastRanks}. Dynamic allocation is allowed,
+     * speculation is not. An interrupt of the calling thread cancels the job.
+     *
+     * @return the results of all workers that had a rank at the end, by task; they are {@link java.io.Serializable}
+     * @throws HvdException if too few ranks are left, a task has failed too often, or a rank has given no result; the message says why
+     */
+    public static <R> List<R> runElastic(SparkSession spark, SparkOptions options, ElasticBody<R> body) {
+        return new ElasticJob(JavaSparkContext.fromSparkContext(spark.sparkContext()), options).run(body);
+    }
+
+    /**
      * Runs the body on every rank with the columns of its share of the rows, as a data set that can be read as often as it takes. The
      * rows are in a file in the executor's local folder (spark.local.dir) for as long as somebody refers to them; the ranks meet when
      * all of them have written theirs.
@@ -90,19 +104,5 @@ public final class HvdSpark {
     public static <A> Dataset<Row> predict(
             Dataset<Row> rows, OutputColumn<A> output, byte[] model, ModelLoader<A> loader) {
         return Prediction.of(rows, output, model, loader);
-    }
-
-    /**
-     * Runs a body that calls {@link io.hvd.Elastic#run(io.hvd.ElasticState, io.hvd.Elastic.Body)} as the tasks of a stage without
-     * a barrier, with the job's coordinator in the driver. If an executor is lost, the others go on from the last step, and the
-     * tasks that Spark starts anew join them; {@code spark.task.maxFailures} says how often one may be. It begins with as many
-     * ranks as the options say, or after their {@code slotLimit} with at least {@code leastRanks}. Dynamic allocation is allowed,
-     * speculation is not. An interrupt of the calling thread cancels the job.
-     *
-     * @return the results of all workers that had a rank at the end, by task; they are {@link java.io.Serializable}
-     * @throws HvdException if too few ranks are left, a task has failed too often, or a rank has given no result; the message says why
-     */
-    public static <R> List<R> runElastic(SparkSession spark, SparkOptions options, ElasticBody<R> body) {
-        return new ElasticJob(JavaSparkContext.fromSparkContext(spark.sparkContext()), options).run(body);
     }
 }

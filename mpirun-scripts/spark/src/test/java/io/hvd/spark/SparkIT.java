@@ -179,16 +179,6 @@ class SparkIT {
     }
 
     @Test
-    void columnsAreTrainedOnByAllRanksAndTheModelAddsAColumn() {
-        List<byte[]> models = SparkPage.train(SparkPrograms.digits(spark, 1_003));
-        Dataset<Row> predicted = SparkPage.predict(SparkPrograms.digits(spark, 500), models.get(0));
-
-        assertThat(models).hasSize(RANKS).containsOnly(models.get(0));
-        assertThat(predicted.columns()).containsExactly("label", "pixels", "digit");
-        assertThat(predicted.filter("label = digit").count()).isBetween(451L, 500L);
-    }
-
-    @Test
     void anElasticJobGoesOnWhileAnExecutorIsLostAndTakesInTheTasksThatSparkStartsAnew(@TempDir Path markers) {
         String once = markers.resolve("killed").toString();
 
@@ -273,6 +263,16 @@ class SparkIT {
                 .isInstanceOf(HvdException.class)
                 .hasMessageContaining("HvdSpark.runElastic of 2 to 2 ranks has failed")
                 .hasMessageContaining("java.lang.IllegalStateException: no such file");
+    }
+
+    @Test
+    void columnsAreTrainedOnByAllRanksAndTheModelAddsAColumn() {
+        List<byte[]> models = SparkPage.train(SparkPrograms.digits(spark, 1_003));
+        Dataset<Row> predicted = SparkPage.predict(SparkPrograms.digits(spark, 500), models.get(0));
+
+        assertThat(models).hasSize(RANKS).containsOnly(models.get(0));
+        assertThat(predicted.columns()).containsExactly("label", "pixels", "digit");
+        assertThat(predicted.filter("label = digit").count()).isBetween(451L, 500L);
     }
 
     @Test

@@ -100,7 +100,13 @@ final class LibrarySearch {
 
     /** JavaCPP looks into folders alone if it is given no class. */
     void fill(Map<String, URL[]> table) {
-        names.forEach(name -> table.computeIfAbsent(name, any -> Loader.findLibrary(null, wanted, any)));
+        names.forEach(name -> table.computeIfAbsent(name, this::inFolders));
+    }
+
+    private URL[] inFolders(String name) {
+        return Stream.of(Loader.findLibrary(null, wanted, name))
+                .map(NativeFolder::byItsOtherName)
+                .toArray(URL[]::new);
     }
 
     /** As JavaCPP's table has them: an exclamation mark at the end asks for a global symbol table. */

@@ -44,6 +44,10 @@ public final class NativePreparation {
         System.getProperties().putIfAbsent(LOGGER, "slf4j");
         OpenBlasRemark.keepBack();
         try {
+            if (NativeFolder.use()) {
+                prepared = true;
+                return;
+            }
             Path cache = Loader.getCacheDir().toPath();
             List<String> process = PreparationNote.process(System.getProperties());
             Optional<LibrarySearch> noted = isClassPathAll()

@@ -27,7 +27,7 @@ final class NativeUnpacking {
     private static final HvdLogger LOG = HvdLogger.of(NativeUnpacking.class);
     static final List<String> LIBRARIES = List.of("javacpp", "openblas", "pytorch");
     /** The end of the folders of the builds for GPUs, behind the platform. */
-    private static final String CUDA_BUILD = "-gpu";
+    static final String CUDA_BUILD = "-gpu";
 
     private static final String LOCK = ".hvd.lock";
 
