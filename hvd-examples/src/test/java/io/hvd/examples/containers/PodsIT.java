@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
@@ -146,8 +147,17 @@ class PodsIT {
         }
         assertThat(podman.exitCode("hvd-elastic-1")).isEqualTo(137);
         assertThat(podman.logs("hvd-elastic-coordinator"))
-                .contains("(worker 2 on hvd-elastic-1) is lost", "worker 3 on hvd-elastic-3 has come");
-        assertThat(podman.logs("hvd-elastic-0")).contains("RESULT example=elastic-mnist ranks=3");
+                .containsPattern("\\(worker \\d on hvd-elastic-1\\) is lost")
+                .contains("worker 3 on hvd-elastic-3 has come");
+        String logs = podman.logs("hvd-elastic-0") + podman.logs("hvd-elastic-2") + podman.logs("hvd-elastic-3");
+        assertThat(logs).containsOnlyOnce("RESULT example=elastic-mnist ranks=3");
+        assertThat(Pattern.compile("rank \\d of 3: weights (crc32 \\w+)")
+                        .matcher(logs)
+                        .results()
+                        .map(found -> found.group(1)))
+                .as("weights of all ranks")
+                .hasSize(3)
+                .containsOnly(logs.replaceAll("(?s).*: weights (crc32 \\w+).*", "$1"));
     }
 
     /** The launcher cannot resolve its own name, which a pod without an entry in /etc/hosts cannot either. */
