@@ -92,17 +92,27 @@ public final class MappedDataset implements Dataset<ByteBuffer> {
      */
     public static MappedDataset temporary(Path file, String version, RecordSource source) throws Exception {
         requireShort(version);
+        boolean made = false;
+        try {
+            write(file, version, source);
+            MappedDataset records = open(file);
+            made = true;
+            return records;
+        } finally {
+            if (!made) {
+                Files.deleteIfExists(file);
+            }
+        }
+    }
+
+    private static void write(Path file, String version, RecordSource source) throws Exception {
         try (FileChannel channel = FileChannel.open(file, CREATE, TRUNCATE_EXISTING, WRITE)) {
             RecordWriter records = new RecordWriter(channel);
             source.writeTo(records);
             records.finish(version);
-        } catch (Exception e) {
-            Files.deleteIfExists(file);
-            throw e instanceof IOException
-                    ? new HvdException(ErrorId.BAD_DATA_SET, file + " cannot be written: " + SharedFile.words(e), e)
-                    : e;
+        } catch (IOException e) {
+            throw new HvdException(ErrorId.BAD_DATA_SET, file + " cannot be written: " + SharedFile.words(e), e);
         }
-        return open(file);
     }
 
     /** @param segmentBytes a multiple of 8 */

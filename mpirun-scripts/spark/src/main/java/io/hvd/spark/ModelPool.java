@@ -6,7 +6,7 @@ import java.util.Deque;
 import java.util.Optional;
 
 /**
- * The models of one executor that no task is using. It travels empty, as a broadcast variable, of which an executor has one copy: so a
+ * The models of one executor that no batch is using. It travels empty, as a broadcast variable, of which an executor has one copy: so a
  * model is loaded once for each task that runs at the same time, however many partitions there are.
  */
 final class ModelPool<A> implements Serializable {

@@ -11,7 +11,7 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.types.StructType;
 
 /** Computes the predictions of one partition. Spark sends it to each task. */
-final class PredictTask<A> implements MapPartitionsFunction<Row, Row> {
+final class PredictTask<A> implements MapPartitionsFunction<Row, Row>, PredictedRows.Models<A> {
     private static final long serialVersionUID = 1L;
 
     private final StructType schema;
@@ -38,22 +38,21 @@ final class PredictTask<A> implements MapPartitionsFunction<Row, Row> {
     public Iterator<Row> call(Iterator<Row> rows) {
         int partition = TaskContext.getPartitionId();
         RowEncoder encoder = new RowEncoder(ReadColumns.of(schema, output.inputs()), partition);
-        return new PredictedRows<>(rows, encoder, output, this::model, who(partition));
+        return new PredictedRows<>(rows, encoder, output, this, who(partition));
     }
 
     private String who(int partition) {
         return "HvdSpark.predict of column \"" + output.name() + "\" has failed in partition " + partition;
     }
 
-    /** A model that this task alone has until it ends; one that may have failed is used by no other task. */
-    private BatchModel<A> model() throws Exception {
+    @Override
+    public BatchModel<A> take() throws Exception {
         Optional<BatchModel<A>> idle = pool.value().take();
-        BatchModel<A> model = idle.isPresent() ? idle.get() : loader.load(bytes.value());
-        TaskContext.get().addTaskCompletionListener(task -> {
-            if (!task.isFailed() && !task.isInterrupted()) {
-                pool.value().give(model);
-            }
-        });
-        return model;
+        return idle.isPresent() ? idle.get() : loader.load(bytes.value());
+    }
+
+    @Override
+    public void give(BatchModel<A> model) {
+        pool.value().give(model);
     }
 }

@@ -12,7 +12,6 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Queue;
-import java.util.concurrent.Callable;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 
@@ -21,26 +20,28 @@ final class PredictedRows<A> implements Iterator<Row> {
     private final Iterator<Row> rows;
     private final RowEncoder encoder;
     private final OutputColumn<A> output;
-    private final Callable<BatchModel<A>> source;
+    private final Models<A> models;
     private final String who;
     private final Queue<Row> ready = new ArrayDeque<>();
-    /** Null before the first batch. */
-    private BatchModel<A> model;
+
+    /** Where a batch has its model from. */
+    interface Models<A> {
+        /** A model that nobody else uses until it is given back. */
+        BatchModel<A> take() throws Exception;
+
+        /** Not one that has failed. */
+        void give(BatchModel<A> model);
+    }
 
     /**
-     * @param source asked for a model once, with the first batch
+     * @param models of the executor; each batch takes one, so that a task which computes many partitions needs no more than one
      * @param who the work and its partition, for messages
      */
-    PredictedRows(
-            Iterator<Row> rows,
-            RowEncoder encoder,
-            OutputColumn<A> output,
-            Callable<BatchModel<A>> source,
-            String who) {
+    PredictedRows(Iterator<Row> rows, RowEncoder encoder, OutputColumn<A> output, Models<A> models, String who) {
         this.rows = rows;
         this.encoder = encoder;
         this.output = output;
-        this.source = source;
+        this.models = models;
         this.who = who;
     }
 
@@ -74,7 +75,7 @@ final class PredictedRows<A> implements Iterator<Row> {
     private A predictions(List<Row> batch) {
         try {
             List<ByteBuffer> records = batch.stream().map(encoder::encode).toList();
-            model = model == null ? source.call() : model;
+            BatchModel<A> model = models.take();
             A predictions = model.predict(encoder.layout().orElseThrow().batch(records));
             if (Array.getLength(predictions) != batch.size()) {
                 throw new HvdException(
@@ -82,6 +83,7 @@ final class PredictedRows<A> implements Iterator<Row> {
                         "the model has returned " + Array.getLength(predictions) + " predictions for a batch of "
                                 + batch.size() + " rows, expected one for each");
             }
+            models.give(model);
             return predictions;
         } catch (OutOfMemoryError e) {
             throw e; // any thread of the executor may have lost something, so that Spark ends it

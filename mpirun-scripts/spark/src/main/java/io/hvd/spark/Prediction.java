@@ -4,10 +4,12 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.spark.columns.ReadColumns;
 import java.util.List;
+import java.util.stream.Stream;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
@@ -24,7 +26,14 @@ final class Prediction {
         PredictTask<A> task = new PredictTask<>(
                 schema, output, loader, context.broadcast(model.clone()), context.broadcast(new ModelPool<A>()));
         boolean mayBeNull = false;
-        return rows.mapPartitions(task, Encoders.row(schema.add(output.name(), output.type(), mayBeNull)));
+        StructType all = schema.add(output.name(), output.type(), mayBeNull);
+        Dataset<Row> predicted = rows.mapPartitions(task, Encoders.row(all));
+        return hasMetadata(schema) ? predicted.to(all) : predicted;
+    }
+
+    /** Rows that were computed by a function have lost it, such as the names of a vector's elements. */
+    private static boolean hasMetadata(StructType schema) {
+        return Stream.of(schema.fields()).anyMatch(field -> !field.metadata().equals(Metadata.empty()));
     }
 
     private static List<String> requireInputs(OutputColumn<?> output) {

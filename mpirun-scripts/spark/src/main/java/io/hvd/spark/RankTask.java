@@ -39,8 +39,7 @@ final class RankTask<T, R> extends AbstractFunction1<Iterator<T>, Iterator<byte[
     @Override
     public Iterator<byte[]> apply(Iterator<T> partition) {
         BarrierTaskContext task = (BarrierTaskContext) TaskContext.get();
-        List<T> rows = new ArrayList<>();
-        partition.foreach(rows::add);
+        List<T> rows = read(task, partition);
         try {
             R result = Hvd.runTask(
                     new BarrierRank(task, secret, options.ranks()),
@@ -52,6 +51,20 @@ final class RankTask<T, R> extends AbstractFunction1<Iterator<T>, Iterator<byte[
             throw e; // any thread of the executor may have lost something, so that Spark ends it
         } catch (Throwable e) {
             throw failure(task, e);
+        }
+    }
+
+    /** Exceptions of the rows are Spark's, which may compute them again; an error would end the executor. */
+    private List<T> read(BarrierTaskContext task, Iterator<T> partition) {
+        try {
+            List<T> rows = new ArrayList<>();
+            partition.foreach(rows::add);
+            return rows;
+        } catch (OutOfMemoryError e) {
+            throw e;
+        } catch (Error e) {
+            throw TaskFailure.of(
+                    "the rows of rank " + task.partitionId() + " of " + options.ranks() + " have failed", e);
         }
     }
 

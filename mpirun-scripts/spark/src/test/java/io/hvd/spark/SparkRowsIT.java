@@ -29,6 +29,8 @@ import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.MetadataBuilder;
 import org.apache.spark.sql.types.StructType;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -224,6 +226,35 @@ class SparkRowsIT {
         assertThat(found).extracting(row -> row.getList(5).get(1)).contains(2f, 1f);
         // two tasks at once, in two runs of six partitions
         assertThat(LOADED.get()).isBetween(1, 2);
+    }
+
+    @Test
+    void aTaskThatComputesManyPartitionsLoadsOneModel() {
+        LOADED.set(0);
+
+        List<Row> found = HvdSpark.predict(
+                        rows(20),
+                        OutputColumn.ofFloats("scores").from(INPUTS),
+                        new byte[] {3},
+                        bytes -> Factor.load(bytes)::scores)
+                .coalesce(1)
+                .collectAsList();
+
+        assertThat(found).hasSameSizeAs(ids(rows(20)));
+        assertThat(LOADED).hasValue(1);
+    }
+
+    @Test
+    void columnsKeepTheirMetadata() {
+        Metadata names = new MetadataBuilder().putString("of", "shop").build();
+        Dataset<Row> rows = rows(2).select(functions.col("id").as("id", names));
+
+        Dataset<Row> predicted =
+                HvdSpark.predict(rows, OutputColumn.ofInt("next").from("id"), new byte[0], b -> SparkRowsIT::next);
+
+        assertThat(predicted.schema().apply("id").metadata()).isEqualTo(names);
+        assertThat(predicted.collectAsList())
+                .allSatisfy(row -> assertThat(row.getInt(1)).isEqualTo(row.getInt(0) + 1));
     }
 
     private static List<Integer> ids(Dataset<Row> rows) {

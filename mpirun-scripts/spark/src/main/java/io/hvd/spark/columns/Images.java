@@ -32,12 +32,20 @@ record Images() implements ColumnKind {
     @Override
     public Elements decode(Object value) throws BadValueException {
         Row image = (Row) value;
-        int height = image.<Integer>getAs("height");
-        int width = image.<Integer>getAs("width");
-        int channels = image.<Integer>getAs("nChannels");
-        byte[] data = image.getAs("data");
-        require(height, width, channels, image.<Integer>getAs("mode"), data.length);
+        int height = field(image, "height");
+        int width = field(image, "width");
+        int channels = field(image, "nChannels");
+        byte[] data = field(image, "data");
+        require(height, width, channels, field(image, "mode"), data.length);
         return new Elements(planes(data, channels, height * width), Shape.of(channels, height, width));
+    }
+
+    private static <T> T field(Row image, String name) throws BadValueException {
+        T value = image.getAs(name);
+        if (value == null) {
+            throw new BadValueException("is an image whose field " + name + " is null");
+        }
+        return value;
     }
 
     private static void require(int height, int width, int channels, int mode, int bytes) throws BadValueException {

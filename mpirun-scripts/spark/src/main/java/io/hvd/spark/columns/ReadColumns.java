@@ -28,11 +28,16 @@ public final class ReadColumns {
     }
 
     private static Column column(StructType schema, String name) {
-        int index = List.of(schema.fieldNames()).indexOf(name);
+        List<String> all = List.of(schema.fieldNames());
+        int index = all.indexOf(name);
         if (index < 0) {
             throw new HvdException(
+                    ErrorId.BAD_ARGUMENT, "the DataFrame has no column \"" + name + "\", expected one of " + all);
+        }
+        if (index != all.lastIndexOf(name)) {
+            throw new HvdException(
                     ErrorId.BAD_ARGUMENT,
-                    "the DataFrame has no column \"" + name + "\", expected one of " + List.of(schema.fieldNames()));
+                    "the DataFrame has several columns \"" + name + "\", expected one: rename or drop the others");
         }
         StructField field = schema.apply(index);
         ColumnKind kind = ColumnKind.of(field.dataType())

@@ -193,6 +193,8 @@ class RowEncoderTest {
         StructType schema =
                 new StructType().add("name", DataTypes.StringType).add("price", DataTypes.createDecimalType(10, 2));
 
+        assertThatThrownBy(() -> ReadColumns.of(schema.add("name", DataTypes.IntegerType), List.of("name")))
+                .hasMessageContaining("the DataFrame has several columns \"name\", expected one");
         assertThatThrownBy(() -> ReadColumns.of(schema, List.of("prize")))
                 .isInstanceOfSatisfying(
                         HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.BAD_ARGUMENT))
