@@ -70,10 +70,7 @@ final class Podman implements AutoCloseable {
         String base = "localhost/debian:" + release;
         if (Job.run(List.of("podman", "image", "exists", base), environment).exitCode() != 0) {
             String root = folder.resolve("base").toString();
-            Job made = Job.run(
-                    List.of("debootstrap", "--variant=minbase", release, root, "http://deb.debian.org/debian"),
-                    environment,
-                    MINUTES_10);
+            Job made = Job.run(List.of("debootstrap", "--variant=minbase", release, root), environment, MINUTES_10);
             assumeTrue(made.exitCode() == 0, "debootstrap reaches no Debian: " + made.output());
             String shell =
                     "cp -r /etc/apt/apt.conf.d/. \"$1/etc/apt/apt.conf.d/\"; tar -C \"$1\" -c . | podman import - \"$2\"";
