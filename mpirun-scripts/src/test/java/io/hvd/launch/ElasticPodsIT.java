@@ -158,7 +158,7 @@ final class ElasticPodsIT {
         for (Pod worker : workers) {
             assertThat(worker.exitCode()).as(worker.text()).isEqualTo(1);
             assertThat(worker.text())
-                    .contains("leaves the elastic job: the coordinator, which horovodrun is, has gone")
+                    .contains("leaves the elastic job: the coordinator has gone")
                     .doesNotContain("generation 1", "ended drawn");
         }
     }
