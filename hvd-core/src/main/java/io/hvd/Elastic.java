@@ -29,7 +29,7 @@ import java.util.stream.Stream;
 
 /**
  * A job whose ranks may be lost, and join, while it runs. {@code horovodrun --min-np 2 -np 4} starts one, over TCP; {@code
- * horovodrun --elastic-coordinator} waits for ranks that others start. Where a rank is lost, the others drop the step that
+ * horovodrun --elastic-coordinator} waits for ranks that others start, and {@code HvdSpark.runElastic} has tasks of Spark's. Where a rank is lost, the others drop the step that
  * they are in, form the next generation in the same processes, and go on from the last step that one of them has ended: no
  * step that a surviving rank has ended is lost, and no checkpoint is read.
  *
@@ -157,21 +157,11 @@ public final class Elastic {
             }
             HvdConfig config = TaskRank.configWithoutPlace(Hvd.taskOptions(options));
             var coordinator = new LauncherAddress(HexFormat.of().formatHex(task.secret()), task.coordinator());
-            CoordinatorLink joined = joined(coordinator, config);
+            CoordinatorLink joined = cancellation.joining(
+                    () -> Elastic.joined(coordinator, OptionalInt.empty(), config), CoordinatorLink::quit);
             link = Optional.of(joined);
             if (!new ElasticWorker(joined, this::joined, state, body, faults(config)).run()) {
                 throw new NoRank();
-            }
-        }
-
-        private CoordinatorLink joined(LauncherAddress coordinator, HvdConfig config) {
-            try {
-                CoordinatorLink made = Elastic.joined(coordinator, OptionalInt.empty(), config);
-                cancellation.joined(made::quit);
-                return made;
-            } catch (RuntimeException | Error e) {
-                cancellation.notJoined(e);
-                throw e;
             }
         }
 

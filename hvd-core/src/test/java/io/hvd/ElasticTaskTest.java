@@ -247,6 +247,24 @@ class ElasticTaskTest {
                 .hasMessageContaining("enough");
     }
 
+    /** A pool's thread goes on with other tasks. */
+    @Test
+    void aTaskThatIsCancelledBeforeItJoinsIsInterruptedAndItsThreadIsNotAfterIt() throws Exception {
+        try (OpenCoordinator coordinator = coordinator(1, 1)) {
+            Worker worker = new Worker(coordinator);
+            worker.cancelled = "enough";
+
+            Elastic.runTask(worker, InitOptions.standard(), () -> {
+                while (!Thread.currentThread().isInterrupted()) {
+                    Thread.onSpinWait();
+                }
+                return 1;
+            });
+
+            assertThat(Thread.currentThread().isInterrupted()).isFalse();
+        }
+    }
+
     @Test
     void aChoiceOfRanksIsRefused() {
         InitOptions options = InitOptions.standard().withProcessSets(List.of(List.of(0)));

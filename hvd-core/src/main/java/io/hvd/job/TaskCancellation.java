@@ -1,7 +1,9 @@
 package io.hvd.job;
 
 import io.hvd.error.ShutdownException;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 /** Ends what a task waits for, once its scheduler does not want it: while it joins something, and when it has joined. */
 public final class TaskCancellation implements Consumer<String> {
@@ -32,32 +34,55 @@ public final class TaskCancellation implements Consumer<String> {
         ends.accept(why);
     }
 
-    /** The task has joined. @param ends what it has joined, on any thread */
-    public void joined(Consumer<String> ends) {
+    /**
+     * Joins something on the task's thread.
+     *
+     * @param join an interrupt of the thread ends it
+     * @param ends ends what has been joined, on any thread, and says why
+     * @throws ShutdownException if the scheduler does not want the task before it has joined
+     */
+    public <T> T joining(Supplier<T> join, BiConsumer<T, String> ends) {
+        try {
+            T made = join.get();
+            joined(why -> ends.accept(made, why));
+            return made;
+        } catch (RuntimeException | Error e) {
+            notJoined(e);
+            throw e;
+        }
+    }
+
+    private void joined(Consumer<String> ends) {
         String why;
         synchronized (this) {
             end = ends;
             why = cancelled;
-            if (!why.isEmpty()) {
-                Thread.interrupted(); // it is this object's
-            }
+            takeBackInterrupt();
         }
         if (!why.isEmpty()) {
             ends.accept(why);
         }
     }
 
-    /** @throws ShutdownException that says so if the task has not joined because the scheduler does not want it */
-    public synchronized void notJoined(Throwable cause) {
+    private synchronized void notJoined(Throwable cause) {
         over = true;
         if (end == null && !cancelled.isEmpty()) {
-            Thread.interrupted();
+            takeBackInterrupt();
             throw new ShutdownException(cancelled, cause);
         }
     }
 
-    /** The task waits for nothing any more. */
+    /** The task waits for nothing any more. On its thread, which goes on with other tasks. */
     public synchronized void over() {
         over = true;
+        if (end == null) {
+            takeBackInterrupt();
+        }
+    }
+
+    private void takeBackInterrupt() {
+        if (!cancelled.isEmpty()) {
+            Thread.interrupted();
+        }
     }
 }

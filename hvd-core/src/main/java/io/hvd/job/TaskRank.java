@@ -38,7 +38,8 @@ public final class TaskRank {
         try (TaskMeeting meeting = met(scheduler, config);
                 TaskWatch watch =
                         new TaskWatch("the task of rank " + place.rank(), scheduler.cancelled(), cancellation)) {
-            return run(joined(settings(meeting.variables()), cancellation), program);
+            JobSettings settings = settings(meeting.variables());
+            return run(cancellation.joining(() -> joined(settings), Membership::giveUpFor), program);
         } finally {
             cancellation.over();
         }
@@ -76,17 +77,6 @@ public final class TaskRank {
                     "task of rank " + place.rank() + " of " + place.size() + " with an empty secret");
         }
         return TaskMeeting.hold(place.rank(), scheduler.secret(), scheduler.exchange(), config);
-    }
-
-    private Membership joined(JobSettings settings, TaskCancellation cancellation) {
-        try {
-            Membership membership = joined(settings);
-            cancellation.joined(membership::giveUpFor);
-            return membership;
-        } catch (RuntimeException | Error e) {
-            cancellation.notJoined(e);
-            throw e;
-        }
     }
 
     private Membership joined(JobSettings settings) {
