@@ -9,7 +9,7 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 
 /**
- * Runs a job whose ranks are the tasks of a barrier stage of Spark, without ssh, mpirun or a port that anybody has to choose.
+ * Runs a job whose ranks are the tasks of a stage of Spark, with a barrier unless the job is elastic, without ssh, mpirun or a port that anybody has to choose.
  * Ranks of one host share memory, in one executor or in several. A rank has a context of its own, to which its task's thread is
  * bound. What fails is the task: the executors go on.
  *
