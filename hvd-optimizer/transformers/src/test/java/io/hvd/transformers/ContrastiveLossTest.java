@@ -1,0 +1,77 @@
+package io.hvd.transformers;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import io.hvd.AllreduceOptions;
+import io.hvd.Hvd;
+import io.hvd.HvdContext;
+import io.hvd.optimizer.torch.TorchCollectives;
+import io.hvd.optimizer.torch.TorchTensors;
+import java.util.List;
+import java.util.Random;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Tensor;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class ContrastiveLossTest {
+    private static final int PAIRS = 12;
+    private static final int SIZE = 5;
+
+    /** A dense layer makes both texts' vectors; what is compared is its gradient. */
+    private record Result(double loss, List<Float> gradient) {}
+
+    private static float[] rows(int seed, int first, int count) {
+        Random random = new Random(seed);
+        float[] all = new float[PAIRS * SIZE];
+        for (int i = 0; i < all.length; i++) {
+            all[i] = (float) random.nextGaussian();
+        }
+        return java.util.Arrays.copyOfRange(all, first * SIZE, (first + count) * SIZE);
+    }
+
+    private static Result step(HvdContext hvd) {
+        try (PointerScope scope = new PointerScope()) {
+            int mine = PAIRS / hvd.size();
+            Tensor weight = Tensor.create(java.util.Arrays.copyOf(rows(3, 0, SIZE), SIZE * SIZE), SIZE, SIZE)
+                    .set_requires_grad(true);
+            Tensor first =
+                    Tensor.create(rows(1, hvd.rank() * mine, mine), mine, SIZE).matmul(weight);
+            Tensor second =
+                    Tensor.create(rows(2, hvd.rank() * mine, mine), mine, SIZE).matmul(weight);
+            Tensor loss = Sentences.contrastiveLoss(
+                    new TorchCollectives(hvd),
+                    "pairs",
+                    Sentences.normalised(first),
+                    Sentences.normalised(second),
+                    20,
+                    hvd.rank());
+            loss.backward();
+            float[] gradient = new float[SIZE * SIZE];
+            Tensor averaged = weight.grad().contiguous();
+            hvd.allreduceInPlace("gradient", TorchTensors.alias("gradient", averaged), AllreduceOptions.average());
+            averaged.data_ptr_float().get(gradient);
+            double mean = hvd.allreduce("loss", io.hvd.tensor.Tensor.of(loss.item_float()), AllreduceOptions.average())
+                    .item();
+            List<Float> numbers = new java.util.ArrayList<>();
+            for (float each : gradient) {
+                numbers.add(each);
+            }
+            return new Result(mean, numbers);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3, 4})
+    void severalRanksLearnWhatOneRankWithAllPairsLearns(int ranks) {
+        Result alone = Hvd.spawn(1, ContrastiveLossTest::step).get(0);
+        for (Result found : Hvd.spawn(ranks, ContrastiveLossTest::step)) {
+            assertThat(found.loss()).isCloseTo(alone.loss(), within(1e-5));
+            for (int i = 0; i < alone.gradient().size(); i++) {
+                assertThat(found.gradient().get(i)).isCloseTo(alone.gradient().get(i), within(2e-5f));
+            }
+        }
+        assertThat(alone.gradient()).anyMatch(each -> Math.abs(each) > 0.01);
+    }
+}
