@@ -2,8 +2,12 @@ package io.hvd.data;
 
 import java.util.Arrays;
 
-/** Cuts samples, sorted by complexity, into groups of one sample per replica, and shuffles the groups. */
-record ComplexityGroups(long[] complexities, int replicas, double randomLevel) {
+/**
+ * Cuts samples, sorted by complexity, into groups of one sample per replica, and shuffles the groups.
+ *
+ * @param together how many groups stay beside each other; 1 shuffles each of them by itself
+ */
+record ComplexityGroups(long[] complexities, int replicas, double randomLevel, int together) {
     /** Sorting keys keep this many bits of a complexity, so that with their noise and a place they fit a long. */
     private static final int KEY_BITS = 30;
 
@@ -20,7 +24,7 @@ record ComplexityGroups(long[] complexities, int replicas, double randomLevel) {
         int over = sorted.length % replicas;
         int[] order = new int[Math.multiplyExact(over == 0 ? whole : whole + 1, replicas)];
         int shortOne = over == 0 ? whole : random.nextInt(whole + 1);
-        int[] places = Permutation.of(whole, random.nextLong());
+        int[] places = places(whole, random);
         for (int group = 0; group < whole; group++) {
             int from = group * replicas + (group < shortOne ? 0 : over);
             copyShuffled(sorted, from, replicas, order, places[group] * replicas, random);
@@ -33,6 +37,23 @@ record ComplexityGroups(long[] complexities, int replicas, double randomLevel) {
             }
         }
         return order;
+    }
+
+    /** Where each group goes. A run of fewer groups than stay together, at random, goes last. */
+    private int[] places(int groups, SplitMix64 random) {
+        int runs = groups / together;
+        int over = groups % together;
+        int shortOne = over == 0 ? runs : random.nextInt(runs + 1);
+        int[] runPlaces = Permutation.of(runs, random.nextLong());
+        int[] places = new int[groups];
+        for (int group = 0; group < groups; group++) {
+            int behind = group - shortOne * together;
+            int inWhole = behind < 0 ? group : group - over;
+            places[group] = behind >= 0 && behind < over
+                    ? runs * together + behind
+                    : runPlaces[inWhole / together] * together + inWhole % together;
+        }
+        return places;
     }
 
     /** The samples by complexity; the permutation decides between equal ones. */

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -20,7 +21,8 @@ import java.util.zip.CRC32;
  * <p>In each epoch the samples are sorted by complexity, equal ones in a random order, and cut into groups of one sample per
  * rank. The groups come in a random order, and it is random which rank gets which sample of a group. A batch of B samples
  * is B groups, so both the sum and the maximum of its complexities are close to those of the other ranks' batches; the
- * samples within a batch may differ. A {@link Builder#randomLevel random level} above 0 mixes the groups themselves.
+ * samples within a batch may differ, unless {@link Builder#batchesOf} keeps B neighbours together, so that little is padded. A {@link
+ * Builder#randomLevel random level} above 0 mixes the groups themselves.
  *
  * <p>Every rank gets the same number of samples. Where the ranks do not divide them, one group, at random, is short. It
  * comes last, and its own samples are repeated for the ranks that lack one; with {@code dropLast} it is left out.
@@ -40,6 +42,7 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
     private Shard shard;
     private final long[] complexities;
     private final double randomLevel;
+    private final int together;
     private final long seed;
     private final boolean dropLast;
 
@@ -61,6 +64,7 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
         shard = builder.shard;
         complexities = builder.complexities;
         randomLevel = builder.randomLevel;
+        together = builder.together;
         seed = builder.seed;
         dropLast = builder.dropLast;
     }
@@ -211,7 +215,7 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
     private int[] order(int[] samples, int replicas) {
         long[] theirs =
                 Arrays.stream(samples).mapToLong(index -> complexities[index]).toArray();
-        int[] places = new ComplexityGroups(theirs, replicas, randomLevel).order(seed + epoch);
+        int[] places = new ComplexityGroups(theirs, replicas, randomLevel, together).order(seed + epoch);
         return Arrays.stream(places).map(place -> samples[place]).toArray();
     }
 
@@ -248,7 +252,7 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
     public Map<String, String> saveState() {
         List<Stretch> seen = new ArrayList<>(stretches);
         seen.add(new Stretch(shard.replicas(), position));
-        return Map.of(
+        Map<String, String> state = new TreeMap<>(Map.of(
                 StateWords.KIND,
                 "LoadBalancingDistributedSampler",
                 EPOCH,
@@ -266,7 +270,11 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
                 "random_level",
                 String.valueOf(randomLevel),
                 "drop_last",
-                String.valueOf(dropLast));
+                String.valueOf(dropLast)));
+        if (together > 1) { // older states have no such word
+            state.put("together", String.valueOf(together));
+        }
+        return state;
     }
 
     private String checksum() {
@@ -328,6 +336,7 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
         private final Shard shard;
         private final long[] complexities;
         private double randomLevel;
+        private int together = 1;
         private long seed;
         private boolean dropLast;
 
@@ -353,6 +362,21 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
                 throw new IllegalArgumentException("the random level must be in [0, 1], found " + level);
             }
             randomLevel = level;
+            return this;
+        }
+
+        /**
+         * Keeps samples of like complexity together in each batch, as torch's length grouping does: a step then has the batchSize times
+         * ranks samples that are neighbours by complexity, and the steps come in a random order.
+         *
+         * @param batchSize samples of a batch on each rank; 1, the default, mixes complexities in a batch
+         * @throws IllegalArgumentException if it is not positive
+         */
+        public Builder batchesOf(int batchSize) {
+            if (batchSize < 1) {
+                throw new IllegalArgumentException("batchesOf needs at least 1 sample, found " + batchSize);
+            }
+            together = batchSize;
             return this;
         }
 

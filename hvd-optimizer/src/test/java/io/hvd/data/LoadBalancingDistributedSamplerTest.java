@@ -57,6 +57,73 @@ class LoadBalancingDistributedSamplerTest {
     }
 
     @ParameterizedTest
+    @CsvSource({"4003, 4, 16", "4000, 4, 16", "97, 3, 8", "7, 2, 16", "64, 1, 1"})
+    void batchesOfNeighboursNeedLittlePaddingAndDealEverySample(int size, int ranks, int batch) {
+        long[] lengths = skewed(size);
+        List<Integer> counted = new ArrayList<>();
+        long padded = 0;
+        long mixed = 0;
+        for (int rank = 0; rank < ranks; rank++) {
+            Sampler sampler = sampler(lengths, ranks, rank).batchesOf(batch).build();
+            int[] indices = sampler.indices();
+            Arrays.stream(indices).forEach(counted::add);
+            padded += tokensWithPadding(indices, lengths, batch);
+            mixed += tokensWithPadding(sampler(lengths, ranks, rank).build().indices(), lengths, batch);
+        }
+        assertThat(new HashSet<>(counted)).hasSize(size);
+        if (size > 1000) {
+            long tokens = Arrays.stream(lengths).sum();
+            assertThat(padded / (double) tokens).isLessThan(1.05);
+            assertThat(mixed / (double) tokens).isGreaterThan(1.5);
+        }
+    }
+
+    private static long tokensWithPadding(int[] indices, long[] lengths, int batch) {
+        long tokens = 0;
+        for (int from = 0; from < indices.length; from += batch) {
+            int[] one = Arrays.copyOfRange(indices, from, Math.min(indices.length, from + batch));
+            tokens += one.length
+                    * Arrays.stream(one)
+                            .mapToLong(index -> lengths[index])
+                            .max()
+                            .orElseThrow();
+        }
+        return tokens;
+    }
+
+    /** A step of several ranks has the samples of a step of one rank with as large a batch. */
+    @Test
+    void theStepsAreTheSameForAnyNumberOfRanksThatDividesThem() {
+        long[] lengths = skewed(960);
+        int[] alone = sampler(lengths, 1, 0).batchesOf(32).build().indices();
+        for (int ranks : new int[] {2, 4}) {
+            int batch = 32 / ranks;
+            for (int step = 0; step < 30; step++) {
+                Set<Integer> together = new HashSet<>();
+                for (int rank = 0; rank < ranks; rank++) {
+                    int[] mine = sampler(lengths, ranks, rank)
+                            .batchesOf(batch)
+                            .build()
+                            .indices();
+                    Arrays.stream(mine, step * batch, (step + 1) * batch).forEach(together::add);
+                }
+                Set<Integer> expected = new HashSet<>();
+                Arrays.stream(alone, step * 32, (step + 1) * 32).forEach(expected::add);
+                assertThat(together).isEqualTo(expected);
+            }
+        }
+    }
+
+    @Test
+    void anOrderOfOtherBatchesIsNotGoneOnWith() {
+        Map<String, String> state = sampler(LENGTHS, 2, 0).batchesOf(8).build().saveState();
+        sampler(LENGTHS, 2, 0).batchesOf(8).build().loadState(state);
+        assertThatThrownBy(() -> sampler(LENGTHS, 2, 0).batchesOf(4).build().loadState(state))
+                .hasMessageContaining("together");
+        assertThatThrownBy(() -> sampler(LENGTHS, 2, 0).batchesOf(0)).hasMessageContaining("batchesOf");
+    }
+
+    @ParameterizedTest
     @CsvSource({"0, 3", "1, 1", "2, 5", "5, 5", "7, 3", "12, 4", "1001, 4", "1001, 7"})
     void everySampleIsDealtAndWhatIsRepeatedStandsAtTheEnd(int size, int ranks) {
         for (int epoch = 0; epoch < 3; epoch++) {

@@ -1,0 +1,231 @@
+package io.hvd.examples.finetune;
+
+import io.hvd.HvdContext;
+import io.hvd.data.DataLoader;
+import io.hvd.data.Dataset;
+import io.hvd.data.EvalSampler;
+import io.hvd.data.LoadBalancingDistributedSampler;
+import io.hvd.data.Sampler;
+import io.hvd.examples.training.RunTotals;
+import io.hvd.examples.training.TorchDevice;
+import io.hvd.examples.training.WeightCheck;
+import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.DistributedOptimizerBuilder;
+import io.hvd.optimizer.LocalReduction;
+import io.hvd.optimizer.torch.Autocast;
+import io.hvd.optimizer.torch.StateDict;
+import io.hvd.optimizer.torch.TorchOptimizer;
+import io.hvd.train.BroadcastState;
+import io.hvd.train.LearningRate;
+import io.hvd.train.Logging;
+import io.hvd.train.TerminateOnNaN;
+import io.hvd.train.Training;
+import io.hvd.train.TrainingLoop;
+import io.hvd.train.checkpoint.AutoResume;
+import io.hvd.train.checkpoint.Checkpoints;
+import java.io.IOException;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.function.Supplier;
+import org.apache.commons.cli.ParseException;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.AdamW;
+import org.bytedeco.pytorch.AdamWOptions;
+import org.bytedeco.pytorch.NoGradGuard;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorVector;
+import org.bytedeco.pytorch.global.torch.ScalarType;
+
+/** Trains on every rank's share of each batch, and evaluates every text of the test once. */
+final class FinetuneTraining {
+    private static final int TEST_BATCH = 64;
+    private static final int STEPS_BETWEEN_CHECKS = 50;
+    private static final int WEIGHTS_DIFFER = 1;
+    private static final String TEST_LOSS = "test loss";
+    private static final String TEST_ACCURACY = "test accuracy";
+
+    private final HvdContext hvd;
+    private final FinetuneOptions options;
+    private final TokenTexts texts;
+    private final TorchDevice device;
+    private final FinetuneModel model;
+    private final DistributedOptimizer optimizer;
+    private final int batchPerRank;
+    private final RunTotals totals = new RunTotals();
+
+    FinetuneTraining(HvdContext hvd, FinetuneOptions options, TokenTexts texts, FinetuneModel model, TorchDevice device)
+            throws ParseException {
+        this.hvd = hvd;
+        this.options = options;
+        this.texts = texts;
+        this.model = model;
+        this.device = device;
+        this.batchPerRank = options.batchPerRank(hvd.size());
+        this.optimizer = optimizer();
+    }
+
+    private DistributedOptimizer optimizer() {
+        TensorVector trained = new TensorVector();
+        TensorVector all = model.module().parameters();
+        for (long i = 0; i < all.size(); i++) {
+            if (all.get(i).requires_grad()) {
+                trained.push_back(all.get(i));
+            }
+        }
+        AdamW adam = new AdamW(trained, new AdamWOptions(options.learningRate()));
+        DistributedOptimizerBuilder builder = DistributedOptimizer.wrap(
+                        new TorchOptimizer(adam, model.module().named_parameters()))
+                .context(hvd)
+                .compression(options.compression())
+                .backwardPassesPerStep(options.passes())
+                .localReduction(LocalReduction.MEAN)
+                .weightByBatchSize();
+        if (options.clip() > 0) {
+            builder.clipGradientNorm(options.clip());
+        }
+        return builder.build();
+    }
+
+    /** Trains all epochs; rank 0 prints. @return the exit code */
+    int run() throws IOException {
+        say(
+                "%d texts to train on and %d for the test, %d categories; %s; batches of %d on each of %d rank(s)",
+                texts.train().size(),
+                texts.test().size(),
+                texts.labels().size(),
+                model.inWords(),
+                batchPerRank,
+                hvd.size());
+        var sampler = LoadBalancingDistributedSampler.builder(texts.lengths(), hvd.size(), hvd.rank())
+                .batchesOf(batchPerRank)
+                .seed(options.seed())
+                .build();
+        Training end;
+        long begun = System.nanoTime();
+        try (var loader = loader(texts.train(), sampler, batchPerRank);
+                var checkpoints = checkpoints(sampler)) {
+            TrainingLoop loop = TrainingLoop.of(hvd, optimizer)
+                    .with(new BroadcastState(0))
+                    .with(new LearningRate(epoch -> options.rate(epoch / options.epochs())))
+                    .with(new TerminateOnNaN(STEPS_BETWEEN_CHECKS))
+                    .with(Logging.to(line -> say("%s", line)))
+                    .maxSteps(options.maxSteps())
+                    .evaluation(this::evaluate);
+            if (checkpoints.isPresent()) {
+                loop.with(AutoResume.everySteps(loader.batches(), checkpoints.get(), sampler));
+            }
+            end = loop.run(options.epochs(), loader, this::step);
+            totals.trained((System.nanoTime() - begun) / 1e9);
+            totals.waited(loader.waitNanos());
+        }
+        return finish(end);
+    }
+
+    private DataLoader<TokenTexts.Sample, TokenTexts.Batch> loader(
+            List<TokenTexts.Sample> samples, Sampler sampler, int batchSize) {
+        return DataLoader.builder(Dataset.of(samples), sampler, TokenTexts.Batch::of)
+                .batchSize(batchSize)
+                .workers(options.workers())
+                .build();
+    }
+
+    /** A folder of checkpoints that is closed with the loop, or none. */
+    private Closing checkpoints(LoadBalancingDistributedSampler sampler) throws IOException {
+        if (options.checkpoints().isEmpty()) {
+            return new Closing(Optional.empty());
+        }
+        return new Closing(Optional.of(Checkpoints.in(options.checkpoints().get(), hvd, optimizer)
+                .model(() -> StateDict.of(model.module()), saved -> StateDict.load(model.module(), saved))
+                .with("sampler", sampler)
+                .config("task", options.task().word())
+                .build()));
+    }
+
+    private record Closing(Optional<Checkpoints> inner) implements AutoCloseable {
+        boolean isPresent() {
+            return inner.isPresent();
+        }
+
+        Checkpoints get() {
+            return inner.orElseThrow();
+        }
+
+        @Override
+        public void close() throws IOException {
+            if (inner.isPresent()) {
+                inner.get().close();
+            }
+        }
+    }
+
+    private void step(TokenTexts.Batch batch, Training training) {
+        try (PointerScope scope = new PointerScope()) {
+            model.module().train(true);
+            if (training.batch() % options.passes() == 0) {
+                optimizer.zeroGradients();
+            }
+            Tensor loss = narrow(() -> model.objective().loss(batch));
+            long parts = model.objective().parts(batch);
+            optimizer.batchSize(parts);
+            TorchOptimizer.backward(loss);
+            if ((training.batch() + 1) % options.passes() == 0 || training.batch() + 1 == training.batches()) {
+                optimizer.step();
+                totals.stepped(optimizer.lastStep());
+            }
+            training.metrics().add("loss", loss.item_double() * parts, parts);
+            totals.saw(batch.size());
+        }
+    }
+
+    private <T> T narrow(Supplier<T> forward) {
+        if (!options.bf16()) {
+            return forward.get();
+        }
+        try (Autocast half = Autocast.to(ScalarType.BFloat16, device.device().type())) {
+            return forward.get();
+        }
+    }
+
+    private void evaluate(Training training) {
+        model.module().train(false);
+        var everyOne = new EvalSampler(texts.test().size(), hvd.size(), hvd.rank());
+        try (var loader = loader(texts.test(), everyOne, TEST_BATCH)) {
+            for (TokenTexts.Batch batch : loader) {
+                try (PointerScope scope = new PointerScope();
+                        NoGradGuard guard = new NoGradGuard()) {
+                    Objective.Score score = narrow(() -> model.objective().score(batch));
+                    training.metrics().add(TEST_LOSS, score.lossSum(), score.parts());
+                    training.metrics().add(TEST_ACCURACY, score.right(), score.parts());
+                }
+            }
+        }
+    }
+
+    private int finish(Training end) throws IOException {
+        WeightCheck weights = WeightCheck.of(hvd, model.module());
+        say("%s", weights);
+        say("%s", totals.sent());
+        if (options.save().isPresent() && hvd.rank() == 0) {
+            model.save(options.save().get());
+            say("saved in %s", options.save().get());
+        }
+        say(
+                "%s task=%s",
+                totals.result(
+                        "finetune",
+                        options.origin(),
+                        hvd.size(),
+                        end.epoch(),
+                        end.result(TEST_LOSS).mean(),
+                        end.result(TEST_ACCURACY).mean()),
+                options.task().word());
+        return weights.areEqual() ? 0 : WEIGHTS_DIFFER;
+    }
+
+    private void say(String format, Object... values) {
+        if (hvd.rank() == 0) {
+            System.out.printf(Locale.ROOT, format + "%n", values);
+        }
+    }
+}
