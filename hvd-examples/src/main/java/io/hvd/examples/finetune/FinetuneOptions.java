@@ -50,7 +50,7 @@ record FinetuneOptions(
         Optional<Path> checkpoints,
         boolean cuda) {
     private static final int FULL_TEXTS = 4_000;
-    private static final int QUICK_TEXTS = 400;
+    private static final int QUICK_TEXTS = 1_600;
     private static final double FULL_RATE = 5e-5;
     /** Few parameters, which begin at random, learn at higher rates. */
     private static final double ADDED_RATE = 1e-3;
@@ -105,7 +105,7 @@ record FinetuneOptions(
                 .addOption(Flags.valued(
                         "checkpoint-dir",
                         "folder of checkpoints, one per epoch and at SIGTERM, from which the run goes on"))
-                .addOption(Flags.valued("preset", "quick: --texts " + QUICK_TEXTS + " --epochs 2 --lr " + ADDED_RATE))
+                .addOption(Flags.valued("preset", "quick: --texts " + QUICK_TEXTS + " --lr " + ADDED_RATE))
                 .addOption(TorchDevice.flag());
         CompressionFlags.addTo(flags);
         return flags;
@@ -129,7 +129,7 @@ record FinetuneOptions(
                 Flags.count(line, "max-length", 128, 4),
                 Flags.count(line, "global-batch", 32, 1),
                 Flags.count(line, "backward-passes-per-step", 1, 1),
-                Flags.count(line, "epochs", quick ? 2 : 3, 1),
+                Flags.count(line, "epochs", 3, 1),
                 Flags.number(line, "max-steps", Long.MAX_VALUE, 1),
                 Flags.decimal(line, "lr", addedAlone ? ADDED_RATE : FULL_RATE, rate -> rate > 0, "greater than 0"),
                 Flags.decimal(line, "warmup", 0.1, share -> share >= 0 && share < 1, "from 0 to below 1"),
@@ -147,8 +147,7 @@ record FinetuneOptions(
     }
 
     private static Optional<Lora> lora(CommandLine line) throws ParseException {
-        int rank = Flags.count(line, "lora", 0, 1);
-        if (rank == 0) {
+        if (!line.hasOption("lora")) {
             for (String flag : List.of("lora-alpha", "lora-dropout", "lora-targets", "merge")) {
                 if (line.hasOption(flag)) {
                     throw new ParseException("--" + flag + " without --lora");
@@ -156,6 +155,7 @@ record FinetuneOptions(
             }
             return Optional.empty();
         }
+        int rank = Flags.count(line, "lora", 1, 1);
         return Optional.of(new Lora(
                 rank,
                 Flags.decimal(line, "lora-alpha", 2.0 * rank, alpha -> alpha > 0, "greater than 0"),
@@ -164,7 +164,10 @@ record FinetuneOptions(
     }
 
     private static int frozen(CommandLine line) throws ParseException {
-        return "all".equals(line.getOptionValue("freeze")) ? Integer.MAX_VALUE : Flags.count(line, "freeze", -1, 0);
+        if (!line.hasOption("freeze")) {
+            return -1;
+        }
+        return line.getOptionValue("freeze").equals("all") ? Integer.MAX_VALUE : Flags.count(line, "freeze", 0, 0);
     }
 
     private static Set<String> names(CommandLine line, String flag) {

@@ -3,7 +3,6 @@ package io.hvd.examples.finetune;
 import static org.bytedeco.pytorch.global.torch.cross_entropy_loss;
 
 import io.hvd.HvdContext;
-import io.hvd.optimizer.torch.TorchCollectives;
 import io.hvd.transformers.Decoder;
 import io.hvd.transformers.Encoder;
 import io.hvd.transformers.Sentences;
@@ -65,25 +64,17 @@ interface Objective {
     record Pairs(Encoder encoder, HvdContext hvd, Device device) implements Objective {
         private static final double SCALE = 20;
 
-        private Tensor vectors(TokenBatch texts) {
-            return Sentences.normalised(mean(encoder, texts, device).to(ScalarType.Float));
-        }
-
         @Override
         public Tensor loss(TokenTexts.Batch batch) {
             return Sentences.contrastiveLoss(
-                    new TorchCollectives(hvd),
-                    "finetune.pairs",
-                    vectors(batch.first()),
-                    vectors(batch.second()),
-                    SCALE,
-                    hvd.rank());
+                    hvd, "finetune.pairs", encoder.sentences(batch.first()), encoder.sentences(batch.second()), SCALE);
         }
 
         @Override
         public Score score(TokenTexts.Batch batch) {
-            Tensor scores =
-                    vectors(batch.first()).matmul(vectors(batch.second()).t()).mul(new Scalar(SCALE));
+            Tensor scores = encoder.sentences(batch.first())
+                    .matmul(encoder.sentences(batch.second()).t())
+                    .mul(new Scalar(SCALE));
             Tensor right = torch.arange(new Scalar(batch.size())).to(device, ScalarType.Long);
             return new Score(
                     cross_entropy_loss(scores, right).item_double() * batch.size(), hits(scores, right), batch.size());

@@ -5,10 +5,12 @@ import io.hvd.error.HvdException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import org.bytedeco.pytorch.Device;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorOptional;
 import org.bytedeco.pytorch.global.torch;
+import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /**
  * BERT or DistilBERT without a head: each token gets a vector that depends on all tokens of its text. A text is one segment.
@@ -128,6 +130,19 @@ public final class Encoder extends Transformer {
             x = block.apply(x, seen);
         }
         return x;
+    }
+
+    /**
+     * A vector of length 1 for each text, from the mean over its tokens, as sentence-transformers' MiniLM gives it.
+     *
+     * @param texts are brought to the device of the model's parameters
+     * @return float32 (rows, hidden)
+     */
+    public Tensor sentences(TokenBatch texts) {
+        Device device = words.device();
+        Tensor mask = texts.mask(device);
+        Tensor mean = Sentences.meanOf(forward(texts.ids(device), mask), mask);
+        return Sentences.normalised(mean.to(ScalarType.Float));
     }
 
     private final class Norm {

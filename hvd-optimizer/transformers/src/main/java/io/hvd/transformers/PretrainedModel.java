@@ -22,7 +22,7 @@ import java.util.zip.ZipFile;
 /**
  * The files of a pretrained transformer: its sizes, its weights and its tokenizer.
  *
- * @param source where they are, for messages
+ * @param source their folder, or the model's name at Hugging Face
  * @param config the sizes
  * @param tokenizerJson the text of {@code tokenizer.json}
  */
@@ -126,7 +126,10 @@ public record PretrainedModel(String source, ModelConfig config, String tokenize
     private static PretrainedModel miniLm(Path jar) throws IOException {
         String tokenizer = new String(entry(jar, MINI_LM + "-tokenizer.json"), StandardCharsets.UTF_8);
         return new PretrainedModel(
-                jar.toString(), MINI_LM_CONFIG, tokenizer, () -> OnnxWeights.read(entry(jar, MINI_LM + ".onnx")));
+                "sentence-transformers/all-MiniLM-L6-v2",
+                MINI_LM_CONFIG,
+                tokenizer,
+                () -> OnnxWeights.read(entry(jar, MINI_LM + ".onnx")));
     }
 
     private static byte[] entry(Path jar, String name) throws IOException {

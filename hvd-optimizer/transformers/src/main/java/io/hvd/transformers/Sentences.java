@@ -3,6 +3,7 @@ package io.hvd.transformers;
 import static org.bytedeco.pytorch.global.torch.arange;
 import static org.bytedeco.pytorch.global.torch.cross_entropy_loss;
 
+import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.torch.TorchCollectives;
@@ -45,27 +46,25 @@ public final class Sentences {
      * et al., "Contrastive Predictive Coding", 2018). The mean of the ranks' losses is that of one rank that has all pairs, and so is the
      * average of their gradients.
      *
-     * @param collectives of the ranks that share their texts
+     * @param ranks that share their texts
      * @param name of the collective, the same on all ranks
      * @param first vectors of length 1 (batch, hidden); as many on every rank
      * @param second the vectors that belong to them, of the same shape
      * @param scale what similarities, which are from -1 to 1, are multiplied by; 20 is usual
-     * @param rank this one's place among the ranks
      * @return the mean over this rank's pairs
      */
-    public static Tensor contrastiveLoss(
-            TorchCollectives collectives, String name, Tensor first, Tensor second, double scale, int rank) {
+    public static Tensor contrastiveLoss(ProcessSet ranks, String name, Tensor first, Tensor second, double scale) {
         if (first.size(0) != second.size(0) || first.size(1) != second.size(1)) {
             throw new HvdException(
                     ErrorId.BAD_ARGUMENT,
                     "the contrastive loss \"" + name + "\" of pairs of shapes (" + first.size(0) + ", " + first.size(1)
                             + ") and (" + second.size(0) + ", " + second.size(1) + "), expected equal ones");
         }
-        Tensor all = collectives.allgather(name, second, ReduceOp.SUM);
+        Tensor all = new TorchCollectives(ranks).allgather(name, second, ReduceOp.SUM);
         Tensor scores = first.matmul(all.t()).mul(new Scalar(scale));
         Tensor right = arange(new Scalar(first.size(0)))
                 .to(first.device(), ScalarType.Long)
-                .add(new Scalar(rank * first.size(0)));
+                .add(new Scalar(ranks.rank() * first.size(0)));
         return cross_entropy_loss(scores, right);
     }
 

@@ -23,6 +23,7 @@ import org.bytedeco.pytorch.GeneratorOptional;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.Scalar;
+import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -212,6 +213,15 @@ public abstract class Transformer {
 
     final void freezeAll() {
         tree.parameters().values().forEach(value -> value.set_requires_grad(false));
+    }
+
+    /** The parameters that are trained, for the constructor of a LibTorch optimizer. */
+    public final TensorVector trained() {
+        TensorVector trained = new TensorVector();
+        tree.parameters().values().stream()
+                .filter(org.bytedeco.pytorch.Tensor::requires_grad)
+                .forEach(trained::push_back);
+        return trained;
     }
 
     /** How many numbers are trained. */

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.within;
 import io.hvd.AllreduceOptions;
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
-import io.hvd.optimizer.torch.TorchCollectives;
 import io.hvd.optimizer.torch.TorchTensors;
 import java.util.List;
 import java.util.Random;
@@ -41,12 +40,7 @@ class ContrastiveLossTest {
             Tensor second =
                     Tensor.create(rows(2, hvd.rank() * mine, mine), mine, SIZE).matmul(weight);
             Tensor loss = Sentences.contrastiveLoss(
-                    new TorchCollectives(hvd),
-                    "pairs",
-                    Sentences.normalised(first),
-                    Sentences.normalised(second),
-                    20,
-                    hvd.rank());
+                    hvd, "pairs", Sentences.normalised(first), Sentences.normalised(second), 20);
             loss.backward();
             float[] gradient = new float[SIZE * SIZE];
             Tensor averaged = weight.grad().contiguous();

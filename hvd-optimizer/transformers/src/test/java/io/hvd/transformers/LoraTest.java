@@ -41,11 +41,7 @@ class LoraTest {
     }
 
     private static void train(Encoder encoder) {
-        var trained = new org.bytedeco.pytorch.TensorVector();
-        encoder.tree().parameters().values().stream()
-                .filter(org.bytedeco.pytorch.Tensor::requires_grad)
-                .forEach(trained::push_back);
-        SGD sgd = new SGD(trained, new SGDOptions(0.5));
+        SGD sgd = new SGD(encoder.trained(), new SGDOptions(0.5));
         for (int step = 0; step < 3; step++) {
             try (PointerScope scope = new PointerScope()) {
                 sgd.zero_grad();
