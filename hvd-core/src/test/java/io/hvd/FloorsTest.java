@@ -396,6 +396,18 @@ class FloorsTest {
             // one file per host, which one of its ranks builds
             floor("io.hvd.data.mapped", "io.hvd.data", BUFFER, FACADE, ERROR, FILE, LOG),
             floor("io.hvd.data.parquet", "io.hvd.data", ERROR, "org.apache.parquet.*"),
+            floor(
+                    "io.hvd.transformers",
+                    FACADE,
+                    "io.hvd.optimizer.torch",
+                    "io.hvd.train",
+                    TENSOR,
+                    ERROR,
+                    LOG,
+                    "ai.djl.huggingface.*",
+                    "com.google.gson.*",
+                    "com.google.protobuf.*",
+                    "org.bytedeco.*"),
             // what steps gradients, and what it is made of, from below: which LibTorch a process has, optimizers on
             // arrays,
             // arithmetic on gradients where they lie, what ranks agree on, the way of gradients, what guards a
@@ -629,6 +641,7 @@ class FloorsTest {
                     "io.hvd.optimizer.djl",
                     "io.hvd.data.*",
                     "io.hvd.train.*",
+                    "io.hvd.transformers",
                     FACADE,
                     KERNEL,
                     TENSOR,
@@ -636,6 +649,7 @@ class FloorsTest {
                     CONFIG,
                     FILE,
                     LOG,
+                    "com.google.gson.*",
                     "org.apache.commons.cli.*",
                     "org.bytedeco.pytorch.*",
                     "org.bytedeco.javacpp.*",

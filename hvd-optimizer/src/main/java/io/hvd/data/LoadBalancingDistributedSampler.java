@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -70,10 +69,10 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
     }
 
     /** The number of samples that were seen in the order of what was left, for some number of ranks. */
-    private record Stretch(int replicas, int samples) {
+    private record Stretch(int replicas, int samples, int together) {
         @Override
         public String toString() {
-            return replicas + ":" + samples;
+            return replicas + ":" + samples + (together == 1 ? "" : ":" + together);
         }
     }
 
@@ -201,7 +200,7 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
     private int[] unseen() {
         int[] samples = IntStream.range(0, datasetSize()).toArray();
         for (Stretch stretch : stretches) {
-            int[] order = order(samples, stretch.replicas);
+            int[] order = order(samples, stretch.replicas, stretch.together);
             samples = Arrays.copyOfRange(order, stretch.samples, samples.length); // repetitions stand behind them
             Arrays.sort(samples);
         }
@@ -209,13 +208,13 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
     }
 
     private int[] order(int[] samples) {
-        return order(samples, shard.replicas());
+        return order(samples, shard.replicas(), together);
     }
 
-    private int[] order(int[] samples, int replicas) {
+    private int[] order(int[] samples, int replicas, int beside) {
         long[] theirs =
                 Arrays.stream(samples).mapToLong(index -> complexities[index]).toArray();
-        int[] places = new ComplexityGroups(theirs, replicas, randomLevel, together).order(seed + epoch);
+        int[] places = new ComplexityGroups(theirs, replicas, randomLevel, beside).order(seed + epoch);
         return Arrays.stream(places).map(place -> samples[place]).toArray();
     }
 
@@ -251,8 +250,8 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
     @Override
     public Map<String, String> saveState() {
         List<Stretch> seen = new ArrayList<>(stretches);
-        seen.add(new Stretch(shard.replicas(), position));
-        Map<String, String> state = new TreeMap<>(Map.of(
+        seen.add(new Stretch(shard.replicas(), position, together));
+        return Map.of(
                 StateWords.KIND,
                 "LoadBalancingDistributedSampler",
                 EPOCH,
@@ -270,11 +269,7 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
                 "random_level",
                 String.valueOf(randomLevel),
                 "drop_last",
-                String.valueOf(dropLast)));
-        if (together > 1) { // older states have no such word
-            state.put("together", String.valueOf(together));
-        }
-        return state;
+                String.valueOf(dropLast));
     }
 
     private String checksum() {
@@ -302,7 +297,7 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
         List<Stretch> seen = stretches(words);
         start(savedEpoch);
         Stretch last = seen.get(seen.size() - 1);
-        if (last.replicas == shard.replicas()) {
+        if (last.replicas == shard.replicas() && last.together == together) {
             stretches = notEmpty(seen.subList(0, seen.size() - 1));
             position = last.samples;
             from = position < left() ? position : whole(left()) * shard.replicas(); // the last ones are repetitions
@@ -320,11 +315,20 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
         List<Stretch> seen = new ArrayList<>();
         int left = datasetSize();
         for (String one : words.words().getOrDefault(SEEN, "").split(" ")) {
-            String[] pair = one.split(":", -1);
-            Map<String, String> both = Map.of("ranks", pair[0], "samples", pair.length == 2 ? pair[1] : "");
-            StateWords numbers = new StateWords("a LoadBalancingDistributedSampler, in \"seen\"", both);
-            Stretch stretch =
-                    new Stretch(Math.max(1, numbers.whole("ranks", Integer.MAX_VALUE)), numbers.whole("samples", left));
+            String[] parts = one.split(":", -1);
+            boolean complete = parts.length == 2 || parts.length == 3;
+            Map<String, String> all = Map.of(
+                    "ranks",
+                    parts[0],
+                    "samples",
+                    complete ? parts[1] : "",
+                    "together",
+                    parts.length == 3 ? parts[2] : "1");
+            StateWords numbers = new StateWords("a LoadBalancingDistributedSampler, in \"seen\"", all);
+            Stretch stretch = new Stretch(
+                    Math.max(1, numbers.whole("ranks", Integer.MAX_VALUE)),
+                    numbers.whole("samples", left),
+                    Math.max(1, numbers.whole("together", Integer.MAX_VALUE)));
             seen.add(stretch);
             left -= stretch.samples;
         }

@@ -114,12 +114,30 @@ class LoadBalancingDistributedSamplerTest {
         }
     }
 
+    /** Interrupted twice: with other ranks and batches, and with other batches alone. */
     @Test
-    void anOrderOfOtherBatchesIsNotGoneOnWith() {
-        Map<String, String> state = sampler(LENGTHS, 2, 0).batchesOf(8).build().saveState();
-        sampler(LENGTHS, 2, 0).batchesOf(8).build().loadState(state);
-        assertThatThrownBy(() -> sampler(LENGTHS, 2, 0).batchesOf(4).build().loadState(state))
-                .hasMessageContaining("together");
+    void theRestIsDealtOnceInBatchesOfAnotherSize() {
+        List<Integer> seen = new ArrayList<>();
+        Map<String, String> state = Map.of();
+        int[][] parts = {{2, 8, 5}, {4, 4, 6}, {4, 16, 2}, {3, 8, Integer.MAX_VALUE}};
+        for (int[] part : parts) {
+            Map<String, String> from = state;
+            for (int rank = 0; rank < part[0]; rank++) {
+                var sampler = sampler(LENGTHS, part[0], rank).batchesOf(part[1]).build();
+                if (!from.isEmpty()) {
+                    sampler.loadState(from);
+                }
+                int[] indices = sampler.beginEpoch();
+                int counted = new PaddingMask(sampler).counted(indices.length);
+                int taken = (int) Math.min(counted, (long) part[1] * part[2]);
+                Arrays.stream(indices, 0, taken).forEach(seen::add);
+                for (int batch = 0; batch < part[2] && batch * part[1] < indices.length; batch++) {
+                    sampler.recordBatch(part[1]);
+                }
+                state = sampler.saveState();
+            }
+        }
+        assertThat(seen).hasSize(LENGTHS.length).doesNotHaveDuplicates();
         assertThatThrownBy(() -> sampler(LENGTHS, 2, 0).batchesOf(0)).hasMessageContaining("batchesOf");
     }
 

@@ -1,6 +1,7 @@
 package io.hvd.examples.finetune;
 
 import io.hvd.HvdContext;
+import io.hvd.error.HvdException;
 import io.hvd.examples.training.SeededModule;
 import io.hvd.examples.training.TorchDevice;
 import io.hvd.optimizer.torch.StateDict;
@@ -66,8 +67,12 @@ final class FinetuneModel {
         }
     }
 
-    private void freeze() {
-        options.lora().ifPresent(lora -> withTargets(lora).attach(transformer));
+    private void freeze() throws ParseException {
+        try {
+            options.lora().ifPresent(lora -> withTargets(lora).attach(transformer));
+        } catch (HvdException e) {
+            throw new ParseException("--lora-targets: " + e.getMessage());
+        }
         if (options.frozen() >= 0) {
             transformer.freeze(Math.min(options.frozen(), files.config().layers()));
         }

@@ -5,6 +5,7 @@ import static org.bytedeco.pytorch.global.torch.empty;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.log.HvdLogger;
 import io.hvd.optimizer.torch.StateDict;
 import io.hvd.optimizer.torch.TorchRuntime;
 import io.hvd.tensor.DType;
@@ -25,8 +26,6 @@ import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch.ScalarType;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * A transformer whose parameters have the names of Hugging Face's files. It is trained like any LibTorch module: {@link #module()} goes to
@@ -35,7 +34,7 @@ import org.slf4j.LoggerFactory;
  * <p>For the thread that trains. Its parameters live as long as it, whatever {@code PointerScope} is open.
  */
 public abstract class Transformer {
-    private static final Logger LOG = LoggerFactory.getLogger(Transformer.class);
+    private static final HvdLogger LOG = HvdLogger.of(Transformer.class);
 
     private final ModelConfig config;
     private final ParameterTree tree = new ParameterTree();
