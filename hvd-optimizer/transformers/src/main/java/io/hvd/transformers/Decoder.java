@@ -80,8 +80,10 @@ public final class Decoder extends Transformer {
     public Tensor forward(Tensor ids, Tensor mask) {
         Tensor x = torch.embedding(words, ids);
         Rotation rotation = Rotation.of(x, config());
-        for (Block block : blocks) {
-            x = block.apply(x, rotation);
+        for (int layer = 0; layer < blocks.size(); layer++) {
+            Block block = blocks.get(layer);
+            Tensor input = x;
+            x = run(layer, () -> block.apply(input, rotation));
         }
         return norm(x, finalNorm);
     }

@@ -126,8 +126,10 @@ public final class Encoder extends Transformer {
         }
         x = dropout.apply(norm.apply(x));
         Tensor seen = mask.ne(new Scalar(0)).reshape(mask.size(0), 1, 1, length);
-        for (Block block : blocks) {
-            x = block.apply(x, seen);
+        for (int layer = 0; layer < blocks.size(); layer++) {
+            Block block = blocks.get(layer);
+            Tensor input = x;
+            x = run(layer, () -> block.apply(input, seen));
         }
         return x;
     }

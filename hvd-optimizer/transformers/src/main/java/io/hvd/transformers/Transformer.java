@@ -14,9 +14,11 @@ import java.util.Collection;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Generator;
@@ -41,6 +43,7 @@ public abstract class Transformer {
     private final Map<String, Projection> projections = new TreeMap<>();
     private final Generator weights;
     private final Generator masks;
+    private LayerRunner runner = (name, layer) -> layer.get();
 
     /** @param seed of the weights that are drawn, and of dropout until {@link #seedDropout} */
     Transformer(ModelConfig config, long seed) {
@@ -84,6 +87,22 @@ public abstract class Transformer {
     /** The module of a part. @param name such as {@link #layerName}; unknown names are refused */
     public final Module module(String name) {
         return tree.module(name);
+    }
+
+    /** Runs a layer of a transformer. */
+    @FunctionalInterface
+    public interface LayerRunner {
+        /** @param name the layer's module, as of {@link Transformer#layerName} @param layer computes its output */
+        org.bytedeco.pytorch.Tensor run(String name, Supplier<org.bytedeco.pytorch.Tensor> layer);
+    }
+
+    /** Has each layer run by something else, such as a {@code FullyShard}, which has the layer's weights only meanwhile. */
+    public final void layersRunBy(LayerRunner by) {
+        runner = Objects.requireNonNull(by, "layersRunBy");
+    }
+
+    final org.bytedeco.pytorch.Tensor run(int layer, Supplier<org.bytedeco.pytorch.Tensor> body) {
+        return runner.run(layerName(layer), body);
     }
 
     /** Gives dropout random numbers of its own on each rank. */
