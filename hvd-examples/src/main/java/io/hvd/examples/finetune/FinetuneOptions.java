@@ -50,10 +50,12 @@ record FinetuneOptions(
         Optional<Path> checkpoints,
         boolean cuda) {
     private static final int FULL_TEXTS = 4_000;
-    private static final int QUICK_TEXTS = 1_600;
+    private static final int QUICK_TEXTS = 2_000;
     private static final double FULL_RATE = 5e-5;
     /** Few parameters, which begin at random, learn at higher rates. */
     private static final double ADDED_RATE = 1e-3;
+    /** All parameters begin at random. */
+    private static final double DRAWN_RATE = 2e-3;
 
     static Options flags() {
         Options flags = new Options()
@@ -90,8 +92,8 @@ record FinetuneOptions(
                 .addOption(Flags.valued("max-steps", "number of steps after which the training ends early"))
                 .addOption(Flags.valued(
                         "lr",
-                        "the highest learning rate of AdamW, default " + FULL_RATE + ", and " + ADDED_RATE
-                                + " with --lora or --freeze all"))
+                        "the highest learning rate of AdamW, default " + FULL_RATE + "; " + ADDED_RATE
+                                + " with --lora or --freeze all, " + DRAWN_RATE + " without --model"))
                 .addOption(Flags.valued(
                         "warmup", "share of the training in which the rate grows, default 0.1; then it falls to 0"))
                 .addOption(Flags.valued("clip", "longest gradient, default 1; 0 for no limit"))
@@ -105,7 +107,7 @@ record FinetuneOptions(
                 .addOption(Flags.valued(
                         "checkpoint-dir",
                         "folder of checkpoints, one per epoch and at SIGTERM, from which the run goes on"))
-                .addOption(Flags.valued("preset", "quick: --texts " + QUICK_TEXTS + " --lr " + ADDED_RATE))
+                .addOption(Flags.valued("preset", "quick: --texts " + QUICK_TEXTS))
                 .addOption(TorchDevice.flag());
         CompressionFlags.addTo(flags);
         return flags;
@@ -117,7 +119,8 @@ record FinetuneOptions(
         String task = Flags.oneOf(line, "task", Task.words());
         Optional<Lora> lora = lora(line);
         int frozen = frozen(line);
-        boolean addedAlone = quick || lora.isPresent() || frozen == Integer.MAX_VALUE;
+        boolean addedAlone = lora.isPresent() || frozen == Integer.MAX_VALUE;
+        double usualRate = !line.hasOption("model") ? DRAWN_RATE : addedAlone ? ADDED_RATE : FULL_RATE;
         FinetuneOptions options = new FinetuneOptions(
                 Task.valueOf(task.toUpperCase(java.util.Locale.ROOT)),
                 Flags.path(line, "model"),
@@ -131,7 +134,7 @@ record FinetuneOptions(
                 Flags.count(line, "backward-passes-per-step", 1, 1),
                 Flags.count(line, "epochs", 3, 1),
                 Flags.number(line, "max-steps", Long.MAX_VALUE, 1),
-                Flags.decimal(line, "lr", addedAlone ? ADDED_RATE : FULL_RATE, rate -> rate > 0, "greater than 0"),
+                Flags.decimal(line, "lr", usualRate, rate -> rate > 0, "greater than 0"),
                 Flags.decimal(line, "warmup", 0.1, share -> share >= 0 && share < 1, "from 0 to below 1"),
                 Flags.decimal(line, "clip", 1, norm -> norm >= 0, "of at least 0"),
                 line.hasOption("bf16"),
