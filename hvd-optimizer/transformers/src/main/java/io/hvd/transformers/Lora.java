@@ -166,15 +166,18 @@ public record Lora(int rank, double alpha, double dropout, List<String> targets)
     /**
      * Adds the adapters that a folder has to a model without any, and freezes the model's own weights.
      *
-     * @param folder of PEFT's format; numbers in 16 bits become float32
+     * @param folder of PEFT's format; numbers in 16 bits become float32, and what belongs to a head is left out
      * @throws HvdException if the file is no such adapter, has what hvd lacks, or does not fit the model
      */
     public static Lora load(Transformer model, Path folder) throws IOException {
         Lora lora = read(folder.resolve(CONFIG));
         SortedMap<String, Tensor> named = new TreeMap<>();
-        Checkpoint.read(folder.resolve(WEIGHTS))
-                .tensors()
-                .forEach((name, value) -> named.put(inModel(name), wide(value)));
+        Checkpoint.read(folder.resolve(WEIGHTS)).tensors().forEach((name, value) -> {
+            String own = model.ownName(name.startsWith(PREFIX) ? name.substring(PREFIX.length()) : name);
+            if (!model.isOfAHead(own)) {
+                named.put(own, wide(value));
+            }
+        });
         lora.attach(model);
         Set<String> expected = weights(model).keySet();
         if (!named.keySet().equals(expected)) {
@@ -194,10 +197,6 @@ public record Lora(int rank, double alpha, double dropout, List<String> targets)
     /** In float32, which adapters are trained in. */
     private static Tensor wide(Tensor value) {
         return value.dtype() == DType.FLOAT32 ? value : Tensor.wrap(value.toFloatArray(), DType.FLOAT32, value.shape());
-    }
-
-    private static String inModel(String name) {
-        return name.startsWith(PREFIX) ? name.substring(PREFIX.length()) : name;
     }
 
     private static Lora read(Path file) throws IOException {

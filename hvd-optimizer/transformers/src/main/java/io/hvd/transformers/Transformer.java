@@ -134,7 +134,7 @@ public abstract class Transformer {
     }
 
     /** Names as of the newest files; the oldest of BERT call a norm's weight gamma. */
-    private String ownName(String name) {
+    final String ownName(String name) {
         String own = name;
         for (String prefix : prefixes()) {
             if (own.startsWith(prefix)) {

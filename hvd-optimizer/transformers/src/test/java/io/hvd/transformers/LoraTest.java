@@ -128,6 +128,22 @@ class LoraTest {
                         "\"value\"");
     }
 
+    /** As PEFT saves those of a BertForSequenceClassification. */
+    @Test
+    void adaptersOfAModelWithAHeadAreTaken(@TempDir Path folder) throws Exception {
+        Encoder encoder = encoder();
+        Lora lora = Lora.of(2, 4, "query");
+        lora.attach(encoder);
+        lora.save(encoder, folder, "tiny");
+        SortedMap<String, Tensor> named = new TreeMap<>();
+        Lora.weights(encoder).forEach((name, value) -> named.put("base_model.model.bert." + name, value));
+        named.put("base_model.model.classifier.bias", Tensor.of(1f));
+        new Checkpoint(named, Map.of()).write(folder.resolve("adapter_model.safetensors"));
+        Encoder other = encoder();
+        Lora.load(other, folder);
+        assertThat(lists(Lora.weights(other))).isEqualTo(lists(Lora.weights(encoder)));
+    }
+
     @Test
     void adaptersInSixteenBitsAreTaken(@TempDir Path folder) throws Exception {
         Encoder encoder = encoder();
