@@ -53,6 +53,36 @@ class FinetuneIT {
         }
     }
 
+    private static final Pattern TEST = Pattern.compile("test accuracy ([\\d.]+).*test loss ([\\d.]+)");
+
+    /** Blocks of pairs, and ranks without any text of the test. */
+    @ParameterizedTest
+    @ValueSource(strings = {"classify", "pairs", "lm"})
+    void theTestIsThatOfOneRank(String task) throws Exception {
+        String flags = "--lr 1e-12 --epochs 1 --task " + task;
+        assertThat(tested(run(flags + " --threads 4"))).isEqualTo(tested(run(flags + " --threads 1")));
+        Path few = folder.resolve("few.tsv");
+        List<String> lines = new ArrayList<>();
+        for (int i = 0; i < 20; i++) {
+            lines.add("a" + i % 2 + "\tone two n" + i);
+        }
+        Files.write(few, lines);
+        assertThat(tested(runOf(flags + " --data " + few + " --threads 4")))
+                .isEqualTo(tested(runOf(flags + " --data " + few + " --threads 1")));
+    }
+
+    private static String runOf(String flags) throws Exception {
+        TrainHere training = TrainHere.run((SMALL.replace("--texts 400 ", "") + flags).split(" "));
+        assertThat(training.exitCode()).as(training.output()).isZero();
+        return training.output();
+    }
+
+    private static List<String> tested(String output) {
+        Matcher line = TEST.matcher(output);
+        assertThat(line.find()).as(output).isTrue();
+        return List.of(line.group(1), line.group(2));
+    }
+
     @Test
     void adaptersOfRanksUnderMpirunAreSavedAndMerged() throws Exception {
         Path adapter = folder.resolve("adapter");
@@ -78,6 +108,15 @@ class FinetuneIT {
         run(flags + "1 --threads 2");
         String on = run(flags + "2 --threads 4");
         assertThat(on).contains("epoch 2/2: ", "ranks=4 epochs=2 steps=9 ").doesNotContain("epoch 1/2: ");
+        String over = run(flags + "2 --threads 2");
+        assertThat(over).contains("steps=0 loss=" + on.replaceFirst("(?s).*RESULT.* loss=([\\d.]{6}).*", "$1"));
+    }
+
+    /** In the middle of an epoch, and between two backward passes of a step. */
+    @Test
+    void aLimitOfStepsEndsWithATest() throws Exception {
+        String limited = run("--epochs 2 --max-steps 3 --backward-passes-per-step 2 --threads 2");
+        assertThat(limited).contains("steps=2 loss=").doesNotContain("epoch 1/2: ");
     }
 
     @Test
@@ -88,6 +127,8 @@ class FinetuneIT {
         assertRefused("--task lm --data " + folder.resolve("none"), "--data", "none");
         assertRefused("--model " + folder, "--model", "lacks config.json");
         assertRefused("--task pairs --freeze all", "--freeze all leaves nothing to train for --task pairs");
+        assertRefused("--task pairs --freeze 2", "--freeze 2 leaves nothing to train for --task pairs");
+        assertRefused("--freeze 3", "--freeze 3 of a model of 2 layers", "at most 2");
         assertRefused("--threads 3", "--global-batch", "40 cannot be dealt evenly to 3 ranks");
     }
 

@@ -371,7 +371,8 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
 
         /**
          * Keeps samples of like complexity together in each batch, as torch's length grouping does: a step then has the batchSize times
-         * ranks samples that are neighbours by complexity, and the steps come in a random order.
+         * ranks samples that are neighbours by complexity, and the steps come in a random order; if the samples do not fill them, the last
+         * one is short. For any number of ranks, steps of as many samples have the same ones.
          *
          * @param batchSize samples of a batch on each rank; 1, the default, mixes complexities in a batch
          * @throws IllegalArgumentException if it is not positive

@@ -16,6 +16,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class LoadBalancingDistributedSamplerTest {
     private static final int RANKS = 4;
@@ -91,24 +92,26 @@ class LoadBalancingDistributedSamplerTest {
         return tokens;
     }
 
-    /** A step of several ranks has the samples of a step of one rank with as large a batch. */
-    @Test
-    void theStepsAreTheSameForAnyNumberOfRanksThatDividesThem() {
-        long[] lengths = skewed(960);
+    /** A step of several ranks has the samples of a step of one rank with as large a batch, also if the samples do not fill the steps. */
+    @ParameterizedTest
+    @ValueSource(ints = {960, 961, 970, 991})
+    void theStepsAreTheSameForAnyNumberOfRanksThatDividesThem(int size) {
+        long[] lengths = skewed(size);
         int[] alone = sampler(lengths, 1, 0).batchesOf(32).build().indices();
         for (int ranks : new int[] {2, 4}) {
             int batch = 32 / ranks;
-            for (int step = 0; step < 30; step++) {
+            for (int step = 0; step * 32 < size; step++) {
                 Set<Integer> together = new HashSet<>();
                 for (int rank = 0; rank < ranks; rank++) {
                     int[] mine = sampler(lengths, ranks, rank)
                             .batchesOf(batch)
                             .build()
                             .indices();
-                    Arrays.stream(mine, step * batch, (step + 1) * batch).forEach(together::add);
+                    Arrays.stream(mine, step * batch, Math.min(mine.length, (step + 1) * batch))
+                            .forEach(together::add);
                 }
                 Set<Integer> expected = new HashSet<>();
-                Arrays.stream(alone, step * 32, (step + 1) * 32).forEach(expected::add);
+                Arrays.stream(alone, step * 32, Math.min(size, (step + 1) * 32)).forEach(expected::add);
                 assertThat(together).isEqualTo(expected);
             }
         }

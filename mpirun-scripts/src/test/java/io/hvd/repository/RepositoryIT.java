@@ -56,7 +56,8 @@ class RepositoryIT {
 
     @Test
     void everyJarHasItsSourcesAndItsJavadoc() throws Exception {
-        for (String jar : List.of("hvd-core", "hvd-launch", "hvd-optimizer", "hvd-parquet", "hvd-transformers", "hvd-spark")) {
+        for (String jar :
+                List.of("hvd-core", "hvd-launch", "hvd-optimizer", "hvd-parquet", "hvd-transformers", "hvd-spark")) {
             assertThat(deployed(repository, jar))
                     .as(jar)
                     .anyMatch(name -> name.endsWith("-sources.jar"))

@@ -22,7 +22,7 @@ final class DrawnModel {
     private static final int HIDDEN = 64;
     private static final int LAYERS = 2;
     private static final int HEADS = 4;
-    private static final Pattern BETWEEN_WORDS = Pattern.compile("\\W+");
+    private static final Pattern BETWEEN_WORDS = Pattern.compile("\\W+", Pattern.UNICODE_CHARACTER_CLASS);
     private static final String UNKNOWN = "[UNK]";
 
     private DrawnModel() {}

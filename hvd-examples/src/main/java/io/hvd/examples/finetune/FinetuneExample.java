@@ -8,6 +8,7 @@ import io.hvd.examples.QuickRun;
 import io.hvd.examples.text.EveryRank;
 import io.hvd.examples.text.TopicSentences;
 import io.hvd.examples.training.TorchDevice;
+import io.hvd.examples.training.WeightCheck;
 import io.hvd.transformers.PretrainedModel;
 import io.hvd.transformers.TextTokenizer;
 import java.io.IOException;
@@ -53,8 +54,12 @@ public final class FinetuneExample implements Example {
         PretrainedModel files = EveryRank.reads(hvd, () -> files(options, samples));
         TokenTexts texts = EveryRank.reads(hvd, () -> tokens(options, files, samples));
         EveryRank.requireSame(hvd, "finetune.texts", "texts", texts.checksum());
-        FinetuneModel model =
-                new FinetuneModel(hvd, options, files, texts.labels().size(), device);
+        FinetuneModel model = EveryRank.reads(
+                hvd, () -> model(hvd, options, files, texts.labels().size(), device));
+        WeightCheck read = WeightCheck.of(hvd, model.module()); // frozen ones are not broadcast
+        if (!read.areEqual()) {
+            throw new ParseException("--model, as the ranks have read it: " + read);
+        }
         return new FinetuneTraining(hvd, options, texts, model, device).run();
     }
 
@@ -88,10 +93,27 @@ public final class FinetuneExample implements Example {
         }
     }
 
+    private static FinetuneModel model(
+            HvdContext hvd, FinetuneOptions options, PretrainedModel files, int labels, TorchDevice device)
+            throws ParseException {
+        try {
+            return new FinetuneModel(hvd, options, files, labels, device);
+        } catch (IOException | HvdException e) {
+            throw new ParseException("--model " + files.source() + ": " + e.getMessage());
+        }
+    }
+
     private static TokenTexts tokens(FinetuneOptions options, PretrainedModel files, List<TextSample> samples)
             throws ParseException {
         try (TextTokenizer tokenizer = files.tokenizer(options.longest())) {
-            return TokenTexts.of(samples, tokenizer);
+            TokenTexts texts = TokenTexts.of(options.task(), samples, tokenizer);
+            if (texts.train().isEmpty() || texts.test().isEmpty()) {
+                throw new ParseException(
+                        samples.size() + " texts, of which " + texts.train().size()
+                                + " to train on and " + texts.test().size()
+                                + " for the test have enough tokens, expected some of both");
+            }
+            return texts;
         } catch (HvdException e) {
             throw new ParseException("--max-length " + options.longest() + ": " + e.getMessage());
         }

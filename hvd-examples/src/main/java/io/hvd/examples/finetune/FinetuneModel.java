@@ -61,9 +61,15 @@ final class FinetuneModel {
                     + files.config().architecture() + ", expected "
                     + (writes ? "lm" : "classify or pairs; lm needs a LLAMA"));
         }
-        if (options.frozen() == Integer.MAX_VALUE && options.task() != Task.CLASSIFY) {
-            throw new ParseException("--freeze all leaves nothing to train for --task "
+        int layers = files.config().layers();
+        String frozen = options.frozen() == Integer.MAX_VALUE ? "all" : String.valueOf(options.frozen());
+        if (options.frozen() >= layers && options.task() != Task.CLASSIFY) {
+            throw new ParseException("--freeze " + frozen + " leaves nothing to train for --task "
                     + options.task().word());
+        }
+        if (options.frozen() > layers && options.frozen() < Integer.MAX_VALUE) {
+            throw new ParseException("--freeze " + frozen + " of a model of " + layers + " layers, expected at most "
+                    + layers + ", or all");
         }
     }
 

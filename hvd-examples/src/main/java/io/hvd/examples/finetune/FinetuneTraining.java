@@ -16,8 +16,10 @@ import io.hvd.optimizer.torch.Autocast;
 import io.hvd.optimizer.torch.StateDict;
 import io.hvd.optimizer.torch.TorchOptimizer;
 import io.hvd.train.BroadcastState;
+import io.hvd.train.EpochMetrics;
 import io.hvd.train.LearningRate;
 import io.hvd.train.Logging;
+import io.hvd.train.MeanMetric;
 import io.hvd.train.TerminateOnNaN;
 import io.hvd.train.Training;
 import io.hvd.train.TrainingLoop;
@@ -27,6 +29,7 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.SortedMap;
 import java.util.function.Supplier;
 import org.apache.commons.cli.ParseException;
 import org.bytedeco.javacpp.PointerScope;
@@ -103,7 +106,7 @@ final class FinetuneTraining {
                 .build();
         Training end;
         long begun = System.nanoTime();
-        try (var loader = loader(texts.train(), sampler, batchPerRank);
+        try (var loader = loader(sampler);
                 var checkpoints = checkpoints(sampler)) {
             TrainingLoop loop = TrainingLoop.of(hvd, optimizer)
                     .with(new BroadcastState(0))
@@ -111,7 +114,7 @@ final class FinetuneTraining {
                     .with(new TerminateOnNaN(STEPS_BETWEEN_CHECKS))
                     .with(Logging.to(line -> say("%s", line)))
                     .maxSteps(options.maxSteps())
-                    .evaluation(this::evaluate);
+                    .evaluation(training -> evaluate(training.metrics()));
             if (checkpoints.isPresent()) {
                 loop.with(AutoResume.everySteps(loader.batches(), checkpoints.get(), sampler));
             }
@@ -122,10 +125,9 @@ final class FinetuneTraining {
         return finish(end);
     }
 
-    private DataLoader<TokenTexts.Sample, TokenTexts.Batch> loader(
-            List<TokenTexts.Sample> samples, Sampler sampler, int batchSize) {
-        return DataLoader.builder(Dataset.of(samples), sampler, TokenTexts.Batch::of)
-                .batchSize(batchSize)
+    private DataLoader<TokenTexts.Sample, TokenTexts.Batch> loader(Sampler sampler) {
+        return DataLoader.builder(Dataset.of(texts.train()), sampler, TokenTexts.Batch::of)
+                .batchSize(batchPerRank)
                 .workers(options.workers())
                 .build();
     }
@@ -187,22 +189,43 @@ final class FinetuneTraining {
         }
     }
 
-    private void evaluate(Training training) {
+    private void evaluate(EpochMetrics metrics) {
         model.module().train(false);
-        var everyOne = new EvalSampler(texts.test().size(), hvd.size(), hvd.rank());
-        try (var loader = loader(texts.test(), everyOne, TEST_BATCH)) {
+        metrics.add(TEST_LOSS, 0, 0); // a rank may have no block
+        metrics.add(TEST_ACCURACY, 0, 0);
+        List<List<TokenTexts.Sample>> blocks = texts.testBlocks(TEST_BATCH);
+        var everyOne = new EvalSampler(blocks.size(), hvd.size(), hvd.rank());
+        try (var loader = DataLoader.builder(Dataset.of(blocks), everyOne, one -> TokenTexts.Batch.of(one.get(0)))
+                .batchSize(1)
+                .workers(options.workers())
+                .build()) {
             for (TokenTexts.Batch batch : loader) {
                 try (PointerScope scope = new PointerScope();
                         NoGradGuard guard = new NoGradGuard()) {
                     Objective.Score score = narrow(() -> model.objective().score(batch));
-                    training.metrics().add(TEST_LOSS, score.lossSum(), score.parts());
-                    training.metrics().add(TEST_ACCURACY, score.right(), score.parts());
+                    metrics.add(TEST_LOSS, score.lossSum(), score.parts());
+                    metrics.add(TEST_ACCURACY, score.right(), score.parts());
                 }
             }
         }
     }
 
+    /** Of the last epoch, or now, if --max-steps has left it or an earlier run has made it. */
+    private SortedMap<String, MeanMetric.Result> tested(Training end) {
+        if (end.results().containsKey(TEST_LOSS)) {
+            return end.results();
+        }
+        EpochMetrics metrics = new EpochMetrics();
+        evaluate(metrics);
+        return metrics.reduce(hvd);
+    }
+
     private int finish(Training end) throws IOException {
+        if (end.outcome().kind() == Training.Outcome.Kind.SIGTERM) {
+            say("%s", end.outcome()); // a later run goes on from the checkpoint
+            return 0;
+        }
+        var tested = tested(end);
         WeightCheck weights = WeightCheck.of(hvd, model.module());
         say("%s", weights);
         say("%s", totals.sent());
@@ -217,8 +240,8 @@ final class FinetuneTraining {
                         options.origin(),
                         hvd.size(),
                         end.epoch(),
-                        end.result(TEST_LOSS).mean(),
-                        end.result(TEST_ACCURACY).mean()),
+                        tested.get(TEST_LOSS).mean(),
+                        tested.get(TEST_ACCURACY).mean()),
                 options.task().word());
         return weights.areEqual() ? 0 : WEIGHTS_DIFFER;
     }

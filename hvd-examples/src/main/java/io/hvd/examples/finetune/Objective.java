@@ -3,6 +3,7 @@ package io.hvd.examples.finetune;
 import static org.bytedeco.pytorch.global.torch.cross_entropy_loss;
 
 import io.hvd.HvdContext;
+import io.hvd.optimizer.torch.Autocast;
 import io.hvd.transformers.Decoder;
 import io.hvd.transformers.Encoder;
 import io.hvd.transformers.Sentences;
@@ -60,7 +61,7 @@ interface Objective {
         }
     }
 
-    /** The contrastive loss over all ranks; in the test, among the texts of one batch. */
+    /** The contrastive loss over all ranks; in the test, among the texts of one block. */
     record Pairs(Encoder encoder, HvdContext hvd, Device device) implements Objective {
         private static final double SCALE = 20;
 
@@ -72,12 +73,16 @@ interface Objective {
 
         @Override
         public Score score(TokenTexts.Batch batch) {
-            Tensor scores = encoder.sentences(batch.first())
-                    .matmul(encoder.sentences(batch.second()).t())
-                    .mul(new Scalar(SCALE));
+            Tensor first = encoder.sentences(batch.first());
+            Tensor second = encoder.sentences(batch.second());
             Tensor right = torch.arange(new Scalar(batch.size())).to(device, ScalarType.Long);
-            return new Score(
-                    cross_entropy_loss(scores, right).item_double() * batch.size(), hits(scores, right), batch.size());
+            try (Autocast own = Autocast.off(device.type())) { // in 16 bits, similarities would be equal
+                Tensor scores = first.matmul(second.t()).mul(new Scalar(SCALE));
+                return new Score(
+                        cross_entropy_loss(scores, right).item_double() * batch.size(),
+                        hits(scores, right),
+                        batch.size());
+            }
         }
 
         @Override

@@ -2,9 +2,12 @@ package io.hvd.examples.finetune;
 
 import io.hvd.transformers.TextTokenizer;
 import io.hvd.transformers.TokenBatch;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.stream.Stream;
 import java.util.zip.CRC32;
 
 /**
@@ -39,7 +42,8 @@ record TokenTexts(List<String> labels, List<Sample> train, List<Sample> test) {
         }
     }
 
-    static TokenTexts of(List<TextSample> texts, TextTokenizer tokenizer) {
+    /** Texts with too few tokens for the task are left out: one, or two for the loss of a next token. */
+    static TokenTexts of(Task task, List<TextSample> texts, TextTokenizer tokenizer) {
         List<String> labels =
                 texts.stream().map(TextSample::label).distinct().sorted().toList();
         List<long[]> first =
@@ -52,7 +56,8 @@ record TokenTexts(List<String> labels, List<Sample> train, List<Sample> test) {
             TextSample text = texts.get(i);
             Sample sample = new Sample(
                     first.get(i), text.second().isEmpty() ? new long[0] : second.get(i), labels.indexOf(text.label()));
-            if (sample.ids.length > 1) {
+            boolean enough = sample.ids.length >= (task == Task.LM ? 2 : 1);
+            if (enough && (task != Task.PAIRS || sample.second.length > 0)) {
                 (i % TEST_SHARE == TEST_SHARE - 1 ? test : train).add(sample);
             }
         }
@@ -60,15 +65,31 @@ record TokenTexts(List<String> labels, List<Sample> train, List<Sample> test) {
         return new TokenTexts(labels, train, test);
     }
 
+    /** Of all that the ranks must have in common. */
     long checksum() {
         CRC32 sum = new CRC32();
-        train.forEach(sample -> {
-            for (long id : sample.ids) {
-                sum.update((int) id);
-                sum.update((int) (id >>> Byte.SIZE));
-            }
+        labels.forEach(label -> sum.update((label + "\n").getBytes(StandardCharsets.UTF_8)));
+        Stream.concat(train.stream(), test.stream()).forEach(sample -> {
+            update(sum, train.size(), sample.label, sample.ids.length);
+            update(sum, sample.ids);
+            update(sum, sample.second);
         });
         return sum.getValue();
+    }
+
+    private static void update(CRC32 sum, long... numbers) {
+        ByteBuffer bytes = ByteBuffer.allocate(numbers.length * Long.BYTES);
+        bytes.asLongBuffer().put(numbers);
+        sum.update(bytes);
+    }
+
+    /** The test in blocks, which do not depend on the number of ranks: a pair is compared with those of its block. */
+    List<List<Sample>> testBlocks(int size) {
+        List<List<Sample>> blocks = new ArrayList<>();
+        for (int from = 0; from < test.size(); from += size) {
+            blocks.add(test.subList(from, Math.min(test.size(), from + size)));
+        }
+        return blocks;
     }
 
     long[] lengths() {

@@ -8,6 +8,7 @@ import com.google.gson.JsonParser;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.torch.StateDict;
+import io.hvd.tensor.DType;
 import io.hvd.tensor.Tensor;
 import io.hvd.train.Checkpoint;
 import java.io.IOException;
@@ -84,11 +85,16 @@ public record Lora(int rank, double alpha, double dropout, List<String> targets)
             }
             chosen.addAll(found);
         }
-        chosen.stream().filter(each -> each.adapter().isPresent()).findFirst().ifPresent(adapted -> {
-            throw new HvdException(
-                    ErrorId.BAD_ARGUMENT,
-                    "the layer \"" + adapted.module() + "\" has an adapter already; merge it first");
-        });
+        chosen.stream()
+                .filter(each -> model.tree().parameter(nameOf(each, A)) != null)
+                .findFirst()
+                .ifPresent(adapted -> {
+                    throw new HvdException(
+                            ErrorId.BAD_ARGUMENT,
+                            "the layer \"" + adapted.module() + "\" has an adapter already"
+                                    + (adapted.adapter().isPresent() ? "" : ", which is merged")
+                                    + "; merge it, and give another one to a new model with these weights");
+                });
         model.freezeAll();
         chosen.stream().distinct().forEach(layer -> adapt(model, layer));
         return chosen.stream().map(Projection::module).distinct().toList();
@@ -101,13 +107,17 @@ public record Lora(int rank, double alpha, double dropout, List<String> targets)
                 .toList();
     }
 
+    private static String nameOf(Projection layer, String matrix) {
+        return layer.module() + "." + matrix + ".weight";
+    }
+
     private void adapt(Transformer model, Projection layer) {
         try (PointerScope scope = new PointerScope()) {
             long outputs = layer.weight().size(0);
             long inputs = layer.weight().size(1);
             // Kaiming's bound for a gain of 1/sqrt(3), as PEFT and torch's dense layers draw
-            var a = model.uniform(layer.module() + "." + A + ".weight", 1 / Math.sqrt(inputs), rank, inputs);
-            var b = model.constant(layer.module() + "." + B + ".weight", 0, outputs, rank);
+            var a = model.uniform(nameOf(layer, A), 1 / Math.sqrt(inputs), rank, inputs);
+            var b = model.constant(nameOf(layer, B), 0, outputs, rank);
             layer.adapter(new Adapter(a, b, alpha / rank, model.dropout(dropout)));
         }
     }
@@ -156,13 +166,18 @@ public record Lora(int rank, double alpha, double dropout, List<String> targets)
     /**
      * Adds the adapters that a folder has to a model without any, and freezes the model's own weights.
      *
-     * @param folder of PEFT's format
+     * @param folder of PEFT's format; numbers in 16 bits become float32, and what belongs to a head is left out
      * @throws HvdException if the file is no such adapter, has what hvd lacks, or does not fit the model
      */
     public static Lora load(Transformer model, Path folder) throws IOException {
         Lora lora = read(folder.resolve(CONFIG));
         SortedMap<String, Tensor> named = new TreeMap<>();
-        Checkpoint.read(folder.resolve(WEIGHTS)).tensors().forEach((name, value) -> named.put(inModel(name), value));
+        Checkpoint.read(folder.resolve(WEIGHTS)).tensors().forEach((name, value) -> {
+            String own = model.ownName(name.startsWith(PREFIX) ? name.substring(PREFIX.length()) : name);
+            if (!model.isOfAHead(own)) {
+                named.put(own, wide(value));
+            }
+        });
         lora.attach(model);
         Set<String> expected = weights(model).keySet();
         if (!named.keySet().equals(expected)) {
@@ -179,8 +194,9 @@ public record Lora(int rank, double alpha, double dropout, List<String> targets)
         return lora;
     }
 
-    private static String inModel(String name) {
-        return name.startsWith(PREFIX) ? name.substring(PREFIX.length()) : name;
+    /** In float32, which adapters are trained in. */
+    private static Tensor wide(Tensor value) {
+        return value.dtype() == DType.FLOAT32 ? value : Tensor.wrap(value.toFloatArray(), DType.FLOAT32, value.shape());
     }
 
     private static Lora read(Path file) throws IOException {
@@ -194,6 +210,9 @@ public record Lora(int rank, double alpha, double dropout, List<String> targets)
         require(file, config, "bias", "none");
         for (String other : List.of("use_dora", "use_rslora", "fan_in_fan_out")) {
             require(file, config, other, "false");
+        }
+        for (String perLayer : List.of("rank_pattern", "alpha_pattern")) {
+            require(file, config, perLayer, "{}");
         }
         List<String> targets = new ArrayList<>();
         try {
@@ -217,10 +236,13 @@ public record Lora(int rank, double alpha, double dropout, List<String> targets)
 
     private static void require(Path file, JsonObject config, String name, String expected) {
         JsonElement found = config.get(name);
-        if (found != null && !found.isJsonNull() && !found.getAsString().equals(expected)) {
+        if (found == null || found.isJsonNull()) {
+            return;
+        }
+        String word = found.isJsonPrimitive() ? found.getAsString() : found.toString();
+        if (!word.equals(expected)) {
             throw new HvdException(
-                    ErrorId.BAD_CHECKPOINT,
-                    file + " has " + name + " \"" + found.getAsString() + "\", expected \"" + expected + "\"");
+                    ErrorId.BAD_CHECKPOINT, file + " has " + name + " \"" + word + "\", expected \"" + expected + "\"");
         }
     }
 

@@ -175,10 +175,12 @@ public record ModelConfig(
         fields.require("attention_bias", "false", "false");
         fields.require("mlp_bias", "false", "false");
         fields.require("rope_scaling", "null", "null");
+        Fields rotary = fields.part("rope_parameters");
+        rotary.require("rope_type", "default", "default");
         int heads = fields.number("num_attention_heads");
         int hidden = fields.number("hidden_size");
-        int headSize = fields.number("head_dim", hidden / heads);
-        if (headSize != hidden / heads) {
+        int headSize = fields.number("head_dim", hidden / Math.max(1, heads));
+        if (heads > 0 && headSize != hidden / heads) {
             throw fields.refused("head_dim", String.valueOf(headSize), "hidden_size / num_attention_heads");
         }
         return new ModelConfig(
@@ -192,7 +194,7 @@ public record ModelConfig(
                 fields.number("max_position_embeddings", LLAMA_POSITIONS),
                 0,
                 fields.decimal("rms_norm_eps", LLAMA_EPSILON),
-                fields.decimal("rope_theta", USUAL_THETA),
+                rotary.decimal("rope_theta", USUAL_THETA),
                 Boolean.parseBoolean(fields.word("tie_word_embeddings", "false")),
                 0,
                 fields.decimal("initializer_range", USUAL_DEVIATION));
@@ -250,6 +252,22 @@ public record ModelConfig(
             return found == null ? otherwise : found.isJsonPrimitive() ? found.getAsString() : found.toString();
         }
 
+        /** Whether the file gives a value; null stands for none. */
+        boolean has(String name) {
+            return object.has(name) && !object.get(name).isJsonNull();
+        }
+
+        /** Fields that newer files have in an object of their own. */
+        Fields part(String name) {
+            if (!has(name)) {
+                return this;
+            }
+            if (!object.get(name).isJsonObject()) {
+                throw refused(name, word(name, null), "an object");
+            }
+            return new Fields(object.getAsJsonObject(name));
+        }
+
         /** A field that hvd knows one value of. */
         void require(String name, String otherwise, String expected) {
             String found = word(name, otherwise);
@@ -259,7 +277,7 @@ public record ModelConfig(
         }
 
         int number(String name) {
-            if (!object.has(name)) {
+            if (!has(name)) {
                 throw refused(name, null, "a whole number");
             }
             return number(name, 0);
@@ -267,7 +285,7 @@ public record ModelConfig(
 
         int number(String name, int otherwise) {
             try {
-                return object.has(name) ? object.get(name).getAsInt() : otherwise;
+                return has(name) ? object.get(name).getAsInt() : otherwise;
             } catch (RuntimeException e) {
                 throw refused(name, word(name, null), "a whole number");
             }
@@ -275,7 +293,7 @@ public record ModelConfig(
 
         double decimal(String name, double otherwise) {
             try {
-                return object.has(name) ? object.get(name).getAsDouble() : otherwise;
+                return has(name) ? object.get(name).getAsDouble() : otherwise;
             } catch (RuntimeException e) {
                 throw refused(name, word(name, null), "a number");
             }

@@ -69,7 +69,7 @@ public record PretrainedModel(String source, ModelConfig config, String tokenize
         for (String name : new String[] {CONFIG, TOKENIZER}) {
             require(folder, name);
         }
-        if (!Files.exists(folder.resolve(INDEX))) {
+        if (!Files.isRegularFile(folder.resolve(INDEX))) {
             require(folder, WEIGHTS);
         }
         return new PretrainedModel(
@@ -87,7 +87,7 @@ public record PretrainedModel(String source, ModelConfig config, String tokenize
 
     private static SortedMap<String, Tensor> read(Path folder) throws IOException {
         Path index = folder.resolve(INDEX);
-        if (!Files.exists(index)) {
+        if (Files.isRegularFile(folder.resolve(WEIGHTS))) { // as Python's transformers prefer it
             return Checkpoint.read(folder.resolve(WEIGHTS)).tensors();
         }
         JsonObject places = places(index);

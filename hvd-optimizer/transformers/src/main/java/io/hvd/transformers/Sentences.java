@@ -6,6 +6,7 @@ import static org.bytedeco.pytorch.global.torch.cross_entropy_loss;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.torch.Autocast;
 import io.hvd.optimizer.torch.TorchCollectives;
 import io.hvd.tensor.ReduceOp;
 import org.bytedeco.pytorch.Scalar;
@@ -23,7 +24,7 @@ public final class Sentences {
     private Sentences() {}
 
     /**
-     * The mean over a text's tokens.
+     * The mean over a text's tokens; zeros for a text without any.
      *
      * @param vectors (batch, length, hidden)
      * @param mask int64 (batch, length), 0 for padding
@@ -32,7 +33,8 @@ public final class Sentences {
     public static Tensor meanOf(Tensor vectors, Tensor mask) {
         Tensor weights = mask.unsqueeze(-1).to(vectors.scalar_type());
         Tensor sums = vectors.mul(weights).sum(new long[] {1}, false, new ScalarTypeOptional());
-        return sums.div(weights.sum(new long[] {1}, false, new ScalarTypeOptional()));
+        Tensor tokens = weights.sum(new long[] {1}, false, new ScalarTypeOptional());
+        return sums.div(tokens.clamp_min(new Scalar(1)));
     }
 
     /** Vectors of length 1. @param vectors (batch, hidden) */
@@ -44,7 +46,7 @@ public final class Sentences {
     /**
      * The contrastive loss of pairs over all ranks: each first text has to find its second one among those of all ranks (A. van den Oord
      * et al., "Contrastive Predictive Coding", 2018). The mean of the ranks' losses is that of one rank that has all pairs, and so is the
-     * average of their gradients.
+     * average of their gradients. Similarities are computed in the vectors' own type, whatever {@link Autocast} is open.
      *
      * @param ranks that share their texts
      * @param name of the collective, the same on all ranks
@@ -52,6 +54,7 @@ public final class Sentences {
      * @param second the vectors that belong to them, of the same shape
      * @param scale what similarities, which are from -1 to 1, are multiplied by; 20 is usual
      * @return the mean over this rank's pairs
+     * @throws HvdException if the shapes differ, or the ranks' numbers of rows
      */
     public static Tensor contrastiveLoss(ProcessSet ranks, String name, Tensor first, Tensor second, double scale) {
         if (first.size(0) != second.size(0) || first.size(1) != second.size(1)) {
@@ -61,11 +64,19 @@ public final class Sentences {
                             + ") and (" + second.size(0) + ", " + second.size(1) + "), expected equal ones");
         }
         Tensor all = new TorchCollectives(ranks).allgather(name, second, ReduceOp.SUM);
-        Tensor scores = first.matmul(all.t()).mul(new Scalar(scale));
+        if (all.size(0) != ranks.size() * first.size(0)) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT,
+                    "the contrastive loss \"" + name + "\" of " + first.size(0) + " pairs on rank " + ranks.rank()
+                            + " and " + all.size(0) + " on all " + ranks.size()
+                            + " ranks, expected as many on every rank; a sampler that pads deals them so");
+        }
         Tensor right = arange(new Scalar(first.size(0)))
                 .to(first.device(), ScalarType.Long)
                 .add(new Scalar(ranks.rank() * first.size(0)));
-        return cross_entropy_loss(scores, right);
+        try (Autocast own = Autocast.off(first.device().type())) {
+            return cross_entropy_loss(first.matmul(all.t()).mul(new Scalar(scale)), right);
+        }
     }
 
     /**

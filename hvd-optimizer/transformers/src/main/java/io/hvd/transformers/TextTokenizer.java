@@ -13,14 +13,24 @@ import java.util.stream.Stream;
 
 /** Cuts texts into tokens, as the {@code tokenizer.json} of a model says, by Hugging Face's own library. Any thread may use it. */
 public final class TextTokenizer implements AutoCloseable {
+    /** DJL's setting of which native library it takes; an environment variable of the same name has precedence. */
+    static final String FLAVOR = "RUST_FLAVOR";
+
     private final HuggingFaceTokenizer inner;
 
     private TextTokenizer(HuggingFaceTokenizer inner) {
         this.inner = inner;
     }
 
+    /** The jar has the library for the CPU alone. On a host with CUDA, DJL would download another one. */
+    private static void takeLibraryOfTheJar() {
+        if (System.getProperty(FLAVOR) == null) {
+            System.setProperty(FLAVOR, "cpu");
+        }
+    }
+
     /**
-     * Reads a tokenizer.
+     * Reads a tokenizer. What it says of padding and of the longest text does not count.
      *
      * @param json the text of {@code tokenizer.json}
      * @param longest the most tokens of a text, with those that the model adds; what is longer is cut off
@@ -36,6 +46,7 @@ public final class TextTokenizer implements AutoCloseable {
                 String.valueOf(longest),
                 "addSpecialTokens",
                 "true");
+        takeLibraryOfTheJar();
         try {
             return new TextTokenizer(HuggingFaceTokenizer.newInstance(
                     new ByteArrayInputStream(json.getBytes(StandardCharsets.UTF_8)), options));

@@ -134,7 +134,7 @@ public abstract class Transformer {
     }
 
     /** Names as of the newest files; the oldest of BERT call a norm's weight gamma. */
-    private String ownName(String name) {
+    final String ownName(String name) {
         String own = name;
         for (String prefix : prefixes()) {
             if (own.startsWith(prefix)) {
@@ -204,7 +204,7 @@ public abstract class Transformer {
     }
 
     /**
-     * Keeps the embeddings and the first layers as they are.
+     * Keeps the embeddings and the first layers as they are. What was frozen before stays so, as all but the adapters of {@link Lora}.
      *
      * @param layers how many; all of them leave only what is added to the model, such as a head
      */
@@ -220,7 +220,9 @@ public abstract class Transformer {
             for (int layer = layers; layer < config.layers(); layer++) {
                 isTrained |= name.startsWith(layerName(layer) + ".");
             }
-            value.set_requires_grad(isTrained || layers < config.layers() && isBehindLayers(name));
+            if (!isTrained && !(layers < config.layers() && isBehindLayers(name))) {
+                value.set_requires_grad(false);
+            }
         });
     }
 

@@ -1,16 +1,22 @@
 package io.hvd.transformers;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import io.hvd.AllreduceOptions;
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
+import io.hvd.error.HvdException;
+import io.hvd.optimizer.torch.Autocast;
 import io.hvd.optimizer.torch.TorchTensors;
 import java.util.List;
 import java.util.Random;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch.DeviceType;
+import org.bytedeco.pytorch.global.torch.ScalarType;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -54,6 +60,35 @@ class ContrastiveLossTest {
             }
             return new Result(mean, numbers);
         }
+    }
+
+    @Test
+    void differentNumbersOfPairsAreRefused() {
+        assertThatThrownBy(() -> Hvd.spawn(2, hvd -> {
+                    int mine = 3 + hvd.rank();
+                    Tensor first = Tensor.create(rows(1, 0, mine), mine, SIZE);
+                    return Sentences.contrastiveLoss(hvd, "pairs", first, first, 20)
+                            .item_double();
+                }))
+                .isInstanceOf(HvdException.class)
+                .hasMessageContainingAll("\"pairs\"", "and 7 on all 2 ranks", "expected as many on every rank");
+    }
+
+    /** In bfloat16 a similarity times 20 has steps of 0.06. */
+    @Test
+    void similaritiesAreComputedInTheVectorsOwnType() {
+        List<Double> losses = Hvd.spawn(1, hvd -> {
+                    Tensor first = Sentences.normalised(Tensor.create(rows(1, 0, PAIRS), PAIRS, SIZE));
+                    Tensor second = Sentences.normalised(Tensor.create(rows(2, 0, PAIRS), PAIRS, SIZE));
+                    double exact = Sentences.contrastiveLoss(hvd, "exact", first, second, 20)
+                            .item_double();
+                    try (Autocast half = Autocast.to(ScalarType.BFloat16, DeviceType.CPU)) {
+                        Tensor loss = Sentences.contrastiveLoss(hvd, "half", first, second, 20);
+                        return List.of(exact, loss.item_double());
+                    }
+                })
+                .get(0);
+        assertThat(losses.get(1)).isEqualTo(losses.get(0));
     }
 
     @ParameterizedTest

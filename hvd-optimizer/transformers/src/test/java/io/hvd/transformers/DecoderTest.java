@@ -180,6 +180,31 @@ class DecoderTest {
         }
     }
 
+    /** Newer versions of transformers write rotary positions into an object, and null for what is not set. */
+    @Test
+    void newerConfigsAreRead() {
+        String json = config(4, false)
+                .json()
+                .replace(
+                        "\"rope_theta\":10000.0",
+                        "\"rope_parameters\": {\"rope_theta\": 500000.0, \"rope_type\": \"default\"},"
+                                + " \"rope_scaling\": null, \"head_dim\": null")
+                .replace("\"num_key_value_heads\":4", "\"num_key_value_heads\": null");
+        ModelConfig read = ModelConfig.of(json);
+        assertThat(read.ropeTheta()).isEqualTo(500_000);
+        assertThat(read.keyValueHeads()).isEqualTo(4);
+        assertThatThrownBy(() -> ModelConfig.of(json.replace("\"default\"", "\"llama3\"")))
+                .isInstanceOf(HvdException.class)
+                .hasMessageContainingAll("rope_type \"llama3\"", "default");
+        assertThatThrownBy(() -> ModelConfig.of(json.replace("\"num_attention_heads\":4", "\"num_attention_heads\":0")))
+                .isInstanceOf(HvdException.class)
+                .hasMessageContaining("0 heads");
+        assertThatThrownBy(
+                        () -> ModelConfig.of(json.replace("\"num_attention_heads\":4", "\"num_attention_heads\":null")))
+                .isInstanceOf(HvdException.class)
+                .hasMessageContaining("no num_attention_heads");
+    }
+
     @Test
     void configsThatAreNotKnownAreRefused() {
         String json = config(2, true).json();

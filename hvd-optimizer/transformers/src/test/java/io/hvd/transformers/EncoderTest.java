@@ -122,6 +122,25 @@ class EncoderTest {
         Files.writeString(
                 file, (index + "}}").replace("\"nowhere.weight\": \"model-00001-of-00002.safetensors\", ", ""));
         assertThat(vectorsOf(PretrainedModel.at(folder).encoder(), batch)).isEqualTo(vectorsOf(encoder, batch));
+
+        Encoder other = new Encoder(files.config(), 7);
+        PretrainedModel.at(folder).save(other, folder);
+        assertThat(vectorsOf(PretrainedModel.at(folder).encoder(), batch)).isEqualTo(vectorsOf(other, batch));
+    }
+
+    /** A tokenizer without special tokens makes none of a text of blanks. */
+    @Test
+    void aTextWithoutTokensHasNoVectorAndNoGradient() {
+        Encoder encoder = new Encoder(tiny(ModelConfig.Architecture.BERT, 2), 1);
+        try (PointerScope scope = new PointerScope()) {
+            var vectors = encoder.sentences(TokenBatch.of(List.of(new long[] {1, 2}, new long[0])));
+            assertThat(vectors.select(0, 1).abs().sum().item_double()).isZero();
+            vectors.select(1, 0).sum().backward();
+            var trained = encoder.trained();
+            for (long i = 0; i < trained.size(); i++) {
+                assertThat(trained.get(i).grad().abs().sum().item_double()).isFinite();
+            }
+        }
     }
 
     /** DistilBERT is BERT without segments: with the segment's vector in the words' it computes the same. */

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import io.hvd.error.HvdException;
+import io.hvd.tensor.DType;
 import io.hvd.tensor.Tensor;
 import io.hvd.train.Checkpoint;
 import java.nio.file.Files;
@@ -127,6 +128,59 @@ class LoraTest {
                         "\"value\"");
     }
 
+    /** As PEFT saves those of a BertForSequenceClassification. */
+    @Test
+    void adaptersOfAModelWithAHeadAreTaken(@TempDir Path folder) throws Exception {
+        Encoder encoder = encoder();
+        Lora lora = Lora.of(2, 4, "query");
+        lora.attach(encoder);
+        lora.save(encoder, folder, "tiny");
+        SortedMap<String, Tensor> named = new TreeMap<>();
+        Lora.weights(encoder).forEach((name, value) -> named.put("base_model.model.bert." + name, value));
+        named.put("base_model.model.classifier.bias", Tensor.of(1f));
+        new Checkpoint(named, Map.of()).write(folder.resolve("adapter_model.safetensors"));
+        Encoder other = encoder();
+        Lora.load(other, folder);
+        assertThat(lists(Lora.weights(other))).isEqualTo(lists(Lora.weights(encoder)));
+    }
+
+    @Test
+    void adaptersInSixteenBitsAreTaken(@TempDir Path folder) throws Exception {
+        Encoder encoder = encoder();
+        Lora lora = Lora.of(2, 4, "query");
+        lora.attach(encoder);
+        lora.save(encoder, folder, "tiny");
+        SortedMap<String, Tensor> halves = new TreeMap<>();
+        Lora.weights(encoder).forEach((name, value) -> {
+            short[] bits = new short[(int) value.elements()];
+            float[] numbers = value.toFloatArray();
+            for (int i = 0; i < bits.length; i++) {
+                bits[i] = (short) (Float.floatToIntBits(numbers[i]) >>> Short.SIZE);
+            }
+            halves.put("base_model.model." + name, Tensor.wrap(bits, DType.BFLOAT16, value.shape()));
+        });
+        new Checkpoint(halves, Map.of()).write(folder.resolve("adapter_model.safetensors"));
+        Encoder other = encoder();
+        Lora.load(other, folder);
+        Lora.weights(other)
+                .forEach((name, value) -> assertThat(value.toFloatArray())
+                        .isEqualTo(halves.get("base_model.model." + name).toFloatArray()));
+    }
+
+    @Test
+    void aMergedModelTakesNoAdapterAndFreezingTrainsNothingMore() {
+        Encoder encoder = encoder();
+        Lora lora = Lora.of(2, 4, "query");
+        lora.attach(encoder);
+        long adapters = encoder.trainableParameters();
+        encoder.freeze(1);
+        assertThat(encoder.trainableParameters()).isEqualTo(adapters / 2);
+        Lora.merge(encoder);
+        assertThatThrownBy(() -> lora.attach(encoder))
+                .isInstanceOf(HvdException.class)
+                .hasMessageContainingAll("layer.0.attention.self.query", "has an adapter already, which is merged");
+    }
+
     @Test
     void whatDoesNotFitIsRefused(@TempDir Path folder) throws Exception {
         Encoder encoder = encoder();
@@ -149,6 +203,11 @@ class LoraTest {
         assertThatThrownBy(() -> Lora.load(encoder(), folder)).hasMessageContainingAll("peft_type \"LOHA\"", "LORA");
         Files.writeString(config, text.replace("\"r\": 2", "\"r\": 3"));
         assertThatThrownBy(() -> Lora.load(encoder(), folder)).hasMessageContainingAll("lora_A.weight", "3", "2");
+        Files.writeString(config, text.replace("\"r\": 2,", "\"r\": 2, \"alpha_pattern\": {},"));
+        Lora.load(encoder(), folder);
+        Files.writeString(config, text.replace("\"r\": 2,", "\"r\": 2, \"alpha_pattern\": {\"layer.0\": 8},"));
+        assertThatThrownBy(() -> Lora.load(encoder(), folder))
+                .hasMessageContainingAll("alpha_pattern", "{\"layer.0\":8}", "expected \"{}\"");
         Files.writeString(config, text.replace("\"r\": 2,", ""));
         assertThatThrownBy(() -> Lora.load(encoder(), folder)).hasMessageContainingAll("r null", "two numbers");
     }
