@@ -176,6 +176,7 @@ class ArrowDatasetTest {
         ArrowDataset<Row> rows = rows(first, second).build();
 
         assertThat(rows.size()).isEqualTo(91);
+        assertThat(rows.blocks().count()).as("batches with rows").isEqualTo(4);
         for (int i : IntStream.range(0, 91).map(i -> i * 8 % 91).toArray()) {
             requireSame(rows.get(i), i);
         }

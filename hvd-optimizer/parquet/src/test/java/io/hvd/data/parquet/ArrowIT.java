@@ -11,6 +11,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.apache.arrow.vector.IntVector;
+import org.apache.arrow.vector.compression.CompressionUtil.CodecType;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -40,10 +42,20 @@ class ArrowIT {
     @BeforeAll
     static void write() throws IOException {
         ArrowFiles.ids(folder, 10, 100);
+        ArrowFiles.write(
+                folder.resolve("zstd.arrow"),
+                ArrowFiles.IDS,
+                CodecType.ZSTD,
+                new int[] {50, 50},
+                (root, place, row) -> ((IntVector) root.getVector("id")).setSafe(place, row));
     }
 
     /** @param flags of java @param without the jars whose names have this */
     private static Job run(List<String> flags, String without) {
+        return run(flags, without, "ids-0.arrow");
+    }
+
+    private static Job run(List<String> flags, String without, String file) {
         String classPath = Stream.of(
                         System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"))
                                 .split(File.pathSeparator))
@@ -52,7 +64,7 @@ class ArrowIT {
         List<String> line = new ArrayList<>(
                 List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString()));
         line.addAll(flags);
-        line.addAll(List.of("-cp", classPath, Sum.class.getName(), folder.resolve("ids-0.arrow") + ""));
+        line.addAll(List.of("-cp", classPath, Sum.class.getName(), folder.resolve(file) + ""));
         return Job.run(line, Map.of());
     }
 
@@ -61,6 +73,17 @@ class ArrowIT {
         Job job = run(List.of(OPENS), "arrow-compression");
 
         assertThat(job.lines("SUM 4950")).as(job.output()).hasSize(1);
+    }
+
+    @Test
+    void theCodecAndTheLibraryThatIsMissingAreNamedBeforeARowIsRead() {
+        assertThat(run(List.of(OPENS), "no jar", "zstd.arrow").lines("SUM 4950"))
+                .hasSize(1);
+        Job job = run(List.of(OPENS), "arrow-compression", "zstd.arrow");
+
+        assertThat(job.exitCode()).isEqualTo(1);
+        assertThat(job.output())
+                .contains("HVD-511", "zstd.arrow cannot be read as an Arrow file", "arrow-compression", "ZSTD");
     }
 
     @Test
