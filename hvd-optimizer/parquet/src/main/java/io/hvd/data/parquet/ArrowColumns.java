@@ -36,11 +36,19 @@ final class ArrowColumns {
     }
 
     private static ColumnValues decode(String type, ValueVector vector, int rows) {
-        BitSet nulls = new BitSet();
-        for (int row = 0; vector.getNullCount() > 0 && row < rows; row++) {
-            nulls.set(row, vector.isNull(row));
-        }
+        BitSet nulls = nulls(vector, rows);
         return new ColumnValues(type, values(vector, rows, nulls), nulls);
+    }
+
+    /** Counting them reads the whole validity buffer. */
+    private static BitSet nulls(ValueVector vector, int count) {
+        BitSet nulls = new BitSet();
+        if (vector.getNullCount() > 0) {
+            for (int i = 0; i < count; i++) {
+                nulls.set(i, vector.isNull(i));
+            }
+        }
+        return nulls;
     }
 
     private static Object values(ValueVector vector, int rows, BitSet nulls) {
@@ -129,13 +137,15 @@ final class ArrowColumns {
     /** A list with an element that is null counts as null, since an array of floats has no room for it. */
     private static FloatLists lists(
             IntToLongFunction begin, IntToLongFunction end, Float4Vector child, int rows, BitSet nulls) {
+        BitSet nullElements = nulls(child, child.getValueCount());
         int[] ends = new int[rows];
         int before = 0;
         for (int row = 0; row < rows; row++) {
-            for (long e = begin.applyAsLong(row); child.getNullCount() > 0 && e < end.applyAsLong(row); e++) {
-                nulls.set(row, nulls.get(row) || child.isNull((int) e));
-            }
-            before = nulls.get(row) ? before : Math.toIntExact(before + end.applyAsLong(row) - begin.applyAsLong(row));
+            int first = Math.toIntExact(begin.applyAsLong(row));
+            int last = Math.toIntExact(end.applyAsLong(row));
+            int firstNull = nullElements.nextSetBit(first);
+            nulls.set(row, nulls.get(row) || firstNull >= 0 && firstNull < last);
+            before = nulls.get(row) ? before : Math.addExact(before, last - first);
             ends[row] = before;
         }
         FloatLists lists = new FloatLists(new float[before], ends);
