@@ -395,7 +395,7 @@ class FloorsTest {
             floor("io.hvd.data.cuda", "io.hvd.data", BUFFER, CUDA, TENSOR, ERROR),
             // one file per host, which one of its ranks builds
             floor("io.hvd.data.mapped", "io.hvd.data", BUFFER, FACADE, ERROR, FILE, LOG),
-            floor("io.hvd.data.parquet", "io.hvd.data", ERROR, "org.apache.parquet.*"),
+            floor("io.hvd.data.parquet", "io.hvd.data", ERROR, "org.apache.parquet.*", "org.apache.arrow.*"),
             floor(
                     "io.hvd.transformers",
                     FACADE,
