@@ -251,6 +251,9 @@ public final class FullyShard implements AutoCloseable {
     /** Frees the shards. The modules' parameters have no elements any more. */
     @Override
     public void close() {
+        if (passes.isOpen() && steps != null) {
+            steps.close();
+        }
         passes.close();
     }
 }

@@ -3,11 +3,13 @@ package io.hvd.optimizer.torch;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
+import static org.assertj.core.api.Assertions.withinPercentage;
 
 import io.hvd.HvdContext;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.tensor.DType;
 import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -42,9 +44,8 @@ abstract class FullyShardTraining {
             FullyShardOptions.zero2(),
             FullyShardOptions.zero3().withPrefetch(false));
     private static final Function<TensorVector, Optimizer> ADAMW = share -> new AdamW(share, new AdamWOptions(0.01));
-    private static final Function<TensorVector, Optimizer> SGD_STEPS = share -> new SGD(share, Models.sgd(0.05));
     private static final List<Function<TensorVector, Optimizer>> KINDS =
-            List.of(ADAMW, share -> new Adam(share, Models.adam(0.01)), SGD_STEPS);
+            List.of(ADAMW, share -> new Adam(share, Models.adam(0.01)), share -> new SGD(share, Models.sgd(0.05)));
 
     abstract GradientSamples.Ranks ranks();
 
@@ -196,36 +197,52 @@ abstract class FullyShardTraining {
     }
 
     /**
-     * bfloat16 has 8 bits of mantissa: weights, activations and gradients are rounded by up to 2^-9 of themselves, 0.2 %, and a dozen such
-     * roundings one after the other may add up to 2 % of a loss of about 1. SGD's steps are as exact as its gradients; those of Adam are
-     * not, since the first one has the sign of each.
+     * bfloat16 has 8 bits of mantissa: weights, activations and gradients are each rounded by up to 2^-9 of themselves. A gradient passes through
+     * a dozen such roundings, about 2 % of its length altogether; what it does to small steps of SGD is as much of the way that the
+     * parameters go. Were one block's gradient missing, or the sum of the ranks instead of the mean, it would be more than a tenth.
      */
     @Test
     void unitsComputeInBfloat16WhileTheShardsStayInFloat32() throws Exception {
         ranks().run(hvd -> {
-            Trained expected = whole(hvd, ResidualModel.of(ScalarType.Float, 3), SGD_STEPS, Way.PLAIN);
+            Function<TensorVector, Optimizer> slow = share -> new SGD(share, Models.sgd(0.001));
+            Trained expected = whole(hvd, ResidualModel.of(ScalarType.Float, 3), slow, Way.PLAIN);
             ResidualModel model = ResidualModel.of(ScalarType.Float, 3);
             FullyShardOptions options = FullyShardOptions.zero3().computeIn(ScalarType.BFloat16);
             try (FullyShard shard = model.sharded(FullyShard.over(hvd, options))) {
-                var optimizer = shard.optimizer(SGD_STEPS);
-                List<Double> losses = new ArrayList<>();
+                var optimizer = shard.optimizer(slow);
+                Map<String, double[]> before = doubles(shard.stateDict(0));
                 for (int step = 0; step < Way.PLAIN.steps; step++) {
                     try (PointerScope scope = new PointerScope()) {
                         optimizer.zeroGradients();
                         int from = sample(hvd, step);
                         var loss = model.loss(from, from + SAMPLES, ScalarType.BFloat16);
-                        losses.add(loss.item_double());
+                        double exact = expected.losses.get(step);
+                        assertThat(loss.item_double()).isNotEqualTo(exact).isCloseTo(exact, withinPercentage(5));
                         shard.backward(loss);
                         optimizer.step();
                     }
                 }
-                assertSame(hvd, new Trained(losses, doubles(shard.stateDict(0))), expected, within(0.02));
-                assertThat(losses).isNotEqualTo(expected.losses);
-                assertThat(shard.shards().get("block0.flat_param").dtype().bytes())
-                        .isEqualTo(4);
+                Map<String, double[]> after = doubles(shard.stateDict(0));
+                if (hvd.rank() == 0) {
+                    assertThat(distance(after, expected.parameters))
+                            .isPositive()
+                            .isLessThan(0.1 * distance(expected.parameters, before));
+                }
+                assertThat(shard.shards().get("block0.flat_param").dtype()).isEqualTo(DType.FLOAT32);
             }
             return null;
         });
+    }
+
+    private static double distance(Map<String, double[]> one, Map<String, double[]> other) {
+        double squares = 0;
+        for (Map.Entry<String, double[]> each : one.entrySet()) {
+            double[] others = other.get(each.getKey());
+            for (int i = 0; i < others.length; i++) {
+                squares += Math.pow(each.getValue()[i] - others[i], 2);
+            }
+        }
+        return Math.sqrt(squares);
     }
 
     @Test

@@ -75,7 +75,9 @@ public record FlatLayout(List<Entry> entries, long elements, int ranks) {
         long before = shardOf(ranksBefore);
         long from = Math.max(before * rankBefore, shard() * rank);
         long end = Math.min(elements, Math.min(before * (rankBefore + 1), shard() * (rank + 1)));
-        return new Overlap(from - before * rankBefore, from - shard() * rank, Math.max(0, end - from));
+        return end <= from
+                ? new Overlap(0, 0, 0)
+                : new Overlap(from - before * rankBefore, from - shard() * rank, end - from);
     }
 
     /** Names, shapes and places in words, which are the same on all ranks and for all numbers of ranks. */

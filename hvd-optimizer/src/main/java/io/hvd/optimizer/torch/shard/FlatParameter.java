@@ -6,10 +6,10 @@ import io.hvd.tensor.Shape;
 import java.util.List;
 import java.util.TreeMap;
 import org.bytedeco.javacpp.PointerScope;
-import org.bytedeco.pytorch.MemoryFormatOptional;
 import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.ScalarTypeOptional;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorOptions;
 import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
@@ -29,25 +29,34 @@ public final class FlatParameter {
     private final ScalarType computeType;
     private final Tensor shard;
     private final FlatStorage storage;
+    private final BlockPool pool;
 
     /** The whole that is being gathered; null if none is. */
     private Gathering coming;
     /** What backward adds to; null before it has come to a parameter. */
     private Tensor gradient;
+    /** The memory of the shard's gradient; null before the first. */
+    private Tensor shardGradient;
     /** The gradient on its way; null if there is none. */
     private Reduction leaving;
 
-    /** @param input kept until the ranks have read it; null if that is the shard itself */
+    /** @param input kept until the ranks have read it; null if there is one rank */
     private record Gathering(Handle handle, Tensor whole, Tensor input) {}
 
     private record Reduction(Handle handle, Tensor whole, Tensor mine) {}
 
     private FlatParameter(
-            String unit, String name, List<Member> members, FlatLayout layout, Ranks ranks, ScalarType computeType) {
+            String unit, String name, List<Member> members, Ranks ranks, ScalarType computeType, BlockPool pool) {
         this.unit = unit;
         this.name = name;
-        this.layout = layout;
+        this.layout = FlatLayout.of(
+                members.stream().map(Member::names).toList(),
+                members.stream()
+                        .map(member -> TensorViews.shape(member.tensor()))
+                        .toList(),
+                ranks.size());
         this.ranks = ranks;
+        this.pool = pool;
         this.parameters = members.stream()
                 .map(member -> (Tensor) member.tensor().retainReference())
                 .toList();
@@ -56,10 +65,16 @@ public final class FlatParameter {
         this.shard = cut(first.requires_grad());
         this.storage = new FlatStorage(
                 layout.padded(),
-                first.options().dtype(new ScalarTypeOptional(computeType)),
+                computing(),
                 "the parameters of unit \"" + unit
                         + "\" are not gathered, each rank has its shard of them only: they are"
-                        + " there within FullyShard.forward(\"" + unit + "\", ...) and the backward of its output");
+                        + " there within FullyShard.forward(\"" + unit + "\", ...) and the backward of its output",
+                pool);
+    }
+
+    /** The options of a tensor of the type in which the unit computes. */
+    private TensorOptions computing() {
+        return parameters.get(0).options().dtype(new ScalarTypeOptional(computeType));
     }
 
     /** A parameter of the module and all of its names. */
@@ -70,16 +85,11 @@ public final class FlatParameter {
      *
      * @param name of the flat parameter, in collectives and states
      */
-    static FlatParameter of(String unit, String name, List<Member> members, Ranks ranks, ScalarType computeType) {
+    static FlatParameter of(
+            String unit, String name, List<Member> members, Ranks ranks, ScalarType computeType, BlockPool pool) {
         try (PointerScope scope = new PointerScope();
                 NoGradGuard guard = new NoGradGuard()) {
-            FlatLayout layout = FlatLayout.of(
-                    members.stream().map(Member::names).toList(),
-                    members.stream()
-                            .map(member -> TensorViews.shape(member.tensor()))
-                            .toList(),
-                    ranks.size());
-            FlatParameter made = new FlatParameter(unit, name, members, layout, ranks, computeType);
+            FlatParameter made = new FlatParameter(unit, name, members, ranks, computeType, pool);
             made.becomeViews();
             return made;
         }
@@ -87,8 +97,8 @@ public final class FlatParameter {
 
     /** This rank's part of the first rank's values, as a tensor of its own. */
     private Tensor cut(boolean trainable) {
-        Tensor whole =
-                torch.zeros(new long[] {layout.padded()}, parameters.get(0).options());
+        Tensor whole = pool.take(layout.padded(), parameters.get(0).options());
+        whole.zero_();
         for (int i = 0; i < parameters.size(); i++) {
             FlatLayout.Entry entry = layout.entries().get(i);
             whole.narrow(0, entry.offset(), entry.elements())
@@ -97,6 +107,7 @@ public final class FlatParameter {
         ranks.broadcast(name + ".initial", whole, 0);
         Tensor mine = part(whole).clone();
         mine.set_requires_grad(trainable);
+        pool.give(whole);
         return mine.retainReference();
     }
 
@@ -112,7 +123,6 @@ public final class FlatParameter {
             parameter.set_data(
                     storage.view(entry.offset(), entry.elements(), entry.shape().toArray()));
         }
-        storage.release();
     }
 
     public String name() {
@@ -160,17 +170,16 @@ public final class FlatParameter {
         try (PointerScope scope = new PointerScope();
                 NoGradGuard guard = new NoGradGuard()) {
             Tensor plain = shard.detach();
-            boolean converts = plain.scalar_type().value != computeType.value;
-            Tensor mine = converts ? plain.to(computeType) : plain;
-            Tensor whole = ranks.areSeveral() ? wholeLike(mine) : converts ? mine : mine.clone();
-            Handle handle = ranks.areSeveral() ? ranks.gather(name + ".gather" + version % 2, mine, whole) : null;
-            coming = new Gathering(
-                    handle, (Tensor) whole.retainReference(), converts ? (Tensor) mine.retainReference() : null);
+            Tensor mine = plain.scalar_type().value == computeType.value ? plain : plain.to(computeType);
+            Tensor whole = pool.take(layout.padded(), computing());
+            if (ranks.areSeveral()) {
+                Handle handle = ranks.gather(name + ".gather" + version % 2, mine, whole);
+                coming = new Gathering(handle, whole, mine.retainReference());
+            } else {
+                whole.copy_(mine);
+                coming = new Gathering(null, whole, null);
+            }
         }
-    }
-
-    private Tensor wholeLike(Tensor mine) {
-        return torch.empty(new long[] {layout.padded()}, mine.options(), new MemoryFormatOptional());
     }
 
     /** A collective: from here on the module has its parameters. */
@@ -181,7 +190,7 @@ public final class FlatParameter {
         prefetch(version);
         Tensor whole = arrived();
         storage.fill(whole);
-        whole.releaseReference();
+        whole.releaseReference(); // which has no memory any more
     }
 
     /** The whole that was on its way; to be released. */
@@ -206,7 +215,7 @@ public final class FlatParameter {
     /** A collective: waits for a whole that has been gathered ahead and is not needed. */
     void dropPrefetched() {
         if (coming != null) {
-            arrived().releaseReference();
+            pool.give(arrived());
         }
     }
 
@@ -216,10 +225,8 @@ public final class FlatParameter {
             return;
         }
         try (PointerScope scope = new PointerScope()) {
-            Tensor first = parameters.get(0);
-            gradient = torch.zeros(
-                            new long[] {layout.padded()}, first.options().dtype(new ScalarTypeOptional(computeType)))
-                    .retainReference();
+            gradient = pool.take(layout.padded(), computing());
+            gradient.zero_();
             for (int i = 0; i < parameters.size(); i++) {
                 FlatLayout.Entry entry = layout.entries().get(i);
                 parameters
@@ -239,12 +246,27 @@ public final class FlatParameter {
             parameters.forEach(parameter -> parameter.mutable_grad().put(new Tensor()));
             Tensor whole = gradient;
             gradient = null;
-            Tensor mine = ranks.areSeveral()
-                    ? torch.empty(new long[] {layout.shard()}, whole.options(), new MemoryFormatOptional())
-                    : whole;
-            Handle handle = ranks.areSeveral() ? ranks.reduce(name + ".reduce", whole, mine) : null;
-            leaving = new Reduction(handle, whole, ranks.areSeveral() ? (Tensor) mine.retainReference() : null);
+            Tensor mine = startsAnew() ? ownGradient() : pool.take(layout.shard(), whole.options());
+            if (ranks.areSeveral()) {
+                leaving = new Reduction(ranks.reduce(name + ".reduce", whole, mine), whole, mine);
+            } else {
+                mine.copy_(whole);
+                leaving = new Reduction(null, whole, mine);
+            }
         }
+    }
+
+    /** Whether the average is the shard's gradient as it comes: nothing is to be added or converted. */
+    private boolean startsAnew() {
+        return !shard.grad().defined() && shard.scalar_type().value == computeType.value;
+    }
+
+    /** Its memory stays from step to step. */
+    private Tensor ownGradient() {
+        if (shardGradient == null) {
+            shardGradient = torch.zeros_like(shard.detach()).retainReference();
+        }
+        return shardGradient;
     }
 
     boolean isReducing() {
@@ -260,25 +282,27 @@ public final class FlatParameter {
         leaving = null;
         try (PointerScope scope = new PointerScope();
                 NoGradGuard guard = new NoGradGuard()) {
-            Tensor mine = done.mine == null ? done.whole : done.mine;
             if (done.handle != null) {
                 Ranks.await(done.handle, unit, Ranks.alias(name, done.mine));
             }
-            add(mine);
+            add(done.mine);
         } finally {
-            release(done.mine);
-            release(done.whole);
+            pool.give(done.whole);
+            if (done.mine != shardGradient) {
+                pool.give(done.mine);
+            }
         }
     }
 
     private void add(Tensor average) {
-        Tensor before = shard.grad();
-        if (before.defined()) {
-            before.add_(average);
-        } else {
-            Tensor converted = average.to(shard.scalar_type());
-            shard.mutable_grad().put(converted);
+        if (shard.grad().defined()) {
+            shardGradient.add_(average);
+            return;
         }
+        if (average != shardGradient) {
+            ownGradient().copy_(average);
+        }
+        shard.mutable_grad().put(shardGradient);
     }
 
     /** Forgets the gradient that backward has not brought to its end, and what travels: no rank waits for it here. */
@@ -289,6 +313,9 @@ public final class FlatParameter {
         if (leaving != null) {
             Reduction left = leaving;
             leaving = null;
+            if (left.mine == shardGradient) {
+                shardGradient = null; // which the ranks may still write into
+            }
             whenDone(left.handle, () -> {
                 release(left.mine);
                 release(left.whole);
@@ -343,6 +370,8 @@ public final class FlatParameter {
             });
         }
         storage.close();
+        zeroGradient();
+        release(shardGradient);
         shard.releaseReference();
         parameters.forEach(Tensor::releaseReference);
     }

@@ -1,9 +1,7 @@
 package io.hvd.optimizer.torch.shard;
 
-import java.lang.ref.Reference;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.MemoryFormatOptional;
-import org.bytedeco.pytorch.Storage;
 import org.bytedeco.pytorch.StorageImpl;
 import org.bytedeco.pytorch.StringOptional;
 import org.bytedeco.pytorch.Tensor;
@@ -22,19 +20,32 @@ final class FlatStorage {
     private final Tensor flat;
     private final long bytes;
     private final String whyNone;
+    private final BlockPool pool;
     private boolean present;
 
     /**
+     * Makes one that has no memory yet.
+     *
      * @param elements of the flat parameter
      * @param options its type and device
      * @param whyNone the text of LibTorch's exception where there is no memory
      */
-    FlatStorage(long elements, TensorOptions options, String whyNone) {
-        this.flat = torch.empty(new long[] {elements}, options, new MemoryFormatOptional())
-                .retainReference();
-        this.bytes = flat.nbytes();
+    FlatStorage(long elements, TensorOptions options, String whyNone, BlockPool pool) {
         this.whyNone = whyNone;
-        this.present = true;
+        this.pool = pool;
+        try (PointerScope scope = new PointerScope()) {
+            Tensor none = torch.empty(new long[] {0}, options, new MemoryFormatOptional());
+            this.bytes = elements * none.element_size();
+            withoutMemory(none);
+            this.flat = none.as_strided(new long[] {elements}, 1).retainReference();
+        }
+    }
+
+    /** As many bytes as ever to those who ask for a view; there is nothing to read behind them. */
+    private void withoutMemory(Tensor tensor) {
+        StorageImpl storage = tensor.storage().unsafeGetStorageImpl();
+        storage.set_nbytes(bytes);
+        storage.release_data_and_set_meta_custom_data_ptr_error_msg_(new StringOptional(whyNone));
     }
 
     /** A view of a part of it, whether it has memory or not. */
@@ -54,38 +65,22 @@ final class FlatStorage {
 
     /** Gives the memory back. */
     void release() {
-        if (!present) {
-            return;
+        if (present) {
+            try (PointerScope scope = new PointerScope()) {
+                pool.keep(BlockPool.takenFrom(flat));
+                withoutMemory(flat);
+            }
+            present = false;
         }
-        try (PointerScope scope = new PointerScope()) {
-            Tensor none = torch.empty(new long[] {0}, flat.options(), new MemoryFormatOptional());
-            exchange(none);
-            StorageImpl storage = flat.storage().unsafeGetStorageImpl();
-            // As many bytes as ever to those who ask for a view; there is nothing to read behind them.
-            storage.set_nbytes(bytes);
-            storage.release_data_and_set_meta_custom_data_ptr_error_msg_(new StringOptional(whyNone));
-        }
-        present = false;
     }
 
     /** Takes over the memory of a tensor of the same type and size, which has none afterwards. */
     void fill(Tensor whole) {
         try (PointerScope scope = new PointerScope()) {
-            if (!present) {
-                flat.storage().unsafeGetStorageImpl().clear_data_ptr_access_error_msg_();
-            }
-            exchange(whole);
+            flat.storage().unsafeGetStorageImpl().clear_data_ptr_access_error_msg_();
+            BlockPool.exchange(flat, whole);
         }
         present = true;
-    }
-
-    private void exchange(Tensor other) {
-        try (Storage mine = flat.storage();
-                Storage others = other.storage()) {
-            mine.swap_data_ptr(others);
-        } finally {
-            Reference.reachabilityFence(other);
-        }
     }
 
     /** Frees the tensor itself. */

@@ -33,6 +33,7 @@ public final class ShardPasses {
     private final boolean gathersAhead;
     private final Map<String, ShardUnit> units = new LinkedHashMap<>();
     private final UnitOrder<ShardUnit> order = new UnitOrder<>();
+    private final BlockPool pool = new BlockPool();
     /** The unit that is gathered ahead; null if none is. */
     private ShardUnit ahead;
     /** Whether the calling thread, or LibTorch's for it, is in {@link #backward}. */
@@ -51,6 +52,10 @@ public final class ShardPasses {
 
     void add(ShardUnit unit) {
         units.put(unit.name(), unit);
+    }
+
+    BlockPool pool() {
+        return pool;
     }
 
     public List<ShardUnit> units() {
@@ -272,10 +277,15 @@ public final class ShardPasses {
         return mostBytes;
     }
 
+    public boolean isOpen() {
+        return !closed;
+    }
+
     public void close() {
         if (!closed) {
             closed = true;
             units.values().forEach(ShardUnit::close);
+            pool.close();
         }
     }
 }

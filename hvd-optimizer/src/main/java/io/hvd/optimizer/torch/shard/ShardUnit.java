@@ -80,7 +80,8 @@ public final class ShardUnit {
             if (!some.isEmpty()) {
                 ScalarType type = some.get(0).tensor().scalar_type().intern();
                 String flatName = prefix + (trains ? "flat_param" : "frozen_flat_param");
-                flats.add(FlatParameter.of(name, flatName, some, ranks, computeType == null ? type : computeType));
+                flats.add(FlatParameter.of(
+                        name, flatName, some, ranks, computeType == null ? type : computeType, passes.pool()));
             }
         }
         TreeMap<String, Tensor> buffers = new TreeMap<>();

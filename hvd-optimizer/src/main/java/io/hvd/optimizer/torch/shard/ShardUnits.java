@@ -4,6 +4,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.util.HashMap;
 import java.util.Map;
+import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
@@ -37,7 +38,7 @@ public final class ShardUnits {
                                     ? "root(...) has taken all parameters that were in no unit; call it last"
                                     : "expected a name of its own that is not blank and not \"" + ROOT + "\""));
         }
-        passes.add(ShardUnit.of(name, false, module, taken, ranks, computeType, passes));
+        share(name, false, module);
     }
 
     /** A collective. */
@@ -46,8 +47,14 @@ public final class ShardUnits {
             throw new HvdException(
                     ErrorId.OPTIMIZER_MISUSE, "root(model) on " + ranks.here() + " for the second time, expected once");
         }
-        passes.add(ShardUnit.of(ROOT, true, model, taken, ranks, computeType, passes));
+        share(ROOT, true, model);
         hasRoot = true;
+    }
+
+    private void share(String name, boolean isRoot, Module module) {
+        passes.add(ShardUnit.of(name, isRoot, module, taken, ranks, computeType, passes));
+        // The module's own parameters have left holes in glibc's heap, whose pages go back to the system.
+        Pointer.trimMemory();
     }
 
     private boolean isKnown(String name) {

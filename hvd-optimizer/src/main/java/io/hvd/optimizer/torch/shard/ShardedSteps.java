@@ -180,6 +180,11 @@ public final class ShardedSteps implements AveragingOptimizer {
         }
     }
 
+    /** Frees the optimizers and their moments. */
+    public void close() {
+        optimizers.values().forEach(Optimizer::releaseReference);
+    }
+
     /** Of all shards that have one. */
     static Stream<FlatParameter> withGradient(ShardPasses passes) {
         return passes.units().stream()
