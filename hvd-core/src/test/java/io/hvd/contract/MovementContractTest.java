@@ -59,7 +59,7 @@ public class MovementContractTest extends Contract {
     private static float[] gathered(DType type, int size, int elements) {
         float[] all = new float[size * elements];
         for (int i = 0; i < all.length; i++) {
-            all[i] = Values.value(type, i / elements, i % elements);
+            all[i] = Values.value(type, i % elements, i / elements);
         }
         return all;
     }

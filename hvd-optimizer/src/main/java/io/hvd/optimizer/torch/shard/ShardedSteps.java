@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.stream.Stream;
+import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.pytorch.Optimizer;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
@@ -37,6 +38,7 @@ public final class ShardedSteps implements AveragingOptimizer {
     private final ShardedNorm norm;
     private final Map<FlatParameter, Optimizer> optimizers = new LinkedHashMap<>();
     private final List<GroupRates> rates = new ArrayList<>();
+    private boolean madeMoments;
 
     /**
      * @param make makes the optimizer over the shards of a unit, of which there is one
@@ -96,8 +98,17 @@ public final class ShardedSteps implements AveragingOptimizer {
     public void step() {
         passes.stepBegins();
         norm.beforeStep();
-        optimizers.values().forEach(optimizer -> optimizer.step().close());
+        optimizers.values().forEach(this::step);
+        madeMoments = true;
         ranks.set().markStep();
+    }
+
+    /** Between the moments that the first step makes, what it needs in passing leaves holes in glibc's heap: the system gets their pages. */
+    private void step(Optimizer optimizer) {
+        optimizer.step().close();
+        if (!madeMoments) {
+            Pointer.trimMemory();
+        }
     }
 
     @Override
