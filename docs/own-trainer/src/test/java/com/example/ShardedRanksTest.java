@@ -14,7 +14,7 @@ class ShardedRanksTest {
     @ValueSource(ints = {1, 2, 3})
     void noRankHasTheWholeModelAndAllKnowTheCircle(int ranks) throws Exception {
         torch.manual_seed(3);
-        List<Long> right = Hvd.spawn(ranks, hvd -> ShardedRanks.train(hvd, 4));
+        List<Long> right = Hvd.spawn(ranks, hvd -> ShardedRanks.train(hvd, 10));
 
         assertTrue(right.get(0) > 0.9 * Circle.POINTS, right + " of " + Circle.POINTS + " right");
         assertEquals(1, right.stream().distinct().count(), right.toString());
