@@ -5,6 +5,7 @@ import io.hvd.error.HvdException;
 import io.hvd.spi.OpKind;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
+import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -123,6 +124,32 @@ final class CallArguments {
                     name,
                     "the tensors of a group lie on different devices: "
                             + inputs.stream().map(Tensor::device).distinct().toList());
+        }
+    }
+
+    /** @throws HvdException if the tensor cannot take the result of an operation on the input, which has so many rows */
+    void requireLike(String name, OpKind kind, Tensor input, Tensor output, long rows) {
+        Shape expected = input.shape().withFirst(rows);
+        if (output.dtype() != input.dtype()
+                || !output.shape().equals(expected)
+                || !output.device().equals(input.device())) {
+            throw bad(
+                    kind,
+                    name,
+                    "the tensor for the result is " + output + ", expected " + input.dtype() + expected + " on "
+                            + input.device());
+        }
+    }
+
+    /** @throws HvdException if the ranks' shares of the rows would differ */
+    void requireEqualParts(String name, Tensor tensor) {
+        long rows = tensor.shape().dim(0);
+        if (rows % ranks.size() != 0) {
+            throw bad(
+                    OpKind.REDUCESCATTER,
+                    name,
+                    "for a tensor that takes the result the first dimension must be a multiple of the " + ranks.size()
+                            + " ranks, it is " + rows);
         }
     }
 

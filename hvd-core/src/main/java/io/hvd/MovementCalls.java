@@ -42,6 +42,18 @@ final class MovementCalls {
         return calls.submit(calls.operation(request, input, null), hurry);
     }
 
+    Handle allgathering(String name, Tensor input, Tensor output) {
+        arguments.requireRows(name, OpKind.ALLGATHER, input);
+        arguments.requireLike(
+                name,
+                OpKind.ALLGATHER,
+                input,
+                output,
+                input.shape().dim(0) * calls.ranks().size());
+        Request request = Request.allgather(calls.nameOr(name, "allgather"), input, Request.Group.NONE);
+        return calls.submit(calls.operation(request, input, output), false);
+    }
+
     List<Handle> groupedAllgathering(String name, List<Tensor> inputs) {
         inputs.forEach(input -> arguments.requireRows(name, OpKind.ALLGATHER, input));
         CollectiveCalls.Group group = new CollectiveCalls.Group(calls.nameOr(name, "grouped_allgather"), inputs.size());

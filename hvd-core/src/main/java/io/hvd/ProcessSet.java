@@ -279,6 +279,22 @@ public class ProcessSet {
         return movements.allgathering(name, tensor, false);
     }
 
+    /**
+     * Concatenates tensors of one shape into a tensor of the program's, as torch's {@code all_gather_into_tensor}.
+     *
+     * <pre>{@code
+     * Tensor all = Tensor.zeros(mine.dtype(), Shape.of(hvd.size() * rows)); // mine has this many rows on every rank
+     * hvd.allgatherIntoAsync("parts", mine, all).synchronize();
+     * }</pre>
+     *
+     * @param output has {@link #size()} times the rows of {@code tensor}, and lies on the same device; should another rank
+     *     have other rows, the handle's result is a new tensor and this one is left unchanged
+     * @throws HvdException if the output has another type, shape or device
+     */
+    public Handle allgatherIntoAsync(String name, Tensor tensor, Tensor output) {
+        return movements.allgathering(name, tensor, output);
+    }
+
     /** Gathers several tensors as {@link #allgather} does; no one of them runs before all of them can. */
     @CheckReturnValue
     public List<Tensor> groupedAllgather(String name, List<Tensor> tensors) {
@@ -396,6 +412,17 @@ public class ProcessSet {
     /** Does as {@link #reducescatter}, and returns at once; the handle waits for the result. */
     public Handle reducescatterAsync(String name, Tensor tensor, AllreduceOptions options) {
         return reductions.scattering(name, tensor, options, false);
+    }
+
+    /**
+     * Reduces into a tensor of the program's, as torch's {@code reduce_scatter_tensor}.
+     *
+     * @param tensor its number of rows is a multiple of {@link #size()}
+     * @param output has as many rows as each rank gets, and lies on the same device
+     * @throws HvdException if the rows do not divide evenly, or the output has another type, shape or device
+     */
+    public Handle reducescatterIntoAsync(String name, Tensor tensor, Tensor output, AllreduceOptions options) {
+        return reductions.scattering(name, tensor, output, options);
     }
 
     /** Reduces several tensors as {@link #reducescatter} does; no one of them runs before all of them can. */

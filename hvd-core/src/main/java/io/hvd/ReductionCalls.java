@@ -48,6 +48,18 @@ final class ReductionCalls {
         return calls.submit(operation(name, OpKind.REDUCESCATTER, input, null, options, 0), hurry);
     }
 
+    Handle scattering(String name, Tensor input, Tensor output, AllreduceOptions options) {
+        arguments.requireScatters(name, input, options);
+        arguments.requireEqualParts(name, input);
+        arguments.requireLike(
+                name,
+                OpKind.REDUCESCATTER,
+                input,
+                output,
+                input.shape().dim(0) / calls.ranks().size());
+        return calls.submit(operation(name, OpKind.REDUCESCATTER, input, output, options, 0), false);
+    }
+
     Handle reducing(String name, Tensor input, AllreduceOptions options, int root, boolean hurry) {
         int place = arguments.requireRoot(OpKind.REDUCE, name, root);
         Tensor output = root == calls.globalRank() ? CollectiveCalls.outputLike(input) : null;

@@ -550,6 +550,18 @@ class FloorsTest {
                     "org.bytedeco.pytorch.*",
                     "org.bytedeco.javacpp.*"),
             floor(
+                    "io.hvd.optimizer.torch.shard",
+                    "io.hvd.optimizer",
+                    "io.hvd.optimizer.torch.graph",
+                    "io.hvd.optimizer.torch.memory",
+                    "io.hvd.optimizer.torch.parameter",
+                    "io.hvd.optimizer.torch.state",
+                    FACADE,
+                    TENSOR,
+                    ERROR,
+                    "org.bytedeco.pytorch.*",
+                    "org.bytedeco.javacpp.*"),
+            floor(
                     "io.hvd.optimizer.torch.norm",
                     "io.hvd.optimizer.torch.graph",
                     "io.hvd.optimizer.torch.memory",

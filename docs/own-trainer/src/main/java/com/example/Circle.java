@@ -3,6 +3,7 @@ package com.example;
 import static org.bytedeco.pytorch.global.torch.binary_cross_entropy_with_logits;
 
 import java.util.Random;
+import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
 import org.bytedeco.pytorch.LinearImpl;
 import org.bytedeco.pytorch.Scalar;
@@ -66,8 +67,12 @@ final class Circle {
 
     /** How many of the points with these numbers are on the side that the model says. */
     static long right(SequentialImpl model, int[] numbers) {
+        return right(model::forward, numbers);
+    }
+
+    static long right(UnaryOperator<Tensor> model, int[] numbers) {
         Tensor points = points(numbers, 0, numbers.length);
-        return model.forward(points).gt(new Scalar(0)).eq(inside(points)).sum().item_long();
+        return model.apply(points).gt(new Scalar(0)).eq(inside(points)).sum().item_long();
     }
 
     private static Tensor points(int[] numbers, int from, int size) {

@@ -55,6 +55,86 @@ public class MovementContractTest extends Contract {
         return array;
     }
 
+    /** The values of all ranks' rows, one rank after the other. */
+    private static float[] gathered(DType type, int size, int elements) {
+        float[] all = new float[size * elements];
+        for (int i = 0; i < all.length; i++) {
+            all[i] = Values.value(type, i % elements, i / elements);
+        }
+        return all;
+    }
+
+    @Test
+    void allgatherIntoATensorOfTheProgramsFillsIt() throws Exception {
+        onAll(hvd -> {
+            for (DType type : DType.values()) {
+                for (int rows : new int[] {0, 1, 7}) {
+                    String name = "into.gather." + type + "." + rows;
+                    Tensor mine = Values.rows(type, rows, 3, hvd.rank());
+                    Tensor all = Tensor.zeros(type, Shape.of((long) hvd.size() * rows, 3));
+                    Tensor result = hvd.allgatherIntoAsync(name, mine, all).synchronize();
+
+                    assertThat(result).as(name).isSameAs(all);
+                    assertThat(all.toFloatArray()).as(name).isEqualTo(gathered(type, hvd.size(), 3 * rows));
+                }
+            }
+            Tensor large = Values.rows(DType.FLOAT32, LARGE, 1, hvd.rank());
+            Tensor all = Tensor.zeros(DType.FLOAT32, Shape.of((long) hvd.size() * LARGE, 1));
+            hvd.allgatherIntoAsync("into.gather.large", large, all).synchronize();
+            assertThat(all.toFloatArray()).isEqualTo(gathered(DType.FLOAT32, hvd.size(), LARGE));
+            return null;
+        });
+    }
+
+    @Test
+    void reducescatterIntoATensorOfTheProgramsFillsIt() throws Exception {
+        onAll(hvd -> {
+            int n = hvd.size();
+            for (int rows : new int[] {1, 5, 300_007}) {
+                float[] mine = new float[n * rows];
+                for (int i = 0; i < mine.length; i++) {
+                    mine[i] = (hvd.rank() + 1) * (i % 13);
+                }
+                Tensor sum = Tensor.zeros(DType.FLOAT32, Shape.of(rows));
+                Tensor result = hvd.reducescatterIntoAsync("into.scatter." + rows, Tensor.of(mine), sum, SUM)
+                        .synchronize();
+
+                float[] expected = new float[rows];
+                for (int i = 0; i < rows; i++) {
+                    expected[i] = n * (n + 1) / 2f * ((hvd.rank() * rows + i) % 13);
+                }
+                assertThat(result).isSameAs(sum);
+                assertThat(sum.toFloatArray()).isEqualTo(expected);
+            }
+            return null;
+        });
+    }
+
+    @Test
+    void aTensorThatCannotTakeTheResultIsRefusedBeforeAnythingIsSent() throws Exception {
+        onAll(hvd -> {
+            int n = hvd.size();
+            Tensor mine = Tensor.zeros(DType.FLOAT32, Shape.of(2, 3));
+            Tensor rows = Tensor.zeros(DType.FLOAT32, Shape.of(2L * n + 1, 3));
+            assertThatThrownBy(() -> hvd.allgatherIntoAsync("into.wrong", mine, rows))
+                    .isInstanceOf(HvdException.class)
+                    .hasMessageContainingAll(
+                            "into.wrong",
+                            rows.shape().toString(),
+                            Shape.of(2L * n, 3).toString());
+            Tensor type = Tensor.zeros(DType.FLOAT64, Shape.of(2L * n, 3));
+            assertThatThrownBy(() -> hvd.allgatherIntoAsync("into.wrong", mine, type))
+                    .hasMessageContainingAll("float64", "float32");
+            assertThatThrownBy(() -> hvd.reducescatterIntoAsync("into.wrong", type, rows, SUM))
+                    .hasMessageContainingAll("into.wrong", "float64");
+            if (n > 1) {
+                assertThatThrownBy(() -> hvd.reducescatterIntoAsync("into.wrong", rows, mine, SUM))
+                        .hasMessageContainingAll("multiple of the " + n + " ranks", String.valueOf(2 * n + 1));
+            }
+            return null;
+        });
+    }
+
     @Test
     void alltoallWithoutSplitsGivesEveryRankAnEqualPart() throws Exception {
         onAll(hvd -> {

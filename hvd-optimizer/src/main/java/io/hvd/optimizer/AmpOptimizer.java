@@ -31,7 +31,7 @@ import java.util.TreeMap;
  *
  * Only one thread at a time may use it.
  */
-public final class AmpOptimizer implements Optimizer, AutoCloseable {
+public final class AmpOptimizer implements AveragingOptimizer, AutoCloseable {
     private final DistributedOptimizer optimizer;
     private final GradScaler scaler;
     /** Infinite if nothing is clipped. */

@@ -50,7 +50,7 @@ import java.util.function.Supplier;
  * }
  * }</pre>
  */
-public final class DistributedOptimizer implements Optimizer, AutoCloseable {
+public final class DistributedOptimizer implements AveragingOptimizer, AutoCloseable {
     private final OptimizerChoices choices;
     private final WrappedOptimizer wrapped;
     private final Optimizer inner;

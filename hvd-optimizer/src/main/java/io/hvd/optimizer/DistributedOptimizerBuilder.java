@@ -40,7 +40,7 @@ public final class DistributedOptimizerBuilder {
 
     /** Gradients that are averaged twice are too small, or with SUM too large. */
     private static void requireNotWrapped(Optimizer inner) {
-        if (inner instanceof DistributedOptimizer || inner instanceof AmpOptimizer) {
+        if (inner instanceof AveragingOptimizer) {
             throw new HvdException(
                     ErrorId.OPTIMIZER_MISUSE,
                     "DistributedOptimizer.wrap(...) around " + (inner instanceof AmpOptimizer ? "an " : "a ")

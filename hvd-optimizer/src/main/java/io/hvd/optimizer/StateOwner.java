@@ -24,6 +24,8 @@ public record StateOwner(String words) {
         TORCH(0x8d4d5453, "a LibTorch optimizer"),
         /** A LibTorch optimizer whose steps are made on float32 copies. */
         MASTERS(0x8d4d5753, "a LibTorch optimizer with MasterWeights"),
+        /** One rank's shards of a model. */
+        FULLY_SHARDED(0x8d4d4653, "a rank's shards of a FullyShard"),
         /** An optimizer and its scaler. */
         AMP(0x68766441, "an AmpOptimizer, which begins with its scaler's");
 

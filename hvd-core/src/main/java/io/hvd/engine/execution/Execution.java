@@ -258,8 +258,11 @@ public final class Execution implements Batch.Carrier {
         return ((Request.OfTensor) first).shape();
     }
 
+    /** The program's tensor, if it has brought one of this shape; else a new one. */
     private Tensor made(long rows) {
-        return made((Request.OfTensor) first, shape().withFirst(rows));
+        Shape shape = shape().withFirst(rows);
+        Tensor brought = ops.get(0).output();
+        return brought != null && brought.shape().equals(shape) ? brought : made((Request.OfTensor) first, shape);
     }
 
     private Tensor made(Request.OfTensor asked, Shape shape) {

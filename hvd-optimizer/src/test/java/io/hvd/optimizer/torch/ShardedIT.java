@@ -8,7 +8,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /**
- * Optimizer state that is shared out to ranks, hvd's own reducers of gradients, uneven data, Adasum, the loss scale and groups of gradients,
+ * Optimizer state and whole models that are shared out to ranks, hvd's own reducers of gradients, uneven data, Adasum, the loss scale and groups of gradients,
  * under real mpirun: in one job, because the start of a job takes longer than these tests.
  */
 class ShardedIT {
@@ -19,6 +19,7 @@ class ShardedIT {
                 Map.of("HVD_THREADS_PER_RANK", "1", "HOROVOD_DYNAMIC_PROCESS_SETS", "1"),
                 InsideMpirun.class,
                 ShardedInThisJob.class.getName(),
+                FullyShardInThisJob.class.getName(),
                 "io.hvd.optimizer.ReducersInThisJob",
                 UnevenInThisJob.class.getName(),
                 "io.hvd.optimizer.AdasumInThisJob",

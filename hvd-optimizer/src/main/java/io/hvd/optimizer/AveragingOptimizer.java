@@ -1,0 +1,4 @@
+package io.hvd.optimizer;
+
+/** An optimizer whose gradients the ranks have averaged before its step, so that no {@link DistributedOptimizer} goes around it. */
+public interface AveragingOptimizer extends Optimizer {}
