@@ -256,15 +256,13 @@ public class ShardedOptimizer implements Optimizer {
         return dealing.share().join(JoinedShares.of(dealing.owners(), shares, dealing.rank()));
     }
 
-    /** A collective: does the same, unless the root can write the whole state already, as after {@link #loadState}. */
-    final void consolidateIfNeeded(int root) {
-        int[] needed = {whole.now() == null && !fresh ? 1 : 0};
+    /** A collective: whether the root can write the whole state, as after {@link #loadState}. */
+    final boolean hasWhole(int root) {
+        int[] has = {whole.now() != null || fresh ? 1 : 0};
         if (set.included() && set.size() > 1) {
-            set.broadcastInPlace(scope + "sharded.state.needed", Tensor.of(needed), root);
+            set.broadcastInPlace(scope + "sharded.state.whole", Tensor.of(has), root);
         }
-        if (needed[0] == 1) {
-            consolidate(root);
-        }
+        return has[0] == 1;
     }
 
     static List<byte[]> cut(byte[] all, long[] lengths) {
@@ -310,6 +308,37 @@ public class ShardedOptimizer implements Optimizer {
         following = 0;
         whole.is(wholeState.clone());
         fresh = false;
+    }
+
+    /** That of this rank's share; for the whole, {@link #consolidate} comes before {@link #saveState}. */
+    @Override
+    public final NamedState namedState() {
+        return dealing.share().named();
+    }
+
+    @Override
+    public final boolean keepsStateOf(String parameter) {
+        int[] owners = dealing.owners();
+        return IntStream.range(0, owners.length)
+                .anyMatch(i -> owners[i] == dealing.rank()
+                        && parameters().get(i).name().equals(parameter));
+    }
+
+    /** Takes this rank's share from a state that has it, and maybe others. */
+    @Override
+    public final void loadNamedState(NamedState state) {
+        if (state.bytes().isPresent()) {
+            loadState(state.bytes().get());
+            return;
+        }
+        dealing.share().load(state.only(this::keepsStateOf));
+        whole.is(null);
+        fresh = false;
+    }
+
+    @Override
+    public final long fullStateBytes() {
+        return dealing.share().fullStateBytes();
     }
 
     /** Passes on what gradients announce during backward. */

@@ -154,7 +154,7 @@ public final class ShareArchive {
         entries.values().forEach(Runnable::run);
     }
 
-    private static void copy(InputArchive from, String key, OutputArchive to, String name) {
+    static void copy(InputArchive from, String key, OutputArchive to, String name) {
         IValue value = NumberedArchive.value(from, key);
         if (value.isModule()) {
             InputArchive child = NumberedArchive.child(from, key);

@@ -1,5 +1,6 @@
 package io.hvd.optimizer.torch.state;
 
+import io.hvd.optimizer.NamedState;
 import io.hvd.optimizer.Parameter;
 import io.hvd.optimizer.StateOwner;
 import io.hvd.optimizer.StateSize;
@@ -36,6 +37,7 @@ public final class TorchState implements SavedState {
     private final StateOwner byNames;
 
     private final StateArchive archive;
+    private final TorchBuffers buffers;
     private boolean stepped;
 
     /**
@@ -43,26 +45,35 @@ public final class TorchState implements SavedState {
      * @param numbered a line of {@link StateOwner} for each parameter, in the order of the numbers in the archive
      * @param archive checks what LibTorch is to read
      */
-    public TorchState(Optimizer optimizer, List<Parameter> parameters, List<String> numbered, StateArchive archive) {
+    public TorchState(
+            Optimizer optimizer,
+            List<Parameter> parameters,
+            List<String> numbered,
+            StateArchive archive,
+            TorchBuffers buffers) {
         this.optimizer = optimizer;
         this.owner = StateOwner.ofLines(kind(optimizer), numbered);
         this.byNames = StateOwner.of(kind(optimizer), parameters);
         this.archive = archive;
+        this.buffers = buffers;
     }
 
     /** The state of one that steps the model's parameters, or float32 copies of them. */
     public static TorchState of(Optimizer optimizer, NamedParameters named, List<Parameter> parameters) {
-        return new TorchState(
-                optimizer,
-                parameters,
-                named.numbered(optimizer, parameters),
-                new StateArchive(optimizer, named::nameOf));
+        return of(optimizer, named, parameters, named.numbered(optimizer, parameters));
     }
 
     /** The state of one that steps a share of the parameters; the words are those of the whole. */
     public static TorchState ofShare(Optimizer optimizer, NamedParameters named, List<Parameter> parameters) {
         List<String> numbered = parameters.stream().map(StateOwner::line).toList();
-        return new TorchState(optimizer, parameters, numbered, new StateArchive(optimizer, named::nameOf));
+        return of(optimizer, named, parameters, numbered);
+    }
+
+    private static TorchState of(
+            Optimizer optimizer, NamedParameters named, List<Parameter> parameters, List<String> numbered) {
+        StateArchive archive = new StateArchive(optimizer, named::nameOf);
+        return new TorchState(
+                optimizer, parameters, numbered, archive, new TorchBuffers(optimizer, named::nameOf, archive));
     }
 
     private static String kind(Optimizer optimizer) {
@@ -72,6 +83,22 @@ public final class TorchState implements SavedState {
     @Override
     public void stepped() {
         stepped = true;
+    }
+
+    @Override
+    public NamedState named() {
+        return buffers.state();
+    }
+
+    @Override
+    public void load(NamedState state) {
+        buffers.load(state);
+        stepped |= !state.tensors().isEmpty();
+    }
+
+    @Override
+    public long fullBytes() {
+        return buffers.fullBytes();
     }
 
     @Override
