@@ -5,6 +5,7 @@ import io.hvd.HvdContext;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.precision.ScalerState;
 import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -244,11 +245,8 @@ public class ShardedOptimizer implements Optimizer {
             whole.is(join(Arrays.asList(mine)));
             return;
         }
-        boolean isRoot = set.ranks().get(set.rank()) == root;
-        long[] lengths = (long[]) set.allgather(scope + "sharded.state.lengths", Tensor.of(new long[] {mine.length}))
-                .toArray();
-        Tensor all = set.gather(scope + "sharded.state", Tensor.ofBytes(mine), root);
-        whole.is(isRoot ? join(cut((byte[]) all.toArray(), lengths)) : null);
+        List<byte[]> shares = JoinedShares.gather(set, scope + "sharded.state", mine, root);
+        whole.is(shares.isEmpty() ? null : join(shares));
     }
 
     /** @param shares by rank; null for one that is not known and counts as fresh */
@@ -263,16 +261,6 @@ public class ShardedOptimizer implements Optimizer {
             set.broadcastInPlace(scope + "sharded.state.whole", Tensor.of(has), root);
         }
         return has[0] == 1;
-    }
-
-    static List<byte[]> cut(byte[] all, long[] lengths) {
-        List<byte[]> shares = new ArrayList<>();
-        int from = 0;
-        for (long length : lengths) {
-            shares.add(Arrays.copyOfRange(all, from, from + (int) length));
-            from += (int) length;
-        }
-        return shares;
     }
 
     /**
@@ -339,6 +327,18 @@ public class ShardedOptimizer implements Optimizer {
     @Override
     public final long fullStateBytes() {
         return dealing.share().fullStateBytes();
+    }
+
+    /** The bytes of a whole state, made by an optimizer over all parameters if these have names. */
+    final byte[] wholeOf(NamedState state) {
+        if (state.bytes().isPresent()) {
+            byte[] bytes = state.bytes().get();
+            return StateOwner.Mark.AMP.begins(bytes) ? ScalerState.split(bytes, new TreeMap<>()) : bytes;
+        }
+        int[] allMine = new int[parameters().size()];
+        ShardedShare all = this.state.deal(allMine, 0);
+        all.load(ScalerState.without(state));
+        return all.join(JoinedShares.of(allMine, Arrays.asList(all.save()), 0));
     }
 
     /** Passes on what gradients announce during backward. */

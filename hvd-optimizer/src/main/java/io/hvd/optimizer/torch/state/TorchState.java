@@ -9,6 +9,8 @@ import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.function.UnaryOperator;
 import java.util.zip.CRC32C;
 import org.bytedeco.pytorch.Optimizer;
@@ -29,6 +31,7 @@ import org.bytedeco.pytorch.Optimizer;
  * States of hvd before there were marks begin with the length of the words; their parameters are in the order of the model's names.
  */
 public final class TorchState implements SavedState {
+    private static final String STEPPED = "stepped";
     private static final int SUMMED_FROM = 2 * Integer.BYTES;
 
     private final Optimizer optimizer;
@@ -87,13 +90,18 @@ public final class TorchState implements SavedState {
 
     @Override
     public NamedState named() {
-        return buffers.state();
+        NamedState found = buffers.state();
+        SortedMap<String, String> words = new TreeMap<>(found.words());
+        words.put(STEPPED, Boolean.toString(stepped));
+        return new NamedState(found.tensors(), words);
     }
 
     @Override
     public void load(NamedState state) {
+        boolean otherStepped = Boolean.parseBoolean(state.word(STEPPED));
+        requireNothingToForget(otherStepped);
         buffers.load(state);
-        stepped |= !state.tensors().isEmpty();
+        stepped = otherStepped;
     }
 
     @Override
@@ -130,14 +138,18 @@ public final class TorchState implements SavedState {
     /** @param part takes from the state's archive the one that the optimizer reads */
     public void load(byte[] state, UnaryOperator<byte[]> part) {
         Read read = read(state);
-        if (stepped && !read.stepped) {
+        requireNothingToForget(read.stepped);
+        archive.load(
+                read.archived, archived -> part.apply(read.mayRepeat ? StateArchive.distinct(archived) : archived));
+        stepped = read.stepped;
+    }
+
+    private void requireNothingToForget(boolean otherStepped) {
+        if (stepped && !otherStepped) {
             throw StateOwner.mismatch(
                     "it is of an optimizer that has made no step, and LibTorch cannot forget the steps that this"
                             + " one has made; make a new one");
         }
-        archive.load(
-                read.archived, archived -> part.apply(read.mayRepeat ? StateArchive.distinct(archived) : archived));
-        stepped = read.stepped;
     }
 
     /** The archive of a state. @throws io.hvd.error.HvdException if it is another optimizer's or damaged */
