@@ -94,7 +94,7 @@ public final class NamedBroadcast {
             Tensor tensor =
                     isRoot ? state.tensors().get(key) : Tensor.zeros(spec.getValue().type, spec.getValue().shape);
             set.broadcastInPlace(name + "." + number++, tensor, root);
-            if (isRoot || keeps.test(NamedState.parameter(key))) {
+            if (isRoot || !key.contains(".") || keeps.test(NamedState.parameter(key))) {
                 kept.put(key, tensor);
             }
         }

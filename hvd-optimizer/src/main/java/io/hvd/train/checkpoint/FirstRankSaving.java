@@ -38,10 +38,10 @@ final class FirstRankSaving implements Saving {
                 "checkpoints.resume", isWriter() ? mine.encode() : null, ObjectCodec.utf8(), root()));
         found.requireAny(files.folder());
         found.manifest().ifPresent(manifest -> takeOver(manifest, isWriter() ? mine.state() : null));
+        requireSavableState();
         if (isWriter()) {
             copies.reserve();
         }
-        requireSavableState();
         return found.manifest();
     }
 

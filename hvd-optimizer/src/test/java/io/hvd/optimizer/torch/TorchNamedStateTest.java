@@ -136,7 +136,6 @@ class TorchNamedStateTest {
         assertThat(other.optimizer.saveState()).isEqualTo(bytes);
 
         Net fresh = new Net(kind.getValue());
-        fresh.stepTo(0);
         TorchTensors.parameters(fresh.module)
                 .forEach((name, value) ->
                         value.copyFrom(TorchTensors.parameters(net.module).get(name)));
@@ -146,9 +145,7 @@ class TorchNamedStateTest {
         net.stepTo(6);
         fresh.stepTo(6);
         assertThat(fresh.values()).isEqualTo(net.values());
-        assertThat(fresh.optimizer.saveState())
-                .isEqualTo(net.optimizer.saveState())
-                .isNotEqualTo(bytes);
+        assertThat(fresh.optimizer.saveState()).isEqualTo(net.optimizer.saveState());
         assertThat(named(fresh)).isEqualTo(named(net));
     }
 
