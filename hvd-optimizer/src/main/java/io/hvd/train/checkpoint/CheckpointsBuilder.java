@@ -86,7 +86,10 @@ public final class CheckpointsBuilder {
         return this;
     }
 
-    /** Sets how many files are kept; older ones are deleted when a new one is whole. */
+    /**
+     * Sets how many checkpoints are kept; older ones are deleted when a new one is whole. With {@link Integer#MAX_VALUE} all are. {@link
+     * Checkpoints#requireWritable} asks for the room of these and one more.
+     */
     public CheckpointsBuilder keep(int files) {
         if (files < 1) {
             throw new HvdException(ErrorId.BAD_ARGUMENT, "Checkpoints.keep(" + files + "): expected at least 1 file");

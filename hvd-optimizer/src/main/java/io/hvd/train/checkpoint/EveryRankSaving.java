@@ -132,19 +132,17 @@ final class EveryRankSaving implements Saving {
     @Override
     public void requireWritable() {
         together.run();
-        long[] bytes = {
-            new Checkpoint(share(), parts.manifest(0, 0, ranks.size()).words())
-                            .withTensorSums()
-                            .bytes()
-                    + parts.growth(parts.state(true))
-        };
-        long[] all =
-                (long[]) ranks.allgather("checkpoints.bytes", Tensor.of(bytes)).toArray();
-        String why = first(together("checkpoints.writable", () -> {
-            if (ranks.rank() == 0) {
-                files.requireRoom(Arrays.stream(all).sum());
-            }
-        }));
+        long[] bytes = new long[1];
+        String why = first(together("checkpoints.size", () -> bytes[0] = fileBytes()));
+        if (why.isEmpty()) {
+            long[] all = (long[])
+                    ranks.allgather("checkpoints.bytes", Tensor.of(bytes)).toArray();
+            why = first(together("checkpoints.room", () -> {
+                if (ranks.rank() == 0) {
+                    files.requireRoom(Arrays.stream(all).sum());
+                }
+            }));
+        }
         if (why.isEmpty()) {
             why = first(together("checkpoints.seen", files::requireFolder));
         }
@@ -154,6 +152,16 @@ final class EveryRankSaving implements Saving {
                     "no checkpoint can be written to " + files.folder() + ", which shows before the first step: "
                             + why);
         }
+    }
+
+    private long fileBytes() {
+        NamedState state = parts.state(true);
+        Manifest manifest = parts.manifest(0, 0, ranks.size());
+        long growth = parts.growth(state);
+        return ResumableParts.checkpoint(manifest, state, share(parts.tensors().get(), state))
+                        .withTensorSums()
+                        .bytes()
+                + (parts.sharesState() ? growth : growth / ranks.size());
     }
 
     /** The tensors that this rank writes. */

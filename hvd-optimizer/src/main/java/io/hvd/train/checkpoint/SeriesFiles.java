@@ -163,12 +163,14 @@ final class SeriesFiles {
         requireWritable();
         long room = room(folder.folder());
         long there = folder.bytes();
-        long needed = Math.max(bytes, (kept + 1) * bytes - there);
+        long atOnce = kept == Integer.MAX_VALUE ? 2 : kept + 1L;
+        long needed = Math.max(bytes, atOnce * bytes - there);
         if (room < needed) {
-            throw new IOException("a checkpoint has " + bytes + " bytes, and " + (kept + 1)
-                    + " of them are there at once, of which " + there + " bytes are there already: needed " + needed
-                    + ", and the disk has room for " + room
-                    + ". Make room, keep(...) fewer, or name a folder on another disk");
+            throw new IOException(
+                    "a checkpoint has " + bytes + " bytes, and " + atOnce + " of them are there at once, of"
+                            + " which " + there + " bytes are there already: expected room for " + needed
+                            + " more, and the disk has room for " + room
+                            + ". Make room, keep(...) fewer, or name a folder on another disk");
         }
     }
 

@@ -244,7 +244,26 @@ public final class TorchBuffers {
             numbers.put(NamedState.parameter(name), number);
             places.put(new Place(number, name.substring(0, name.indexOf('.'))), tensor);
         });
+        requireSameBuffers(places.keySet(), members);
         return places;
+    }
+
+    /** Each parameter that has buffers has all that another one has. */
+    private void requireSameBuffers(Set<Place> given, List<Tensor> members) {
+        Set<String> buffers = new TreeSet<>();
+        Set<Integer> numbers = new TreeSet<>();
+        given.forEach(place -> {
+            buffers.add(place.buffer);
+            numbers.add(place.number);
+        });
+        for (int number : numbers) {
+            for (String buffer : buffers) {
+                Place place = new Place(number, buffer);
+                if (!given.contains(place)) {
+                    throw StateOwner.mismatch("it has no \"" + NamedState.name(buffer, name(members, place)) + "\"");
+                }
+            }
+        }
     }
 
     private static HvdException unknown(String tensor, NamedState state, Set<String> parameters) {
