@@ -29,16 +29,15 @@ final class EveryRankSaving implements Saving {
     private static final HvdLogger LOG = HvdLogger.of(EveryRankSaving.class);
 
     private static final String BUSY = "busy";
-    /** In front of what a rank that has not failed says. */
-    private static final String ANSWER = "=";
 
     private final SeriesFiles files;
     private final ProcessSet ranks;
+    private final RanksTogether ranksTogether;
     private final ResumableParts parts;
     private final Runnable together;
     private final TensorCopies copies = new TensorCopies();
     /** The copy that {@link #savePrepared} writes; null if none was made since the last save. */
-    private Prepared prepared;
+    private volatile Prepared prepared;
 
     private volatile boolean abandoned;
     private int leftOut;
@@ -52,6 +51,7 @@ final class EveryRankSaving implements Saving {
     EveryRankSaving(CheckpointsBuilder builder) {
         this.files = builder.files();
         this.ranks = builder.ranks();
+        this.ranksTogether = new RanksTogether(ranks);
         this.parts = builder.parts();
         this.together = builder.together();
     }
@@ -70,12 +70,11 @@ final class EveryRankSaving implements Saving {
         for (String name : names()) {
             Path path = files.folder().resolve(name);
             Manifest[] manifest = new Manifest[1];
-            String[] reasons = together("checkpoints.tried", () -> {
+            String why = ranksTogether.firstFailure("checkpoints.tried", () -> {
                 ResumableParts.Loaded loaded =
                         NewestValid.load(path, CheckpointFolder.step(path).getAsLong(), parts, parts::needs);
                 manifest[0] = loaded.manifest();
             });
-            String why = first(reasons);
             if (why.isEmpty()) {
                 NewestValid found = new NewestValid(Optional.of(manifest[0]), refused, null);
                 if (ranks.rank() == 0) {
@@ -102,49 +101,22 @@ final class EveryRankSaving implements Saving {
         return all.lines().toList();
     }
 
-    /** What may fail on some ranks. */
-    private interface Attempt {
-        void run() throws IOException;
-    }
-
-    /** @return for each rank why it failed, with its number; empty where it did not */
-    private String[] together(String name, Attempt attempt) {
-        String mine = "";
-        try {
-            attempt.run();
-        } catch (HvdException e) {
-            mine = e.words();
-        } catch (IOException e) {
-            mine = e.getMessage();
-        }
-        return ranks.allgatherObject(name, mine, ObjectCodec.utf8()).toArray(String[]::new);
-    }
-
-    private static String first(String[] reasons) {
-        for (int rank = 0; rank < reasons.length; rank++) {
-            if (!reasons[rank].isEmpty()) {
-                return "rank " + rank + ": " + reasons[rank];
-            }
-        }
-        return "";
-    }
-
     @Override
     public void requireWritable() {
         together.run();
         long[] bytes = new long[1];
-        String why = first(together("checkpoints.size", () -> bytes[0] = fileBytes()));
+        String why = ranksTogether.firstFailure("checkpoints.size", () -> bytes[0] = fileBytes());
         if (why.isEmpty()) {
             long[] all = (long[])
                     ranks.allgather("checkpoints.bytes", Tensor.of(bytes)).toArray();
-            why = first(together("checkpoints.room", () -> {
+            why = ranksTogether.firstFailure("checkpoints.room", () -> {
                 if (ranks.rank() == 0) {
                     files.requireRoom(Arrays.stream(all).sum());
                 }
-            }));
+            });
         }
         if (why.isEmpty()) {
-            why = first(together("checkpoints.seen", files::requireFolder));
+            why = ranksTogether.firstFailure("checkpoints.seen", files::requireFolder);
         }
         if (!why.isEmpty()) {
             throw new HvdException(
@@ -219,36 +191,9 @@ final class EveryRankSaving implements Saving {
         return Optional.of(UnfinishedSet.of(files.folder(), step, first[0], first[1], ranks.size()));
     }
 
-    /** What a rank does alone, and tells the others. */
-    private interface Question {
-        String answer() throws IOException;
-    }
-
-    /**
-     * Has all ranks answer. If one fails, all do: the checkpoint that is being written cannot be one any more.
-     *
-     * @throws HvdException the first rank's that has failed
-     */
-    private List<String> ask(String name, Question question) {
-        String mine;
-        try {
-            mine = ANSWER + question.answer();
-        } catch (HvdException e) {
-            mine = e.id().name() + " " + e.words();
-        } catch (IOException e) {
-            mine = ErrorId.CHECKPOINT_NOT_WRITTEN.name() + " " + e.getMessage();
-        }
-        List<String> all = ranks.allgatherObject(name, mine, ObjectCodec.utf8());
-        for (int rank = 0; rank < all.size(); rank++) {
-            if (!all.get(rank).startsWith(ANSWER)) {
-                giveUp();
-                String[] failure = all.get(rank).split(" ", 2);
-                throw new HvdException(
-                        ErrorId.valueOf(failure[0]),
-                        rank == ranks.rank() ? failure[1] : failure[1] + " (on rank " + rank + ")");
-            }
-        }
-        return all.stream().map(word -> word.substring(ANSWER.length())).toList();
+    /** If one rank fails, the checkpoint that is being written cannot be one any more. */
+    private List<String> ask(String name, RanksTogether.Question question) {
+        return ranksTogether.ask(name, question, this::giveUp);
     }
 
     /** Ends the wait for the files of others. What comes of it is known already. */
