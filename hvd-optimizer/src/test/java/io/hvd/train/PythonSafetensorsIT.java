@@ -174,7 +174,8 @@ class PythonSafetensorsIT {
                 .as(Files.readString(folder.resolve("err")))
                 .isZero();
         assertThat(Files.readString(folder.resolve("out")).strip())
-                .isEqualTo("True 2 {'model.w': [0.0, 1.0, 1.5, -2.0], 'optimizer.momentum_buffer.w': [0.0, 0.0, 0.0, 0.0]}");
+                .isEqualTo(
+                        "True 2 {'model.w': [0.0, 1.0, 1.5, -2.0], 'optimizer.momentum_buffer.w': [0.0, 0.0, 0.0, 0.0]}");
     }
 
     private static void assertSame(String name, Tensor tensor, JsonArray seen) {

@@ -4,6 +4,7 @@ import io.hvd.train.safetensors.SetIndex;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
@@ -96,14 +97,22 @@ record CheckpointFolder(Path folder) {
         }
     }
 
-    /** Deletes a file, or a folder of files whose index goes first: what is left then is no checkpoint. */
+    /** Deletes a file or a folder, which is no checkpoint any more as soon as the first of its files is gone. */
     static void delete(Path path) throws IOException {
         if (Files.isDirectory(path)) {
-            Files.deleteIfExists(path.resolve(SetIndex.NAME));
-            try (Stream<Path> files = Files.list(path)) {
-                for (Path file : files.toList()) {
-                    Files.deleteIfExists(file);
-                }
+            Path aside = UnfinishedSet.aside(path);
+            Files.move(path, aside, StandardCopyOption.ATOMIC_MOVE);
+            deleteFiles(aside);
+        } else {
+            Files.deleteIfExists(path);
+        }
+    }
+
+    /** Deletes a folder of files. */
+    static void deleteFiles(Path path) throws IOException {
+        try (Stream<Path> files = Files.list(path)) {
+            for (Path file : files.toList()) {
+                Files.deleteIfExists(file);
             }
         }
         Files.deleteIfExists(path);

@@ -18,7 +18,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.concurrent.ThreadLocalRandom;
 
 /**
  * Each rank writes its share of a checkpoint and reads what it needs. Before each one the ranks tell each other whether they are ready,
@@ -175,7 +174,7 @@ final class EveryRankSaving implements Saving {
     /** Asks all ranks whether they are ready. @return the folder in which they are to write; empty if one is still writing */
     private Optional<UnfinishedSet> agree(long step) {
         boolean[] busy = new boolean[1];
-        String number = Long.toHexString(ThreadLocalRandom.current().nextLong());
+        String number = UnfinishedSet.drawNumber();
         List<String> answers = ask("checkpoints.vote", () -> {
             files.requireNoFailure();
             busy[0] = files.isBusy();

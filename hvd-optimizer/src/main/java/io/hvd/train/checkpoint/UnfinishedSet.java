@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.regex.Matcher;
@@ -38,6 +39,15 @@ record UnfinishedSet(Path path, int ranks) {
 
     static UnfinishedSet of(Path series, long step, String owner, String number, int ranks) {
         return new UnfinishedSet(series.resolve("." + CheckpointFolder.name(step) + "." + owner + "." + number), ranks);
+    }
+
+    /** A name for a checkpoint that is about to be deleted, by which the next save deletes it if this process does not come to it. */
+    static Path aside(Path whole) {
+        return whole.resolveSibling("." + whole.getFileName() + "." + WholeFile.owner() + "." + drawNumber());
+    }
+
+    static String drawNumber() {
+        return Long.toHexString(ThreadLocalRandom.current().nextLong());
     }
 
     /** The file of a rank of the process set. */
@@ -139,7 +149,7 @@ record UnfinishedSet(Path path, int ranks) {
             for (Path path : all.toList()) {
                 Matcher name = NAME.matcher(path.getFileName().toString());
                 if (name.matches() && (name.group(1).equals(owner) || WholeFile.isGone(name.group(1)))) {
-                    CheckpointFolder.delete(path);
+                    CheckpointFolder.deleteFiles(path);
                 } else if (name.matches()) {
                     others.add(path.getFileName().toString());
                 }

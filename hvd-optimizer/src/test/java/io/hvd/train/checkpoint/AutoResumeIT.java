@@ -77,7 +77,11 @@ class AutoResumeIT {
 
         assertThat(resumed.exitCode()).as(resumed.output()).isZero();
         assertThat(resumed.output())
-                .contains(String.format(Locale.ROOT, "step-%010d%s, which 4 ranks have written", saved, checkpoints.equals("sets") ? "" : ".safetensors"));
+                .contains(String.format(
+                        Locale.ROOT,
+                        "step-%010d%s, which 4 ranks have written",
+                        saved,
+                        checkpoints.equals("sets") ? "" : ".safetensors"));
         assertThat(resumed.lines("ENDED terminated=false"))
                 .hasSize(1)
                 .first()
