@@ -4,6 +4,7 @@ import io.hvd.ObjectCodec;
 import io.hvd.ProcessSet;
 import io.hvd.optimizer.AmpOptimizer;
 import io.hvd.optimizer.GradientSource;
+import io.hvd.optimizer.NamedBroadcast;
 import io.hvd.optimizer.NamedState;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.optimizer.Parameter;

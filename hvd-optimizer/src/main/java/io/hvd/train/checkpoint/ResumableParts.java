@@ -10,7 +10,7 @@ import io.hvd.optimizer.ElasticShares;
 import io.hvd.optimizer.GradScaler;
 import io.hvd.optimizer.NamedState;
 import io.hvd.optimizer.Optimizer;
-import io.hvd.optimizer.step.NamedBroadcast;
+import io.hvd.optimizer.NamedBroadcast;
 import io.hvd.tensor.Tensor;
 import io.hvd.train.Checkpoint;
 import java.util.List;

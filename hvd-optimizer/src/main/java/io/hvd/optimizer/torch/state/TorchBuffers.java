@@ -1,7 +1,6 @@
 package io.hvd.optimizer.torch.state;
 
 import io.hvd.error.HvdException;
-import io.hvd.log.HvdLogger;
 import io.hvd.optimizer.NamedState;
 import io.hvd.optimizer.StateOwner;
 import io.hvd.optimizer.StateSize;
@@ -42,7 +41,6 @@ import org.bytedeco.pytorch.global.torch;
  * storage.
  */
 public final class TorchBuffers {
-    private static final HvdLogger LOG = HvdLogger.of(TorchBuffers.class);
     private static final String STATE = "state";
     private static final String STEP = "step";
 
@@ -166,7 +164,6 @@ public final class TorchBuffers {
                 replaceKnown(contents(opened).tensors);
             });
         }
-        LOG.debug("{} tensors of {} are known by name", known.size(), kind());
     }
 
     private void replaceKnown(Map<Place, Tensor> read) {

@@ -1,8 +1,7 @@
-package io.hvd.optimizer.step;
+package io.hvd.optimizer;
 
 import io.hvd.ObjectCodec;
 import io.hvd.ProcessSet;
-import io.hvd.optimizer.NamedState;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
