@@ -413,7 +413,7 @@ class FloorsTest {
             // arithmetic on gradients where they lie, what ranks agree on, the way of gradients, what guards a
             // training, a step
             floor("io.hvd.optimizer.libtorch", ERROR),
-            floor("io.hvd.optimizer.arrays", OPTIMIZER, ERROR, LOG),
+            floor("io.hvd.optimizer.arrays", OPTIMIZER, TENSOR, ERROR, LOG),
             floor("io.hvd.optimizer.gradients", OPTIMIZER, KERNEL, BUFFER, TENSOR, ERROR),
             floor("io.hvd.optimizer.agreement", OPTIMIZER, FACADE, TENSOR, ERROR, LOG),
             floor("io.hvd.optimizer.precision", OPTIMIZER, "io.hvd.optimizer.gradients", FACADE, TENSOR, ERROR, LOG),
@@ -601,6 +601,7 @@ class FloorsTest {
                     // a series of checkpoints, from which a training goes on
                     "io.hvd.train.checkpoint",
                     "io.hvd.train",
+                    "io.hvd.train.safetensors",
                     "io.hvd.train.loop",
                     BUFFER,
                     "io.hvd.optimizer",
