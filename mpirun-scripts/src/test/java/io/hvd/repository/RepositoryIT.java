@@ -111,7 +111,8 @@ class RepositoryIT {
 
     @Test
     void everyJarHasItsLicence() throws Exception {
-        for (String artifact : List.of("hvd-core", "hvd-launch", "hvd-optimizer", "hvd-parquet", "hvd-transformers", "hvd-spark")) {
+        for (String artifact :
+                List.of("hvd-core", "hvd-launch", "hvd-optimizer", "hvd-parquet", "hvd-transformers", "hvd-spark")) {
             assertThat(entries(jar(artifact, ""))).as(artifact).contains("META-INF/LICENSE");
         }
     }
