@@ -302,7 +302,7 @@ public final class AmpOptimizer implements AveragingOptimizer, AutoCloseable {
     public NamedState namedState() {
         NamedState inside = optimizer.namedState();
         if (inside.bytes().isPresent()) {
-            return Optimizer.super.namedState();
+            return AveragingOptimizer.super.namedState();
         }
         SortedMap<String, String> words = new TreeMap<>(inside.words());
         scaler.stateDict().forEach((key, number) -> words.put(ScalerState.PREFIX + key, Double.toString(number)));
@@ -312,7 +312,7 @@ public final class AmpOptimizer implements AveragingOptimizer, AutoCloseable {
     @Override
     public void loadNamedState(NamedState state) {
         if (state.bytes().isPresent()) {
-            Optimizer.super.loadNamedState(state);
+            AveragingOptimizer.super.loadNamedState(state);
             return;
         }
         load(ScalerState.of(state), () -> optimizer.loadNamedState(ScalerState.without(state)));
