@@ -83,6 +83,20 @@ class FinetuneIT {
         return List.of(line.group(1), line.group(2));
     }
 
+    /** Each rank has a quarter of the weights, and the losses are those of one that has all. */
+    @Test
+    void shardsLearnWhatTheWholeLearns() throws Exception {
+        Path saved = folder.resolve("saved");
+        List<Double> whole = losses(run("--epochs 2 --threads 1"));
+        TrainHere sharded = TrainHere.run((SMALL + "--epochs 2 --threads 4 --fully-shard --save " + saved).split(" "));
+        assertThat(sharded.exitCode()).as(sharded.output()).isZero();
+        assertThat(sharded.output()).contains("FullyShard(3 unit(s) over 4 rank(s)");
+        for (int epoch = 0; epoch < 2; epoch++) {
+            assertThat(losses(sharded.output()).get(epoch)).isCloseTo(whole.get(epoch), within(1e-3));
+        }
+        assertThat(run("--epochs 1 --freeze all --threads 2 --model " + saved)).contains("BERT from " + saved);
+    }
+
     @Test
     void adaptersOfRanksUnderMpirunAreSavedAndMerged() throws Exception {
         Path adapter = folder.resolve("adapter");

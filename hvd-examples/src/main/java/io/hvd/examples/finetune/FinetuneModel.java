@@ -5,6 +5,7 @@ import io.hvd.error.HvdException;
 import io.hvd.examples.training.SeededModule;
 import io.hvd.examples.training.TorchDevice;
 import io.hvd.optimizer.torch.StateDict;
+import io.hvd.tensor.Tensor;
 import io.hvd.train.Checkpoint;
 import io.hvd.transformers.Decoder;
 import io.hvd.transformers.Encoder;
@@ -16,12 +17,17 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import org.apache.commons.cli.ParseException;
 import org.bytedeco.pytorch.LinearImpl;
 import org.bytedeco.pytorch.Module;
 
 /** The transformer with what the task adds to it, and which of its parameters are trained. */
 final class FinetuneModel {
+    /** The module of the transformer. */
+    static final String TRANSFORMER = "model";
+
     private static final String HEAD = "head";
 
     private final FinetuneOptions options;
@@ -41,7 +47,7 @@ final class FinetuneModel {
         LinearImpl head = SeededModule.seeded(
                 options.seed(), () -> new LinearImpl(files.config().hidden(), Math.max(1, labels)));
         freeze();
-        all.register_module("model", transformer.module());
+        all.register_module(TRANSFORMER, transformer.module());
         if (options.task() == Task.CLASSIFY) {
             all.register_module(HEAD, head);
         }
@@ -97,6 +103,10 @@ final class FinetuneModel {
                 : lora;
     }
 
+    Transformer transformer() {
+        return transformer;
+    }
+
     /** All parameters, the head's too. */
     Module module() {
         return all;
@@ -125,8 +135,25 @@ final class FinetuneModel {
             Lora.merge(transformer);
             files.save(transformer, folder);
         }
+        saveHead(StateDict.of(all), folder);
+    }
+
+    /** The same with values that no module has, as where ranks have shards. */
+    void save(SortedMap<String, Tensor> values, Path folder) throws IOException {
+        SortedMap<String, Tensor> weights = new TreeMap<>();
+        String prefix = TRANSFORMER + ".";
+        values.tailMap(prefix).forEach((name, value) -> {
+            if (name.startsWith(prefix)) {
+                weights.put(name.substring(prefix.length()), value);
+            }
+        });
+        files.save(weights, folder);
+        saveHead(values, folder);
+    }
+
+    private void saveHead(SortedMap<String, Tensor> values, Path folder) throws IOException {
         if (options.task() == Task.CLASSIFY) {
-            var head = StateDict.of(all);
+            SortedMap<String, Tensor> head = new TreeMap<>(values);
             head.keySet().removeIf(name -> !name.startsWith(HEAD + "."));
             new Checkpoint(head, Map.of()).write(folder.resolve("head.safetensors"));
         }

@@ -33,6 +33,7 @@ record FinetuneOptions(
         int texts,
         Optional<Lora> lora,
         int frozen,
+        boolean fullyShard,
         int longest,
         int globalBatch,
         int passes,
@@ -83,6 +84,7 @@ record FinetuneOptions(
                         "dense layers that get one, default query,value, and those of other kinds of models"))
                 .addOption(Flags.valued(
                         "freeze", "so many layers, and the embeddings, stay as they are; all trains the head alone"))
+                .addOption(null, "fully-shard", false, "no rank has the whole model: ZeRO's third stage")
                 .addOption(Flags.valued("max-length", "tokens of a text that are kept, default 128"))
                 .addOption(Flags.valued(
                         "global-batch",
@@ -129,6 +131,7 @@ record FinetuneOptions(
                 Flags.count(line, "texts", quick ? QUICK_TEXTS : FULL_TEXTS, 20),
                 lora,
                 frozen,
+                line.hasOption("fully-shard"),
                 Flags.count(line, "max-length", 128, 4),
                 Flags.count(line, "global-batch", 32, 1),
                 Flags.count(line, "backward-passes-per-step", 1, 1),
@@ -184,6 +187,12 @@ record FinetuneOptions(
         }
         if (lora.isPresent() && line.hasOption("freeze")) {
             throw new ParseException("--freeze beside --lora, which freezes all of the model's own weights");
+        }
+        if (fullyShard
+                && (lora.isPresent() || frozen >= 0 || checkpoints.isPresent() || compression != Compression.NONE)) {
+            throw new ParseException(
+                    "--fully-shard trains all weights: it takes neither --lora nor --freeze, --checkpoint-dir,"
+                            + " --fp16-allreduce or --bf16-allreduce");
         }
         if (merge && save.isEmpty()) {
             throw new ParseException("--merge without --save");

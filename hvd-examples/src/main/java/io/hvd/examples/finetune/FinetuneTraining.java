@@ -9,12 +9,8 @@ import io.hvd.data.Sampler;
 import io.hvd.examples.training.RunTotals;
 import io.hvd.examples.training.TorchDevice;
 import io.hvd.examples.training.WeightCheck;
-import io.hvd.optimizer.DistributedOptimizer;
-import io.hvd.optimizer.DistributedOptimizerBuilder;
-import io.hvd.optimizer.LocalReduction;
 import io.hvd.optimizer.torch.Autocast;
 import io.hvd.optimizer.torch.StateDict;
-import io.hvd.optimizer.torch.TorchOptimizer;
 import io.hvd.train.BroadcastState;
 import io.hvd.train.EpochMetrics;
 import io.hvd.train.LearningRate;
@@ -33,11 +29,8 @@ import java.util.SortedMap;
 import java.util.function.Supplier;
 import org.apache.commons.cli.ParseException;
 import org.bytedeco.javacpp.PointerScope;
-import org.bytedeco.pytorch.AdamW;
-import org.bytedeco.pytorch.AdamWOptions;
 import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.Tensor;
-import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /** Trains on every rank's share of each batch, and evaluates every text of the test once. */
@@ -53,7 +46,7 @@ final class FinetuneTraining {
     private final TokenTexts texts;
     private final TorchDevice device;
     private final FinetuneModel model;
-    private final DistributedOptimizer optimizer;
+    private final FinetuneSteps steps;
     private final int batchPerRank;
     private final RunTotals totals = new RunTotals();
 
@@ -65,29 +58,9 @@ final class FinetuneTraining {
         this.model = model;
         this.device = device;
         this.batchPerRank = options.batchPerRank(hvd.size());
-        this.optimizer = optimizer();
-    }
-
-    private DistributedOptimizer optimizer() {
-        TensorVector trained = new TensorVector();
-        TensorVector all = model.module().parameters();
-        for (long i = 0; i < all.size(); i++) {
-            if (all.get(i).requires_grad()) {
-                trained.push_back(all.get(i));
-            }
-        }
-        AdamW adam = new AdamW(trained, new AdamWOptions(options.learningRate()));
-        DistributedOptimizerBuilder builder = DistributedOptimizer.wrap(
-                        new TorchOptimizer(adam, model.module().named_parameters()))
-                .context(hvd)
-                .compression(options.compression())
-                .backwardPassesPerStep(options.passes())
-                .localReduction(LocalReduction.MEAN)
-                .weightByBatchSize();
-        if (options.clip() > 0) {
-            builder.clipGradientNorm(options.clip());
-        }
-        return builder.build();
+        this.steps = options.fullyShard()
+                ? new ShardedSteps(hvd, options, model.transformer(), model.module())
+                : new WholeSteps(hvd, options, model.module());
     }
 
     /** Trains all epochs; rank 0 prints. @return the exit code */
@@ -108,13 +81,15 @@ final class FinetuneTraining {
         long begun = System.nanoTime();
         try (var loader = loader(sampler);
                 var checkpoints = checkpoints(sampler)) {
-            TrainingLoop loop = TrainingLoop.of(hvd, optimizer)
-                    .with(new BroadcastState(0))
+            TrainingLoop loop = TrainingLoop.of(hvd, steps.optimizer())
                     .with(new LearningRate(epoch -> options.rate(epoch / options.epochs())))
                     .with(new TerminateOnNaN(STEPS_BETWEEN_CHECKS))
                     .with(Logging.to(line -> say("%s", line)))
                     .maxSteps(options.maxSteps())
                     .evaluation(training -> evaluate(training.metrics()));
+            if (!options.fullyShard()) { // which has sent the first rank's
+                loop.with(new BroadcastState(0));
+            }
             if (checkpoints.isPresent()) {
                 loop.with(AutoResume.everySteps(loader.batches(), checkpoints.get(), sampler));
             }
@@ -137,7 +112,7 @@ final class FinetuneTraining {
         if (options.checkpoints().isEmpty()) {
             return new Closing(Optional.empty());
         }
-        return new Closing(Optional.of(Checkpoints.in(options.checkpoints().get(), hvd, optimizer)
+        return new Closing(Optional.of(Checkpoints.in(options.checkpoints().get(), hvd, steps.optimizer())
                 .model(() -> StateDict.of(model.module()), saved -> StateDict.load(model.module(), saved))
                 .with("sampler", sampler)
                 .config("task", options.task().word())
@@ -165,15 +140,13 @@ final class FinetuneTraining {
         try (PointerScope scope = new PointerScope()) {
             model.module().train(true);
             if (training.batch() % options.passes() == 0) {
-                optimizer.zeroGradients();
+                steps.optimizer().zeroGradients();
             }
-            Tensor loss = narrow(() -> model.objective().loss(batch));
+            Tensor loss = steps.forward(() -> narrow(() -> model.objective().loss(batch)));
             long parts = model.objective().parts(batch);
-            optimizer.batchSize(parts);
-            TorchOptimizer.backward(loss);
+            steps.backward(loss, parts);
             if ((training.batch() + 1) % options.passes() == 0 || training.batch() + 1 == training.batches()) {
-                optimizer.step();
-                totals.stepped(optimizer.lastStep());
+                steps.step(totals);
             }
             training.metrics().add("loss", loss.item_double() * parts, parts);
             totals.saw(batch.size());
@@ -194,19 +167,28 @@ final class FinetuneTraining {
         metrics.add(TEST_LOSS, 0, 0); // a rank may have no block
         metrics.add(TEST_ACCURACY, 0, 0);
         List<List<TokenTexts.Sample>> blocks = texts.testBlocks(TEST_BATCH);
-        var everyOne = new EvalSampler(blocks.size(), hvd.size(), hvd.rank());
-        try (var loader = DataLoader.builder(Dataset.of(blocks), everyOne, one -> TokenTexts.Batch.of(one.get(0)))
-                .batchSize(1)
-                .workers(options.workers())
-                .build()) {
-            for (TokenTexts.Batch batch : loader) {
-                try (PointerScope scope = new PointerScope();
-                        NoGradGuard guard = new NoGradGuard()) {
-                    Objective.Score score = narrow(() -> model.objective().score(batch));
-                    metrics.add(TEST_LOSS, score.lossSum(), score.parts());
-                    metrics.add(TEST_ACCURACY, score.right(), score.parts());
-                }
+        int[] mine = new EvalSampler(blocks.size(), hvd.size(), hvd.rank()).indices();
+        int most = (blocks.size() + hvd.size() - 1) / hvd.size();
+        for (int i = 0; i < (steps.meetInForward() ? most : mine.length); i++) {
+            boolean counts = i < mine.length;
+            TokenTexts.Batch batch = TokenTexts.Batch.of(blocks.get(counts ? mine[i] : 0));
+            Objective.Score score = score(batch);
+            if (counts) {
+                metrics.add(TEST_LOSS, score.lossSum(), score.parts());
+                metrics.add(TEST_ACCURACY, score.right(), score.parts());
             }
+        }
+    }
+
+    private Objective.Score score(TokenTexts.Batch batch) {
+        Objective.Score[] found = new Objective.Score[1];
+        try (PointerScope scope = new PointerScope();
+                NoGradGuard guard = new NoGradGuard()) {
+            steps.forward(() -> {
+                found[0] = narrow(() -> model.objective().score(batch));
+                return Tensor.create(0f);
+            });
+            return found[0];
         }
     }
 
@@ -226,13 +208,7 @@ final class FinetuneTraining {
             return 0;
         }
         var tested = tested(end);
-        WeightCheck weights = WeightCheck.of(hvd, model.module());
-        say("%s", weights);
-        say("%s", totals.sent());
-        if (options.save().isPresent() && hvd.rank() == 0) {
-            model.save(options.save().get());
-            say("saved in %s", options.save().get());
-        }
+        boolean equal = steps instanceof ShardedSteps sharded ? saved(sharded) : compared();
         say(
                 "%s task=%s",
                 totals.result(
@@ -243,7 +219,31 @@ final class FinetuneTraining {
                         tested.get(TEST_LOSS).mean(),
                         tested.get(TEST_ACCURACY).mean()),
                 options.task().word());
-        return weights.areEqual() ? 0 : WEIGHTS_DIFFER;
+        steps.close();
+        return equal ? 0 : WEIGHTS_DIFFER;
+    }
+
+    /** @return true */
+    private boolean saved(ShardedSteps sharded) throws IOException {
+        say("%s", sharded.memory());
+        if (options.save().isPresent()) {
+            var weights = sharded.weights();
+            if (hvd.rank() == 0) {
+                model.save(weights, options.save().get());
+            }
+        }
+        return true;
+    }
+
+    private boolean compared() throws IOException {
+        WeightCheck weights = WeightCheck.of(hvd, model.module());
+        say("%s", weights);
+        say("%s", totals.sent());
+        if (options.save().isPresent() && hvd.rank() == 0) {
+            model.save(options.save().get());
+            say("saved in %s", options.save().get());
+        }
+        return weights.areEqual();
     }
 
     private void say(String format, Object... values) {

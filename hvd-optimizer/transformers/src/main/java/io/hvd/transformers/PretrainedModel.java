@@ -177,9 +177,14 @@ public record PretrainedModel(String source, ModelConfig config, String tokenize
      * @param model with the sizes of this one; adapters are left out, so merge them first
      */
     public void save(Transformer model, Path folder) throws IOException {
+        save(model.weights(), folder);
+    }
+
+    /** Writes weights under the names of {@link Transformer#weights()} as such a folder. */
+    public void save(SortedMap<String, Tensor> trained, Path folder) throws IOException {
         Files.createDirectories(folder);
-        Files.writeString(folder.resolve(CONFIG), model.config().json());
+        Files.writeString(folder.resolve(CONFIG), config.json());
         Files.writeString(folder.resolve(TOKENIZER), tokenizerJson);
-        new Checkpoint(model.weights(), Map.of("format", "pt")).write(folder.resolve(WEIGHTS));
+        new Checkpoint(trained, Map.of("format", "pt")).write(folder.resolve(WEIGHTS));
     }
 }
