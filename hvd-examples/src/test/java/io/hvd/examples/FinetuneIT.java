@@ -141,6 +141,8 @@ class FinetuneIT {
         assertRefused("--task lm --data " + folder.resolve("none"), "--data", "none");
         assertRefused("--model " + folder, "--model", "lacks config.json");
         assertRefused("--task pairs --freeze all", "--freeze all leaves nothing to train for --task pairs");
+        Path file = Files.writeString(folder.resolve("file"), "");
+        assertRefused("--save " + file, "--save: ", file.toString(), "on rank 0");
         assertRefused("--task pairs --freeze 2", "--freeze 2 leaves nothing to train for --task pairs");
         assertRefused("--freeze 3", "--freeze 3 of a model of 2 layers", "at most 2");
         assertRefused("--threads 3", "--global-batch", "40 cannot be dealt evenly to 3 ranks");

@@ -7,11 +7,14 @@ import io.hvd.examples.Example;
 import io.hvd.examples.QuickRun;
 import io.hvd.examples.text.EveryRank;
 import io.hvd.examples.text.TopicSentences;
+import io.hvd.examples.training.RankMistakes;
 import io.hvd.examples.training.TorchDevice;
 import io.hvd.examples.training.WeightCheck;
 import io.hvd.transformers.PretrainedModel;
 import io.hvd.transformers.TextTokenizer;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Options;
@@ -60,7 +63,20 @@ public final class FinetuneExample implements Example {
         if (!read.areEqual()) {
             throw new ParseException("--model, as the ranks have read it: " + read);
         }
-        return new FinetuneTraining(hvd, options, texts, model, device).run();
+        FinetuneTraining training = new FinetuneTraining(hvd, options, texts, model, device);
+        if (options.save().isPresent()) {
+            RankMistakes.requireNone(
+                    hvd, "--save", () -> makeFolder(hvd, options.save().get()));
+        }
+        return training.run();
+    }
+
+    /** Before the training, which would be lost at its end. */
+    private static void makeFolder(HvdContext hvd, Path folder) throws IOException {
+        if (hvd.rank() == 0) {
+            Files.createDirectories(folder);
+            Files.delete(Files.createTempFile(folder, "writable", null));
+        }
     }
 
     private static List<TextSample> samples(FinetuneOptions options) throws ParseException {
