@@ -206,22 +206,30 @@ check_G8() {
             by_default "$count"
             label="$example, $(plural "$count")"
             # shellcheck disable=SC2086 # several words
-            if job "$count" "${example%-amp}" --device cuda ${training[$example]} "${steps[@]}"; then judge_torch "$example"; fi
+            if job "$count" "$(example_of "$example")" --device cuda ${training[$example]} "${steps[@]}"; then judge_torch "$example"; fi
         done
     done
+}
+
+# The name by which train.jar knows a training of G8.
+example_of() {
+    local name=${1%-amp}
+    printf '%s' "${name%-sharded}"
 }
 
 # A training passes if it has learned what it learns on a CPU.
 judge_torch() {
     local example=$1 line accuracy
-    line=$(grep -aE "^RESULT example=${example%-amp} " "$work/out" | tail -n 1 || true)
+    local name
+    name=$(example_of "$example")
+    line=$(grep -aE "^RESULT example=$name " "$work/out" | tail -n 1 || true)
     accuracy=$(sed -nE 's/.* accuracy=([0-9.]+).*/\1/p' <<<"$line")
     if ((code != 0)) || [[ -z $accuracy ]]; then
         note fail "$label: exit code $code; $(refusal_or_last_words)"
     elif ((${#quick[@]} == 0)) && ! awk -v floor="${surpassed[$example]}" -v found="$accuracy" 'BEGIN { exit !(found > floor) }'; then
         note fail "$label: ${line#RESULT }, and the accuracy is not above ${surpassed[$example]}"
     else
-        note pass "$label: ${line#RESULT example="${example%-amp}" }"
+        note pass "$label: ${line#RESULT example="$name" }"
     fi
 }
 

@@ -10,6 +10,7 @@ import java.util.function.ToDoubleFunction;
 /** Adds up the work of this rank in a whole training, for the result line at its end. */
 public final class RunTotals {
     private final List<StepStats> steps = new ArrayList<>();
+    private long silentSteps;
     private long samples;
     private double trainingSeconds;
     private int epochs;
@@ -17,6 +18,11 @@ public final class RunTotals {
 
     public void stepped(StepStats step) {
         steps.add(step);
+    }
+
+    /** Of an optimizer that does not say how its gradients travelled. */
+    public void stepped() {
+        silentSteps++;
     }
 
     public void saw(int moreSamples) {
@@ -47,7 +53,7 @@ public final class RunTotals {
 
     /** The number of steps of the optimizer. */
     public long steps() {
-        return steps.size();
+        return steps.size() + silentSteps;
     }
 
     /** The samples per second of all ranks together; every rank trains on the same number of samples. */

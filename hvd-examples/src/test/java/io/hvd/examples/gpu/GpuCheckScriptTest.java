@@ -293,7 +293,7 @@ class GpuCheckScriptTest {
     void everyExampleTrainsWithOneRankAndWithSeveral() throws IOException {
         Job job = machine.check("--only", "G8");
 
-        assertThat(machine.calls()).hasSize(10);
+        assertThat(machine.calls()).hasSize(14);
         assertThat(machine.calls().get(0))
                 .startsWith("-np 1 env HVD_BACKEND=nccl java -jar ")
                 .endsWith(" digits --device cuda --epochs 10");
@@ -303,6 +303,8 @@ class GpuCheckScriptTest {
         assertThat(machine.calls().get(5)).endsWith(" mnist --device cuda --epochs 6 --amp fp16");
         assertThat(machine.calls().get(7)).endsWith(" cifar10 --device cuda --preset quick --epochs 3");
         assertThat(machine.calls().get(9)).endsWith(" char-lm --device cuda --epochs 4");
+        assertThat(machine.calls().get(11)).endsWith(" finetune --device cuda --epochs 3");
+        assertThat(machine.calls().get(13)).endsWith(" finetune --device cuda --epochs 3 --fully-shard");
         assertThat(job.lines("| G8 | training with LibTorch on the GPU | pass | "))
                 .singleElement()
                 .asString()
@@ -310,7 +312,8 @@ class GpuCheckScriptTest {
                         "digits, 1 rank: ranks=1 loss=0.1 accuracy=0.96; digits, 2 ranks: ",
                         "mnist-amp, 1 rank: ranks=1 loss=0.1 accuracy=0.96; ",
                         "cifar10, 2 ranks: ",
-                        "char-lm, 2 ranks: ");
+                        "char-lm, 2 ranks: ",
+                        "finetune-sharded, 2 ranks: ");
     }
 
     @Test
@@ -370,7 +373,7 @@ class GpuCheckScriptTest {
                 .contains("| missing parts | libcudnn.so.9 (LibTorch; G8, G9); libcusolver.so.12 (LibTorch; G8, G9) |");
     }
 
-    /** G8 would start ten jobs that all fail, as on a machine with CUDA and without NCCL. */
+    /** G8 would start fourteen jobs that all fail, as on a machine with CUDA and without NCCL. */
     @ParameterizedTest
     @ValueSource(strings = {"libnccl.so.2", "libcudnn_ops.so.9", "libcudnn_graph.so.9"})
     @Tag("long")

@@ -24,8 +24,8 @@ class GpuCheckTrainingsIT {
     private static final Pattern TABLE =
             Pattern.compile("^declare -A training=\\(\n(.+?)^\\)$", Pattern.MULTILINE | Pattern.DOTALL);
     private static final Pattern ROW = Pattern.compile("\\[([\\w-]+)\\]='(.*)'");
-    /** With this behind its name an example is autocast; train.jar knows it without. */
-    private static final String AUTOCAST = "-amp";
+    /** With this behind its name an example is autocast, or its model shared out; train.jar knows it without. */
+    private static final String HOW = "-(amp|sharded)$";
 
     private static List<String> names() throws IOException {
         return List.of(onlyMatch(NAMES).split(" "));
@@ -55,7 +55,7 @@ class GpuCheckTrainingsIT {
     @MethodSource("names")
     @Tag("long")
     void twoStepsOnACpuEndWithAnAccuracy(String name) throws IOException {
-        String example = name.replace(AUTOCAST, "");
+        String example = name.replaceFirst(HOW, "");
         List<String> words = new ArrayList<>(List.of(example));
         words.addAll(List.of(flags().get(name).split(" ")));
         words.addAll(List.of("--max-steps", "2"));

@@ -140,7 +140,7 @@ final class MadeUpBundle {
         answer("G3", "CHECK G3.allreduce pass all types\nCHECK G3.fused pass 20 tensors\n");
         answer("G4", "CHECK G4 pass bits equal to the CPU's; pack 10 GB/s (ratios 0.91 and 0.85), our own copy 12\n");
         answer("G5", "RESULT example=cuda-mlp ranks=1 loss=0.1 accuracy=0.95\n");
-        for (String example : List.of("digits", "mnist", "cifar10", "char-lm")) {
+        for (String example : List.of("digits", "mnist", "cifar10", "char-lm", "finetune")) {
             answer("G8-" + example, "RESULT example=" + example + " ranks=1 loss=0.1 accuracy=0.96\n");
         }
         answer("G9", """
