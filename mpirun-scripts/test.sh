@@ -75,6 +75,7 @@ ManyRoundsIT         movements of many rounds with stages of other sizes
 MixedPrecisionIT     mnist with autocast to float16 beside bfloat16, with bfloat16 on four ranks, and with PowerSGD and weights of 16 bits
 MnistIT              images as a DataFrame on a standalone cluster of Spark, trained on and predicted
 MpiContractIT        the contract with 8 ranks and with more settings, and all of it where every day has a part
+MpiJobIT             the MPIJob as pods of podman's, with Open MPI 4.1 and 5.0 (root, podman, buildah)
 NamespaceHostsIT     horovodrun between hosts (root)
 NegotiationCostTest  what a negotiated step of 64 to 1,024 simulated ranks costs rank 0
 NibabelIT            NIfTI files that Python's nibabel reads and writes
@@ -83,7 +84,7 @@ NumpyReferenceTest   reductions, metrics, reducers and 16-bit floats beside nump
 OverflowIT           an overflow on one of four ranks
 PageCommandsIT       the training under plain mpirun that the pages show
 ParquetMillionIT     a million rows of Parquet files on 4 processes of which one is killed, and on 3 that go on; how long the first batch takes
-PodsIT               the files for Kubernetes as pods of podman's (root, podman, buildah)
+PodsIT               the files for Kubernetes without MPI as pods of podman's (root, podman, buildah)
 ProgramGeneratorTest the ends of 500 random programs of each kind instead of 30
 PythonSafetensorsIT  checkpoints, also of a series, that Python reads and writes (with its packages safetensors and torch)
 QuickPresetsIT       imagenet, gan and char-lm with a transformer on two processes

@@ -25,14 +25,14 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Jobs of a real Slurm: a slurmctld, and two nodes with a slurmd each that are network namespaces of this machine. Needs
+ * Jobs of a real Slurm: a slurmctld, and three nodes with a slurmd each that are network namespaces of this machine. Needs
  * root and packages that a machine without such a test has no use for, hence long.
  */
 @Tag("long")
 @Timeout(300)
 class SlurmIT {
     private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
-    private static final List<String> NODES = List.of("node-a", "node-b");
+    private static final List<String> NODES = List.of("node-a", "node-b", "node-c");
     private static final String BATCH =
             ROOT.resolve("mpirun-scripts/slurm/train.sbatch").toString();
     private static final String JAR =
@@ -63,9 +63,9 @@ class SlurmIT {
         assumeTrue(types.output().contains("pmix"), "this Slurm has no PMIx: " + types.output());
         namespaces = script("/io/hvd/testing/namespaces.sh");
         slurm = script("/io/hvd/examples/slurm.sh");
-        Job hosts = run(List.of(namespaces + "", folder + "", "up", NODES.get(0), NODES.get(1)));
+        Job hosts = run(with(List.of(namespaces + "", folder + "", "up"), NODES));
         assumeTrue(hosts.exitCode() == 0, () -> "this machine allows no network namespaces: " + hosts.output());
-        Job daemons = run(List.of(slurm + "", folder + "", namespaces + "", "up", NODES.get(0), NODES.get(1)));
+        Job daemons = run(with(List.of(slurm + "", folder + "", namespaces + "", "up"), NODES));
         assertThat(daemons.exitCode()).as(daemons.output()).isZero();
     }
 
@@ -176,6 +176,40 @@ class SlurmIT {
         }
     }
 
+    /** As the script says of nodes of different sizes: the first one is filled, and the other two tasks are on the second. */
+    @Test
+    void theScriptStartsSixTasksOfWhichTheFirstNodeHasFourWithPmixAndWithout() throws IOException {
+        String script = Files.readString(Path.of(BATCH));
+        assertThat(script).contains("\n#SBATCH --ntasks-per-node");
+        Path unequal = Files.writeString(
+                folder.resolve("unequal.sbatch"),
+                script.replace("\n#SBATCH --ntasks-per-node", "\n##SBATCH --ntasks-per-node"));
+        List<String> six = List.of("--nodes=2", "--partition=mixed", "--ntasks=6", "--cpus-per-task=1");
+        List<String> batch = with(List.of(slurm + "", folder + "", namespaces + "", "batch"), six);
+        List<String> alone = with(List.of("salloc", "--quiet"), six);
+
+        assertSixTasks(with(batch, List.of(unequal + "", "srun")), "mpi (Open MPI");
+        assertSixTasks(
+                with(alone, List.of("env", "SLURM_CONF=" + withoutPmix(), "bash", unequal + "", "srun")),
+                "tcp (10.71.0.1");
+    }
+
+    private static void assertSixTasks(List<String> words, String backend) {
+        Job hosts = onFirstNode(words, Job.program(HostsProgram.class));
+        assertThat(hosts.exitCode()).as(hosts.output()).isZero();
+        for (int rank = 0; rank < 6; rank++) {
+            String place = rank < 4 ? " local " + rank + " of 4" : " local " + (rank - 4) + " of 2";
+            assertThat(hosts.lines("rank " + rank + place + " sum 21.0"))
+                    .as(hosts.output())
+                    .hasSize(1);
+        }
+        Job trained = onFirstNode(words, DIGITS);
+        assertThat(ResultLine.of(trained).ranks()).isEqualTo(6);
+        assertThat(trained.lines("6 rank(s) on [node-a, node-c]").toString())
+                .as(trained.output())
+                .contains(backend);
+    }
+
     @Test
     void theScriptStartsTheTasksWithoutMpiWhereSlurmHasNoPmix() throws IOException {
         String configuration = withoutPmix();
@@ -190,6 +224,10 @@ class SlurmIT {
 
     /** @return Slurm's configuration with all of its plugins but those of PMIx */
     private static String withoutPmix() throws IOException {
+        Path configuration = folder.resolve("without-pmix.conf");
+        if (Files.exists(configuration)) {
+            return configuration.toString();
+        }
         Path plugins = Files.createDirectory(folder.resolve("plugins"));
         Job shown = onFirstNode(List.of("scontrol", "show", "config"), List.of());
         String installed = shown.lines("PluginDir").get(0).replaceFirst(".*= ", "");
@@ -200,7 +238,6 @@ class SlurmIT {
                 }
             }
         }
-        Path configuration = folder.resolve("without-pmix.conf");
         Files.writeString(
                 configuration, Files.readString(folder.resolve("slurm/slurm.conf")) + "\nPluginDir=" + plugins + "\n");
         return configuration.toString();
@@ -320,10 +357,13 @@ class SlurmIT {
     }
 
     private static Job onFirstNode(List<String> words, List<String> more) {
-        List<String> all = new ArrayList<>(List.of(namespaces + "", folder + "", "on", NODES.get(0)));
-        all.addAll(words);
+        return run(with(with(List.of(namespaces + "", folder + "", "on", NODES.get(0)), words), more));
+    }
+
+    private static List<String> with(List<String> words, List<String> more) {
+        List<String> all = new ArrayList<>(words);
         all.addAll(more);
-        return run(all);
+        return all;
     }
 
     /** Settings of Open MPI for root, a node with a bridge of Docker's, and four ranks on few cores. */

@@ -2,7 +2,8 @@
 # A real Slurm on the hosts of namespaces.sh, for tests: slurmctld on the first host, a slurmd on each. Nothing outside
 # FOLDER is written. Needs root and the Debian packages slurm-wlm, munge and libpmix-dev.
 #
-#   slurm.sh FOLDER NAMESPACES up node-a node-b    returns when all nodes are idle; NAMESPACES is namespaces.sh
+#   slurm.sh FOLDER NAMESPACES up node-a node-b node-c   returns when all nodes are idle; NAMESPACES is namespaces.sh. The third
+#                                                        has half of the processors, and is in a partition with the first
 #   slurm.sh FOLDER NAMESPACES batch FILE...       submits FILE with its arguments on the first host, waits for its end
 #   slurm.sh FOLDER NAMESPACES interrupt WORDS FILE...   the same, but sends SIGTERM to its steps when it has printed WORDS
 #   slurm.sh FOLDER NAMESPACES down
@@ -41,8 +42,12 @@ configuration() {
         TaskPlugin=task/none JobAcctGatherType=jobacct_gather/none AccountingStorageType=accounting_storage/none \
         SelectType=select/cons_tres SelectTypeParameters=CR_Core MpiDefault=none ReturnToService=2 KillWait=5 \
         SlurmdParameters=config_overrides PropagateResourceLimits=NONE MailProg=/bin/true
-    for host; do echo "NodeName=$host NodeAddr=10.71.0.$((++number)) CPUs=4 RealMemory=2000 State=UNKNOWN"; done
-    echo 'PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP'
+    for host; do
+        number=$((number + 1))
+        echo "NodeName=$host NodeAddr=10.71.0.$number CPUs=$((number < 3 ? 4 : 2)) RealMemory=2000 State=UNKNOWN"
+    done
+    echo "PartitionName=main Nodes=$1,$2 Default=YES MaxTime=INFINITE State=UP"
+    echo "PartitionName=mixed Nodes=$1,$3 MaxTime=INFINITE State=UP"
 }
 
 all_idle() { [[ $(on "$1" sinfo -h -o '%t %D' 2>/dev/null) == "idle $#" ]]; }

@@ -5,6 +5,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.snakeyaml.engine.v2.api.Load;
 import org.snakeyaml.engine.v2.api.LoadSettings;
@@ -12,7 +13,7 @@ import org.snakeyaml.engine.v2.api.LoadSettings;
 /**
  * A container of a file of mpirun-scripts/k8s, as the flags and the command that podman takes for it.
  *
- * @param flags the user, rights and variables; a variable of a secret has the test's
+ * @param flags the user, rights, limits and variables; a variable of a secret has the test's
  * @param command the container's command and arguments
  */
 record PodFile(List<String> flags, List<String> command) {
@@ -49,6 +50,7 @@ record PodFile(List<String> flags, List<String> command) {
         if (Boolean.FALSE.equals(at(container, "securityContext", "allowPrivilegeEscalation"))) {
             flags.addAll(List.of("--security-opt", "no-new-privileges"));
         }
+        flags.addAll(limits((Map<?, ?>) at(container, "resources", "limits")));
         for (Object entry : container.containsKey("env") ? (List<?>) container.get("env") : List.of()) {
             Map<?, ?> variable = (Map<?, ?>) entry;
             Object value = variable.containsKey("value") ? variable.get("value") : "the secret of this test";
@@ -59,6 +61,18 @@ record PodFile(List<String> flags, List<String> command) {
             ((List<?>) container.get(part)).forEach(word -> command.add((String) word));
         }
         return new PodFile(flags, command);
+    }
+
+    /** Kubernetes' Gi and Mi are podman's g and m; a pod has no swap. */
+    private static List<String> limits(Map<?, ?> limits) {
+        List<String> flags = new ArrayList<>();
+        if (limits.containsKey("cpu")) {
+            flags.addAll(List.of("--cpus", String.valueOf(limits.get("cpu"))));
+        }
+        String memory =
+                String.valueOf(limits.get("memory")).replaceFirst("i$", "").toLowerCase(Locale.ROOT);
+        flags.addAll(List.of("--memory", memory, "--memory-swap", memory));
+        return flags;
     }
 
     /** With the last word, which is what is trained, replaced by others. */

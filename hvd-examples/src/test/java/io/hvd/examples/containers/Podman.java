@@ -32,13 +32,23 @@ final class Podman implements AutoCloseable {
         this.image = "localhost/" + network;
     }
 
-    /**
-     * Builds the image as its file says, from a Debian like this one. That needs the network once: the base image and the
-     * layers of the build stay, as any build leaves them for the next one.
-     */
+    /** Builds the image as its file says, from a Debian like this one. */
     static Podman withImage(Path folder) throws IOException {
+        String release = Files.readAllLines(Path.of("/etc/os-release")).stream()
+                .filter(line -> line.startsWith("VERSION_CODENAME="))
+                .map(line -> line.replaceFirst(".*=", ""))
+                .findFirst()
+                .orElseThrow();
+        return withImage(folder, release, 17);
+    }
+
+    /**
+     * Builds the image from another Debian, with its OpenJDK of that version. That needs the network once: the base image and
+     * the layers of the build stay, as any build leaves them for the next one.
+     */
+    static Podman withImage(Path folder, String release, int java) throws IOException {
         assumeTrue(System.getProperty("user.name").equals("root"), "needs root, for podman's network and debootstrap");
-        for (String program : List.of("podman", "buildah", "debootstrap", "ssh-keygen")) {
+        for (String program : List.of("podman", "buildah", "netavark", "aardvark-dns", "debootstrap", "ssh-keygen")) {
             assumeTrue(
                     isInstalled(program),
                     "needs " + program + ": apt-get install podman buildah runc netavark aardvark-dns debootstrap"
@@ -47,26 +57,25 @@ final class Podman implements AutoCloseable {
         Path settings = Files.writeString(
                 folder.resolve("containers.conf"),
                 "[containers]\ndefault_ulimits = [\"nofile=20000:20000\", \"nproc=4096:4096\"]\n"
-                        + (isInstalled("runc") ? "[engine]\nruntime = \"runc\"\n" : ""));
+                        + (isInstalled("runc") ? "[engine]\nruntime = \"runc\"\n" : "")
+                        // the other one has no names, and stays that of a machine where podman was first run without
+                        // this one
+                        + "[network]\nnetwork_backend = \"netavark\"\n");
         Podman podman = new Podman(
                 Map.of("CONTAINERS_CONF", settings.toString()),
                 "hvd-test-" + ProcessHandle.current().pid());
-        podman.build(podman.base(folder));
+        podman.build(podman.base(folder, release), java);
         podman.must(LIMIT_SECONDS, "podman", "network", "create", podman.network);
         return podman;
     }
 
     private static boolean isInstalled(String program) {
-        return Stream.of("/usr/bin/", "/usr/sbin/").anyMatch(bin -> Files.isExecutable(Path.of(bin + program)));
+        return Stream.of("/usr/bin/", "/usr/sbin/", "/usr/lib/podman/", "/usr/libexec/podman/")
+                .anyMatch(bin -> Files.isExecutable(Path.of(bin + program)));
     }
 
-    /** The image that the next test takes as well: a Debian of this machine's release, with its settings of apt. */
-    private String base(Path folder) throws IOException {
-        String release = Files.readAllLines(Path.of("/etc/os-release")).stream()
-                .filter(line -> line.startsWith("VERSION_CODENAME="))
-                .map(line -> line.replaceFirst(".*=", ""))
-                .findFirst()
-                .orElseThrow();
+    /** The image that the next test takes as well: a Debian with this machine's settings of apt. */
+    private String base(Path folder, String release) {
         String base = "localhost/debian:" + release;
         if (Job.run(List.of("podman", "image", "exists", base), environment).exitCode() != 0) {
             String root = folder.resolve("base").toString();
@@ -80,9 +89,10 @@ final class Podman implements AutoCloseable {
         return base;
     }
 
-    private void build(String base) {
+    private void build(String base, int java) {
         List<String> words = new ArrayList<>(List.of("buildah", "bud", "--layers", "--isolation", "chroot"));
-        words.addAll(List.of("--build-arg", "BASE=" + base, "-f", DOCKERFILE.toString(), "-t", image, ROOT.toString()));
+        words.addAll(List.of("--build-arg", "BASE=" + base, "--build-arg", "JAVA=" + java));
+        words.addAll(List.of("-f", DOCKERFILE.toString(), "-t", image, ROOT.toString()));
         must(MINUTES_10, words.toArray(String[]::new));
     }
 

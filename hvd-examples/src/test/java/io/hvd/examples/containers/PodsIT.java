@@ -2,17 +2,14 @@ package io.hvd.examples.containers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.hvd.testing.Job;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -92,6 +89,46 @@ class PodsIT {
                 .contains("going on from /saved/step-", "RESULT example=digits ranks=4 epochs=6");
     }
 
+    /** As the job controller does with a backoffLimit: the others end as one is lost, and new pods take the places of all. */
+    @Test
+    void mnistOnFourPodsOfWhichOneIsKilledGoesOnFromItsCheckpointOnPodsThatReplaceThem() throws Exception {
+        Path saved = Files.createDirectory(folder.resolve("mnist"));
+        Files.setPosixFilePermissions(saved, PosixFilePermissions.fromString("rwxrwxrwx"));
+        PodFile pod = PodFile.of("indexed-job.yaml", "Job", "hvd-digits", "template", "spec")
+                .training("mnist", "--epochs", "1", "--checkpoint-dir", "/saved", "--checkpoint-every", "10");
+
+        startIndexed(pod, saved);
+        while (!hasCheckpoint(saved)) {
+            TimeUnit.MILLISECONDS.sleep(100);
+        }
+        podman.kill("hvd-digits-2");
+        assertThat(indexedExitCodes()).as(podman.logs("hvd-digits-0")).containsExactly(1, 1, 137, 1);
+        assertThat(podman.logs("hvd-digits-0")).contains("hvd-digits-2").doesNotContain("RESULT");
+        podman.clear();
+        startIndexed(pod, saved);
+
+        assertThat(indexedExitCodes()).as(podman.logs("hvd-digits-0")).containsOnly(0);
+        assertThat(podman.logs("hvd-digits-0"))
+                .contains("going on from /saved/step-", "RESULT example=mnist ranks=4 epochs=1");
+    }
+
+    private static boolean hasCheckpoint(Path folder) throws IOException {
+        try (var files = Files.newDirectoryStream(folder, "step-*.safetensors")) {
+            return files.iterator().hasNext();
+        }
+    }
+
+    /** As the page says of its exit code: Java and LibTorch need more than 100 MiB. */
+    @Test
+    void aPodIsKilledThatNeedsMoreMemoryThanItsLimit() throws Exception {
+        String more = "--env JOB_COMPLETION_INDEX=0 --env HOROVOD_SIZE=1 --env HVD_RENDEZVOUS=small.hvd-digits:29400"
+                + " --memory 100m --memory-swap 100m";
+        PodFile.of("indexed-job.yaml", "Job", "hvd-digits", "template", "spec")
+                .start(podman, "small", "hvd-digits", more.split(" "));
+
+        assertThat(podman.exitCode("small")).as(podman.logs("small")).isEqualTo(137);
+    }
+
     private static void startIndexed(PodFile pod, Path saved) {
         for (int index = 0; index < 4; index++) {
             String[] more = {"--env", "JOB_COMPLETION_INDEX=" + index, "--volume", saved + ":/saved"};
@@ -158,43 +195,5 @@ class PodsIT {
                 .as("weights of all ranks")
                 .hasSize(3)
                 .containsOnly(logs.replaceAll("(?s).*: weights (crc32 \\w+).*", "$1"));
-    }
-
-    /** The launcher cannot resolve its own name, which a pod without an entry in /etc/hosts cannot either. */
-    @Test
-    void theMpiJobTrainsOnAllItsWorkersByTheHostfileAndTheKeyOfTheOperator() throws Exception {
-        Path keys = Files.createDirectory(folder.resolve("keys"));
-        Job made = Job.run(List.of("ssh-keygen", "-q", "-t", "rsa", "-N", "", "-f", keys + "/id_rsa"), Map.of());
-        assertThat(made.exitCode()).as(made.output()).isZero();
-        Files.copy(keys.resolve("id_rsa.pub"), keys.resolve("authorized_keys"));
-        Files.setPosixFilePermissions(keys.resolve("id_rsa"), PosixFilePermissions.fromString("rw-r--r--"));
-        String hosts = IntStream.range(0, 4)
-                .mapToObj(index -> "hvd-mnist-worker-" + index + ".hvd-mnist.default.svc slots=1\n")
-                .collect(Collectors.joining());
-        Path hostfile = Files.writeString(folder.resolve("hostfile"), hosts);
-        String[] mounted = {"--volume", keys + ":/home/hvd/.ssh:ro"};
-        for (int index = 0; index < 4; index++) {
-            mpi("Worker").start(podman, "hvd-mnist-worker-" + index, "hvd-mnist", mounted);
-        }
-
-        List<String> more = new ArrayList<>(List.of(mounted));
-        more.addAll(List.of("--volume", hostfile + ":/etc/mpi/hostfile:ro", "--no-hosts"));
-        more.addAll(List.of("--env", "OMPI_MCA_orte_default_hostfile=/etc/mpi/hostfile"));
-        more.addAll(List.of("--env", "OMPI_MCA_orte_keep_fqdn_hostnames=true"));
-        more.addAll(List.of("--env", "OMPI_MCA_plm_rsh_args=-o ConnectionAttempts=10"));
-        // Of this machine: each of the pods takes it to have the processors for itself.
-        more.addAll(List.of("--env", "OMPI_MCA_mpi_yield_when_idle=1"));
-        mpi("Launcher").training("digits", "--epochs", "2").start(podman, "hvd-mnist-launcher", List.of(), more);
-
-        assertThat(podman.exitCode("hvd-mnist-launcher"))
-                .as(podman.logs("hvd-mnist-launcher"))
-                .isZero();
-        assertThat(podman.logs("hvd-mnist-launcher"))
-                .contains("RESULT example=digits ranks=4 epochs=2", "back end mpi (Open MPI")
-                .contains("[hvd-mnist-worker-0, hvd-mnist-worker-1, hvd-mnist-worker-2, hvd-mnist-worker-3]");
-    }
-
-    private static PodFile mpi(String role) throws IOException {
-        return PodFile.of("mpijob.yaml", "MPIJob", "hvd-mnist", "mpiReplicaSpecs", role, "template", "spec");
     }
 }
