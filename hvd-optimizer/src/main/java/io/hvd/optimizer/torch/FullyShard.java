@@ -47,7 +47,7 @@ import org.bytedeco.pytorch.TensorVector;
  *
  * <p>The parameters of a module are there within {@link #forward} of its unit, and while backward goes through it; at other times LibTorch
  * throws if an element is touched. All ranks call the same units in the same order, run backward through all of them, and begin with the
- * values of the first rank. One backward pass gives {@code hvd.size()}-th parts of sums, as a DistributedOptimizer with AVERAGE; several
+ * parameters and buffers of the first rank. One backward pass gives {@code hvd.size()}-th parts of sums, as a DistributedOptimizer with AVERAGE; several
  * passes before a step add up.
  *
  * <p>The optimizer steps each unit's shard as one vector, so it must treat every element alike, as SGD, Adam, AdamW, RMSprop and Adagrad do. A

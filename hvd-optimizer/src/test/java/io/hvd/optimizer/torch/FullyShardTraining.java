@@ -11,6 +11,9 @@ import io.hvd.error.HvdException;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Tensor;
+import io.hvd.train.LearningRate;
+import io.hvd.train.Schedule;
+import io.hvd.train.TrainingLoop;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -25,10 +28,16 @@ import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Adam;
 import org.bytedeco.pytorch.AdamW;
 import org.bytedeco.pytorch.AdamWOptions;
+import org.bytedeco.pytorch.BatchNorm1dImpl;
+import org.bytedeco.pytorch.BatchNormOptions;
+import org.bytedeco.pytorch.LinearImpl;
 import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.Optimizer;
 import org.bytedeco.pytorch.SGD;
+import org.bytedeco.pytorch.SGDOptions;
 import org.bytedeco.pytorch.Scalar;
+import org.bytedeco.pytorch.SequentialImpl;
+import org.bytedeco.pytorch.TanhImpl;
 import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.junit.jupiter.api.Test;
@@ -416,6 +425,155 @@ abstract class FullyShardTraining {
                         .isInstanceOfSatisfying(
                                 HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.STATE_MISMATCH))
                         .hasMessageContainingAll("rank 0", "[block1.up.bias]");
+            }
+            return null;
+        });
+    }
+
+    /** Running statistics are each rank's own, of its batches; the first rank's are what all begin with. */
+    @Test
+    void buffersStayWholeAndAUnitMayHaveNoParameters() throws Exception {
+        ranks().run(hvd -> {
+            var model = new SequentialImpl();
+            var dense = new LinearImpl(Models.INPUTS, 4);
+            var norm = new BatchNorm1dImpl(new BatchNormOptions(4));
+            norm.running_mean().fill_(new Scalar(hvd.rank() + 1.0));
+            model.push_back("dense", dense);
+            model.push_back("norm", norm);
+            try (FullyShard shard = FullyShard.over(hvd, FullyShardOptions.zero3());
+                    PointerScope scope = new PointerScope()) {
+                shard.unit("dense", dense)
+                        .unit("norm", norm)
+                        .unit("tanh", new TanhImpl())
+                        .root(model);
+                var optimizer = shard.optimizer(ADAMW);
+                assertThat(norm.running_mean().min().item_float()).isEqualTo(1);
+                var y = shard.forward(() -> {
+                    var h = shard.forward("dense", dense::forward, Models.inputs(0, 6));
+                    return shard.forward("tanh", x -> x.tanh(), shard.forward("norm", norm::forward, h));
+                });
+                shard.backward(y.square().sum());
+                optimizer.step();
+                assertThat(norm.running_mean().min().item_float()).isNotEqualTo(1);
+                float[] mean = Models.floats(norm.running_mean());
+                SortedMap<String, Tensor> mine = shard.shards();
+                SortedMap<String, Tensor> state = shard.stateDict(0);
+                norm.running_mean().zero_();
+                if (hvd.rank() == 0) {
+                    assertThat(state)
+                            .containsOnlyKeys(
+                                    "dense.weight",
+                                    "dense.bias",
+                                    "norm.weight",
+                                    "norm.bias",
+                                    "norm.running_mean",
+                                    "norm.running_var",
+                                    "norm.num_batches_tracked");
+                }
+                shard.loadStateDict(state, 0);
+                assertThat(Models.floats(norm.running_mean())).containsExactly(mean);
+                norm.running_mean().zero_();
+                shard.loadShards(hvd.size(), rank -> mine);
+                assertThat(Models.floats(norm.running_mean())).containsExactly(mean);
+            }
+            return null;
+        });
+    }
+
+    /** A frozen unit is gathered for backward, which goes through it, and is neither reduced nor stepped. */
+    @Test
+    void frozenParametersAreSharedOutAndStayAsTheyAre() throws Exception {
+        ranks().run(hvd -> {
+            for (FullyShardOptions stage : STAGES) {
+                List<Trained> trained = new ArrayList<>();
+                for (boolean shared : new boolean[] {false, true}) {
+                    ResidualModel model = ResidualModel.of(ScalarType.Double, 3);
+                    model.blocks.get(1).up.weight().set_requires_grad(false);
+                    for (var frozen : List.of(
+                            model.blocks.get(2).up.weight(),
+                            model.blocks.get(2).up.bias(),
+                            model.blocks.get(2).down.weight(),
+                            model.blocks.get(2).down.bias(),
+                            model.blocks.get(2).norm.weight(),
+                            model.blocks.get(2).norm.bias())) {
+                        frozen.set_requires_grad(false);
+                    }
+                    if (shared) {
+                        try (FullyShard shard = model.sharded(FullyShard.over(hvd, stage))) {
+                            trained.add(sharded(hvd, shard, model, ADAMW, Way.PLAIN));
+                            assertThat(shard.shards())
+                                    .containsKeys("block1.frozen_flat_param", "block2.frozen_flat_param")
+                                    .doesNotContainKey("block2.flat_param");
+                        }
+                    } else {
+                        trained.add(whole(hvd, model, ADAMW, Way.PLAIN));
+                    }
+                }
+                assertSame(hvd, trained.get(1), trained.get(0), SAME);
+            }
+            return null;
+        });
+    }
+
+    /** A layer that is called twice has one gradient, which is complete after the first call's backward. */
+    @Test
+    void aUnitThatIsCalledTwiceHasTheSumOfBothGradients() throws Exception {
+        ranks().run(hvd -> {
+            for (FullyShardOptions stage : STAGES) {
+                List<float[]> gradients = new ArrayList<>();
+                for (boolean shared : new boolean[] {false, true}) {
+                    ResidualModel model = ResidualModel.of(ScalarType.Float, 3);
+                    ResidualModel.Block once = model.blocks.get(0);
+                    ResidualModel.Block twice = model.blocks.get(1);
+                    try (PointerScope scope = new PointerScope()) {
+                        var x = Models.inputs(0, SAMPLES)
+                                .matmul(Models.inputs(0, 8).t());
+                        if (shared) {
+                            try (FullyShard shard = FullyShard.over(hvd, stage)) {
+                                shard.unit("twice", twice).unit("once", once);
+                                var h = shard.forward("twice", twice::forward, x);
+                                var y = shard.forward("twice", twice::forward, shard.forward("once", once::forward, h));
+                                var optimizer = shard.optimizer(share -> new SGD(share, new SGDOptions(1)));
+                                shard.backward(y.square().mean());
+                                optimizer.step();
+                                SortedMap<String, Tensor> state = shard.stateDict(0);
+                                gradients.add(
+                                        hvd.rank() == 0
+                                                ? state.get("twice.up.weight").toFloatArray()
+                                                : null);
+                            }
+                        } else {
+                            var y = twice.forward(once.forward(twice.forward(x)));
+                            y.square().mean().backward();
+                            gradients.add(Models.floats(twice.up
+                                    .weight()
+                                    .detach()
+                                    .sub(twice.up.weight().grad())));
+                        }
+                    }
+                }
+                if (hvd.rank() == 0) {
+                    assertThat(gradients.get(1)).containsExactly(gradients.get(0), within(1e-4f));
+                }
+            }
+            return null;
+        });
+    }
+
+    @Test
+    void aTrainingLoopWithAScheduleStepsIt() throws Exception {
+        ranks().run(hvd -> {
+            ResidualModel model = ResidualModel.of(ScalarType.Double, 3);
+            try (FullyShard shard = model.sharded(FullyShard.over(hvd, FullyShardOptions.zero3()))) {
+                var optimizer = shard.optimizer(ADAMW);
+                List<Double> rates = new ArrayList<>();
+                TrainingLoop.of(hvd, optimizer)
+                        .with(new LearningRate(Schedule.step(0.01, 0.5, 1)))
+                        .run(3, List.of(0, 1), 2, (batch, training) -> {
+                            steps(hvd, shard, model, optimizer, new Way(1, 1, 1e9), batch);
+                            rates.add(optimizer.learningRate());
+                        });
+                assertThat(rates).containsExactly(0.01, 0.01, 0.005, 0.005, 0.0025, 0.0025);
             }
             return null;
         });

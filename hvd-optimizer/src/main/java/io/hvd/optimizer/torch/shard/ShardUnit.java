@@ -85,8 +85,12 @@ public final class ShardUnit {
             }
         }
         TreeMap<String, Tensor> buffers = new TreeMap<>();
-        TensorViews.references(module.named_buffers())
-                .forEach((buffer, tensor) -> buffers.put(prefix + buffer, tensor.retainReference()));
+        TensorViews.references(module.named_buffers()).forEach((buffer, tensor) -> {
+            if (taken.putIfAbsent(DistinctParameters.identity(tensor), name) == null) {
+                ranks.broadcast(prefix + buffer + ".initial", tensor, 0);
+                buffers.put(prefix + buffer, tensor.retainReference());
+            }
+        });
         members.keySet().forEach(identity -> taken.put(identity, name));
         return new ShardUnit(name, isRoot, flats, buffers, passes);
     }
@@ -127,8 +131,11 @@ public final class ShardUnit {
         return buffers;
     }
 
+    /** Where there are no parameters there is nothing to gather, and no hook that lives as long as they do. */
     void watch(Tensor output) {
-        hooks.watch(output);
+        if (!flats.isEmpty()) {
+            hooks.watch(output);
+        }
     }
 
     private void gradientComes(int place) {
