@@ -165,7 +165,8 @@ public final class FullyShard implements AutoCloseable {
     /**
      * Runs {@code loss.backward()}. Afterwards this rank has its shards of the gradients' averages, added to those of earlier passes.
      *
-     * @throws HvdException what a collective has thrown in the middle of backward, as itself
+     * @throws HvdException what a collective has thrown in the middle of backward, as itself; some gradients may have been added then, so call
+     *     {@code zeroGradients()} before you go on
      */
     public void backward(org.bytedeco.pytorch.Tensor loss) {
         passes.backward(() -> TorchOptimizer.backward(loss));

@@ -145,7 +145,7 @@ public final class ShardUnit {
                     "backward with create_graph through unit \"" + name + "\" of a FullyShard: its gradients travel and"
                             + " are freed, and have no gradient of their own. Call backward without create_graph");
         }
-        trained().orElseThrow().collectGradients();
+        trained().orElseThrow().gradient().collect();
         arrived.set(place);
     }
 
@@ -197,15 +197,15 @@ public final class ShardUnit {
     /** Sends the gradients off. */
     void reduce() {
         sent = true;
-        trained().ifPresent(FlatParameter::reduce);
+        trained().ifPresent(flat -> flat.gradient().reduce());
     }
 
     boolean isReducing() {
-        return flats.stream().anyMatch(FlatParameter::isReducing);
+        return flats.stream().anyMatch(flat -> flat.gradient().isReducing());
     }
 
     void reduced() {
-        flats.forEach(FlatParameter::reduced);
+        flats.forEach(flat -> flat.gradient().reduced());
     }
 
     /** This pass is over. */
@@ -218,7 +218,7 @@ public final class ShardUnit {
     void abandon() {
         pass();
         free();
-        flats.forEach(FlatParameter::abandon);
+        flats.forEach(flat -> flat.gradient().abandon());
     }
 
     long bytesPresent() {
