@@ -210,8 +210,10 @@ public final class FullyShard implements AutoCloseable {
     }
 
     /**
-     * This rank's shards of the parameters and, with an optimizer, of its moments: copies by name, for a file of this rank. Other numbers of ranks
-     * can load them. See {@link ShardState} for the names.
+     * This rank's shards of the parameters and, with an optimizer, of its moments: copies in the host's memory, for a file of this rank. Other numbers
+     * of ranks can load them. A unit's entries are called like {@code block.3.flat_param} (its shard; {@code .frozen_flat_param} of what is frozen),
+     * {@code block.3.flat_param.layout} (int64: ranks, rank, elements, a number for the layout) and {@code block.3.flat_param.moment.exp_avg}; the
+     * root's have no prefix. {@code buffer.NAME} are this rank's buffers, {@code learning_rate} is the optimizer's.
      */
     public SortedMap<String, Tensor> shards() {
         return new ShardState(open(), ranks, steps).save();
