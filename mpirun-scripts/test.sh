@@ -55,6 +55,7 @@ GpuCheckTrainingsIT  the trainings of gpu-check.sh for two steps on a CPU
 GpuCollectivesTest   two GPUs, and nodes whose ranks are side by side
 HalfRunsTest         all 2^32 floats rounded to 16 bits
 HangIT               other culprits in settled steps, rank 0 stopped in them, and calls without a name
+HeldBySavesTest      for how long a save holds a training of LibTorch's
 HorovodMnistIT       the example with callbacks under mpirun
 HorovodrunIT         SIGTERM and SIGHUP beside SIGINT; ranks, and an mpirun, that answer no signal
 HvdDoctorIT          the self-test of the script, beside that of the jar
@@ -62,8 +63,10 @@ HvdMonitorIT         hvd-monitor on a job of two processes
 HydraIT             the contract under MPICH with 1 and 4 ranks, and the exit code of a rank
 Ipv6HostsIT          hosts whose only addresses are of IPv6 (root)
 JavaLineIT           other lines of java that horovodrun starts as typed
+KilledWritersIT      200 processes that are killed while all of their ranks write, instead of 10
 LargeCheckpointTest  checkpoints beyond 2^31 bytes
 LargeCheckpointsTest  training beside a checkpoint of 3 GiB
+LargeStateTest       an optimizer's state beyond 2^31 bytes, with 8 GB of memory
 LargeTensorTest      tensors beyond 2^31 bytes
 LifecycleIT          init after a close, and other ways to end where others join again
 ManyLivesIT          a hundred jobs of two processes instead of 25

@@ -38,6 +38,7 @@ class ApiDocsTest {
             "io.hvd.optimizer.torch",
             "io.hvd.spark",
             "io.hvd.train",
+            "io.hvd.transformers",
             "io.hvd.launch");
 
     @Test

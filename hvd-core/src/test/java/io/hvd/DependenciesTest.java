@@ -47,6 +47,12 @@ class DependenciesTest {
         assertThat(comeAlongWith("../hvd-optimizer/parquet/pom.xml")).containsExactly("hvd-optimizer", "parquet-floor");
     }
 
+    @Test
+    void tokenizersComeWithHvdTransformersAlone() throws Exception {
+        assertThat(comeAlongWith("../hvd-optimizer/transformers/pom.xml"))
+                .containsExactly("hvd-optimizer", "pytorch", "tokenizers", "gson", "protobuf-java");
+    }
+
     private static List<String> comeAlongWith(String pom) throws Exception {
         List<Dependency> managed = dependencies("../pom.xml");
         return dependencies(pom).stream()

@@ -395,13 +395,25 @@ class FloorsTest {
             floor("io.hvd.data.cuda", "io.hvd.data", BUFFER, CUDA, TENSOR, ERROR),
             // one file per host, which one of its ranks builds
             floor("io.hvd.data.mapped", "io.hvd.data", BUFFER, FACADE, ERROR, FILE, LOG),
-            floor("io.hvd.data.parquet", "io.hvd.data", ERROR, "org.apache.parquet.*"),
+            floor("io.hvd.data.parquet", "io.hvd.data", ERROR, "org.apache.parquet.*", "org.apache.arrow.*"),
+            floor(
+                    "io.hvd.transformers",
+                    FACADE,
+                    "io.hvd.optimizer.torch",
+                    "io.hvd.train",
+                    TENSOR,
+                    ERROR,
+                    LOG,
+                    "ai.djl.huggingface.*",
+                    "com.google.gson.*",
+                    "com.google.protobuf.*",
+                    "org.bytedeco.*"),
             // what steps gradients, and what it is made of, from below: which LibTorch a process has, optimizers on
             // arrays,
             // arithmetic on gradients where they lie, what ranks agree on, the way of gradients, what guards a
             // training, a step
             floor("io.hvd.optimizer.libtorch", ERROR),
-            floor("io.hvd.optimizer.arrays", OPTIMIZER, ERROR, LOG),
+            floor("io.hvd.optimizer.arrays", OPTIMIZER, TENSOR, ERROR, LOG),
             floor("io.hvd.optimizer.gradients", OPTIMIZER, KERNEL, BUFFER, TENSOR, ERROR),
             floor("io.hvd.optimizer.agreement", OPTIMIZER, FACADE, TENSOR, ERROR, LOG),
             floor("io.hvd.optimizer.precision", OPTIMIZER, "io.hvd.optimizer.gradients", FACADE, TENSOR, ERROR, LOG),
@@ -589,6 +601,7 @@ class FloorsTest {
                     // a series of checkpoints, from which a training goes on
                     "io.hvd.train.checkpoint",
                     "io.hvd.train",
+                    "io.hvd.train.safetensors",
                     "io.hvd.train.loop",
                     BUFFER,
                     "io.hvd.optimizer",
@@ -641,6 +654,7 @@ class FloorsTest {
                     "io.hvd.optimizer.djl",
                     "io.hvd.data.*",
                     "io.hvd.train.*",
+                    "io.hvd.transformers",
                     FACADE,
                     KERNEL,
                     TENSOR,
@@ -648,6 +662,7 @@ class FloorsTest {
                     CONFIG,
                     FILE,
                     LOG,
+                    "com.google.gson.*",
                     "org.apache.commons.cli.*",
                     "org.bytedeco.pytorch.*",
                     "org.bytedeco.javacpp.*",

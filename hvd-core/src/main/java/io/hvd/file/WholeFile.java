@@ -79,6 +79,18 @@ public final class WholeFile {
         }
     }
 
+    /** This process, as it stands in the names of what it has not finished. */
+    public static String owner() {
+        return Owner.thisProcess().word();
+    }
+
+    /** Whether such a word is another process's that has run on this host, and is not seen running. */
+    public static boolean isGone(String owner) {
+        return Owner.of(owner)
+                .filter(one -> one.isBeside(Owner.thisProcess()) && !one.isSeenRunning())
+                .isPresent();
+    }
+
     /** Writes all that the buffer has, where the channel stands. */
     public static void writeFully(FileChannel channel, ByteBuffer bytes) throws IOException {
         while (bytes.hasRemaining()) {

@@ -15,8 +15,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class CallSiteTest {
-    private static final Set<String> LIBRARY =
-            Set.of("hvd-core", "hvd-optimizer", "hvd-optimizer/parquet", "mpirun-scripts", "mpirun-scripts/spark");
+    private static final Set<String> LIBRARY = Set.of(
+            "hvd-core",
+            "hvd-optimizer",
+            "hvd-optimizer/parquet",
+            "hvd-optimizer/transformers",
+            "mpirun-scripts",
+            "mpirun-scripts/spark");
 
     private static StackTraceElement frame(String packageName, String method) {
         return new StackTraceElement(packageName + ".Some", method, "Some.java", 1);

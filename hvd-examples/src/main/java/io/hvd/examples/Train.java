@@ -12,6 +12,7 @@ import io.hvd.examples.demo.HangExample;
 import io.hvd.examples.demo.SamplerExample;
 import io.hvd.examples.demo.ToyExample;
 import io.hvd.examples.demo.UnevenExample;
+import io.hvd.examples.finetune.FinetuneExample;
 import io.hvd.examples.gan.GanExample;
 import io.hvd.examples.gpu.GpuCheck;
 import io.hvd.examples.image.CifarExample;
@@ -54,6 +55,7 @@ public final class Train {
             new ImageNetExample(),
             new CharLmExample(),
             new TextCnnExample(),
+            new FinetuneExample(),
             new UNetExample(),
             new UNetEvalExample(),
             new GanExample(),

@@ -2,8 +2,13 @@ package io.hvd.data;
 
 import java.util.Arrays;
 
-/** Cuts samples, sorted by complexity, into groups of one sample per replica, and shuffles the groups. */
-record ComplexityGroups(long[] complexities, int replicas, double randomLevel) {
+/**
+ * Cuts samples, sorted by complexity, into runs of groups of one sample per replica, and shuffles the runs. Which samples a run has depends
+ * on their number alone, so that two replicas and four have the same runs if these are as long.
+ *
+ * @param together how many groups a run has; 1 shuffles each of them by itself
+ */
+record ComplexityGroups(long[] complexities, int replicas, double randomLevel, int together) {
     /** Sorting keys keep this many bits of a complexity, so that with their noise and a place they fit a long. */
     private static final int KEY_BITS = 30;
 
@@ -11,28 +16,38 @@ record ComplexityGroups(long[] complexities, int replicas, double randomLevel) {
     private static final long STREAM = 0x5851F42D4C957F2DL;
 
     /**
-     * The samples group by group. If the last group is short, its own samples are repeated in it, as often as it takes.
+     * The samples group by group. If they do not fill the runs, one run, at random, is short and comes last; if its last group is short, that
+     * group's own samples are repeated in it, as often as it takes.
      */
     int[] order(long seed) {
         int[] sorted = sorted(seed);
         var random = new SplitMix64(seed ^ STREAM);
-        int whole = sorted.length / replicas;
-        int over = sorted.length % replicas;
-        int[] order = new int[Math.multiplyExact(over == 0 ? whole : whole + 1, replicas)];
+        int run = (int) Math.min(Integer.MAX_VALUE, (long) replicas * together);
+        int whole = sorted.length / run;
+        int over = sorted.length % run;
         int shortOne = over == 0 ? whole : random.nextInt(whole + 1);
+        int groups = sorted.length / replicas + (sorted.length % replicas == 0 ? 0 : 1);
+        int[] order = new int[Math.multiplyExact(groups, replicas)];
         int[] places = Permutation.of(whole, random.nextLong());
-        for (int group = 0; group < whole; group++) {
-            int from = group * replicas + (group < shortOne ? 0 : over);
-            copyShuffled(sorted, from, replicas, order, places[group] * replicas, random);
+        for (int i = 0; i < whole; i++) {
+            copyGroups(sorted, i * run + (i < shortOne ? 0 : over), run, order, places[i] * run, random);
         }
+        copyGroups(sorted, shortOne * run, over, order, whole * run, random);
+        return order;
+    }
+
+    private void copyGroups(int[] from, int start, int count, int[] to, int place, SplitMix64 random) {
+        int group = 0;
+        for (; group + replicas <= count; group += replicas) {
+            copyShuffled(from, start + group, replicas, to, place + group, random);
+        }
+        int over = count - group;
         if (over > 0) {
-            int last = whole * replicas;
-            copyShuffled(sorted, shortOne * replicas, over, order, last, random);
-            for (int i = last + over; i < order.length; i++) {
-                order[i] = order[i - over];
+            copyShuffled(from, start + group, over, to, place + group, random);
+            for (int i = place + group + over; i < to.length; i++) {
+                to[i] = to[i - over];
             }
         }
-        return order;
     }
 
     /** The samples by complexity; the permutation decides between equal ones. */

@@ -20,7 +20,8 @@ import java.util.zip.CRC32;
  * <p>In each epoch the samples are sorted by complexity, equal ones in a random order, and cut into groups of one sample per
  * rank. The groups come in a random order, and it is random which rank gets which sample of a group. A batch of B samples
  * is B groups, so both the sum and the maximum of its complexities are close to those of the other ranks' batches; the
- * samples within a batch may differ. A {@link Builder#randomLevel random level} above 0 mixes the groups themselves.
+ * samples within a batch may differ, unless {@link Builder#batchesOf} keeps B neighbours together, so that little is padded. A {@link
+ * Builder#randomLevel random level} above 0 mixes the groups themselves.
  *
  * <p>Every rank gets the same number of samples. Where the ranks do not divide them, one group, at random, is short. It
  * comes last, and its own samples are repeated for the ranks that lack one; with {@code dropLast} it is left out.
@@ -40,6 +41,7 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
     private Shard shard;
     private final long[] complexities;
     private final double randomLevel;
+    private final int together;
     private final long seed;
     private final boolean dropLast;
 
@@ -61,15 +63,16 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
         shard = builder.shard;
         complexities = builder.complexities;
         randomLevel = builder.randomLevel;
+        together = builder.together;
         seed = builder.seed;
         dropLast = builder.dropLast;
     }
 
     /** The number of samples that were seen in the order of what was left, for some number of ranks. */
-    private record Stretch(int replicas, int samples) {
+    private record Stretch(int replicas, int samples, int together) {
         @Override
         public String toString() {
-            return replicas + ":" + samples;
+            return replicas + ":" + samples + (together == 1 ? "" : ":" + together);
         }
     }
 
@@ -197,7 +200,7 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
     private int[] unseen() {
         int[] samples = IntStream.range(0, datasetSize()).toArray();
         for (Stretch stretch : stretches) {
-            int[] order = order(samples, stretch.replicas);
+            int[] order = order(samples, stretch.replicas, stretch.together);
             samples = Arrays.copyOfRange(order, stretch.samples, samples.length); // repetitions stand behind them
             Arrays.sort(samples);
         }
@@ -205,13 +208,13 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
     }
 
     private int[] order(int[] samples) {
-        return order(samples, shard.replicas());
+        return order(samples, shard.replicas(), together);
     }
 
-    private int[] order(int[] samples, int replicas) {
+    private int[] order(int[] samples, int replicas, int beside) {
         long[] theirs =
                 Arrays.stream(samples).mapToLong(index -> complexities[index]).toArray();
-        int[] places = new ComplexityGroups(theirs, replicas, randomLevel).order(seed + epoch);
+        int[] places = new ComplexityGroups(theirs, replicas, randomLevel, beside).order(seed + epoch);
         return Arrays.stream(places).map(place -> samples[place]).toArray();
     }
 
@@ -247,7 +250,7 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
     @Override
     public Map<String, String> saveState() {
         List<Stretch> seen = new ArrayList<>(stretches);
-        seen.add(new Stretch(shard.replicas(), position));
+        seen.add(new Stretch(shard.replicas(), position, together));
         return Map.of(
                 StateWords.KIND,
                 "LoadBalancingDistributedSampler",
@@ -294,7 +297,7 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
         List<Stretch> seen = stretches(words);
         start(savedEpoch);
         Stretch last = seen.get(seen.size() - 1);
-        if (last.replicas == shard.replicas()) {
+        if (last.replicas == shard.replicas() && last.together == together) {
             stretches = notEmpty(seen.subList(0, seen.size() - 1));
             position = last.samples;
             from = position < left() ? position : whole(left()) * shard.replicas(); // the last ones are repetitions
@@ -312,11 +315,20 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
         List<Stretch> seen = new ArrayList<>();
         int left = datasetSize();
         for (String one : words.words().getOrDefault(SEEN, "").split(" ")) {
-            String[] pair = one.split(":", -1);
-            Map<String, String> both = Map.of("ranks", pair[0], "samples", pair.length == 2 ? pair[1] : "");
-            StateWords numbers = new StateWords("a LoadBalancingDistributedSampler, in \"seen\"", both);
-            Stretch stretch =
-                    new Stretch(Math.max(1, numbers.whole("ranks", Integer.MAX_VALUE)), numbers.whole("samples", left));
+            String[] parts = one.split(":", -1);
+            boolean complete = parts.length == 2 || parts.length == 3;
+            Map<String, String> all = Map.of(
+                    "ranks",
+                    parts[0],
+                    "samples",
+                    complete ? parts[1] : "",
+                    "together",
+                    parts.length == 3 ? parts[2] : "1");
+            StateWords numbers = new StateWords("a LoadBalancingDistributedSampler, in \"seen\"", all);
+            Stretch stretch = new Stretch(
+                    Math.max(1, numbers.whole("ranks", Integer.MAX_VALUE)),
+                    numbers.whole("samples", left),
+                    Math.max(1, numbers.whole("together", Integer.MAX_VALUE)));
             seen.add(stretch);
             left -= stretch.samples;
         }
@@ -328,6 +340,7 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
         private final Shard shard;
         private final long[] complexities;
         private double randomLevel;
+        private int together = 1;
         private long seed;
         private boolean dropLast;
 
@@ -353,6 +366,22 @@ public final class LoadBalancingDistributedSampler implements ResumableSampler {
                 throw new IllegalArgumentException("the random level must be in [0, 1], found " + level);
             }
             randomLevel = level;
+            return this;
+        }
+
+        /**
+         * Keeps samples of like complexity together in each batch, as torch's length grouping does: a step then has the batchSize times
+         * ranks samples that are neighbours by complexity, and the steps come in a random order; if the samples do not fill them, the last
+         * one is short. For any number of ranks, steps of as many samples have the same ones.
+         *
+         * @param batchSize samples of a batch on each rank; 1, the default, mixes complexities in a batch
+         * @throws IllegalArgumentException if it is not positive
+         */
+        public Builder batchesOf(int batchSize) {
+            if (batchSize < 1) {
+                throw new IllegalArgumentException("batchesOf needs at least 1 sample, found " + batchSize);
+            }
+            together = batchSize;
             return this;
         }
 

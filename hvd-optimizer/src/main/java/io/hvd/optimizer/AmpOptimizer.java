@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
@@ -280,15 +281,51 @@ public final class AmpOptimizer implements AveragingOptimizer, AutoCloseable {
     public void loadState(byte[] state) {
         Map<String, Double> scalers = new TreeMap<>();
         byte[] optimizers = ScalerState.split(state, scalers);
+        load(scalers, () -> optimizer.loadState(optimizers));
+    }
+
+    /** Gives the scaler back what it had if the optimizer's state does not fit. */
+    private void load(Map<String, Double> scalers, Runnable optimizers) {
         Map<String, Double> before = scaler.stateDict();
         scaler.loadStateDict(scalers);
         try {
-            optimizer.loadState(optimizers);
+            optimizers.run();
         } catch (HvdException e) {
             scaler.loadStateDict(before);
             throw e;
         }
         passes = 0;
+    }
+
+    /** The scaler's state is in the words. */
+    @Override
+    public NamedState namedState() {
+        NamedState inside = optimizer.namedState();
+        if (inside.bytes().isPresent()) {
+            return AveragingOptimizer.super.namedState();
+        }
+        SortedMap<String, String> words = new TreeMap<>(inside.words());
+        scaler.stateDict().forEach((key, number) -> words.put(ScalerState.PREFIX + key, Double.toString(number)));
+        return new NamedState(inside.tensors(), words);
+    }
+
+    @Override
+    public void loadNamedState(NamedState state) {
+        if (state.bytes().isPresent()) {
+            AveragingOptimizer.super.loadNamedState(state);
+            return;
+        }
+        load(ScalerState.of(state), () -> optimizer.loadNamedState(ScalerState.without(state)));
+    }
+
+    @Override
+    public boolean keepsStateOf(String parameter) {
+        return optimizer.keepsStateOf(parameter);
+    }
+
+    @Override
+    public long fullStateBytes() {
+        return optimizer.fullStateBytes();
     }
 
     /** The optimizer inside, and the scaler. */

@@ -4,6 +4,7 @@ import io.hvd.optimizer.arrays.ArrayBuffer;
 import io.hvd.optimizer.arrays.ArrayConstants;
 import io.hvd.optimizer.arrays.ArrayNumbers;
 import io.hvd.optimizer.arrays.ArrayState;
+import io.hvd.optimizer.arrays.ArrayTensors;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;
@@ -74,6 +75,28 @@ abstract sealed class ArrayOptimizer implements Optimizer
     @Override
     public final void loadState(byte[] state) {
         numbers(state().numbers(state));
+    }
+
+    @Override
+    public final NamedState namedState() {
+        return named().state(new ArrayTensors.Head(steps, learningRate, late));
+    }
+
+    @Override
+    public final void loadNamedState(NamedState state) {
+        if (state.bytes().isPresent()) {
+            Optimizer.super.loadNamedState(state);
+            return;
+        }
+        ArrayTensors named = named();
+        ArrayTensors.Head head = named.load(state);
+        steps = head.steps();
+        learningRate = head.rate();
+        System.arraycopy(head.late(), 0, late, 0, late.length);
+    }
+
+    private ArrayTensors named() {
+        return new ArrayTensors(state(), buffers());
     }
 
     /** Its kind, how far it is and its constants. */

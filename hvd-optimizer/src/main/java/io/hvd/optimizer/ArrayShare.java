@@ -70,6 +70,21 @@ final class ArrayShare implements ShardedShare {
     }
 
     @Override
+    public NamedState named() {
+        return own.namedState();
+    }
+
+    @Override
+    public void load(NamedState whole) {
+        own.loadNamedState(whole);
+    }
+
+    @Override
+    public long fullStateBytes() {
+        return own.fullStateBytes();
+    }
+
+    @Override
     public byte[] join(JoinedShares joined) {
         List<Optional<ArrayNumbers>> shares = IntStream.range(0, joined.shares().size())
                 .mapToObj(rank -> share(joined, rank))

@@ -90,7 +90,7 @@ public final class DistributedOptimizer implements AveragingOptimizer, AutoClose
     private LastingParts lasting() {
         GradientArithmetic arithmetic =
                 wrapped.stepping() instanceof GradientArithmetic own ? own : new HostGradients(parameters);
-        return new LastingParts(parameters, arithmetic, wrapped::consolidate, wrapped.isOnArrays(), progress);
+        return new LastingParts(parameters, arithmetic, wrapped::hasWhole, wrapped.isOnArrays(), progress);
     }
 
     private void begin(OptimizerParts parts) {
@@ -470,6 +470,11 @@ public final class DistributedOptimizer implements AveragingOptimizer, AutoClose
         return inner instanceof ShardedOptimizer sharded ? Optional.of(new ElasticShares(sharded)) : Optional.empty();
     }
 
+    /** Whether it is a {@link ShardedOptimizer} whose state several ranks have shares of. */
+    public boolean sharesState() {
+        return inner instanceof ShardedOptimizer sharded && sharded.dealing().ranks() > 1;
+    }
+
     /** Whether the operation is ADASUM, with which the inner optimizer steps before the ranks exchange anything. */
     public boolean isAdasum() {
         return bound.combinesMoves();
@@ -482,7 +487,8 @@ public final class DistributedOptimizer implements AveragingOptimizer, AutoClose
 
     /**
      * Overwrites the optimizer state of every rank (momentum and other buffers, counters, learning rate) with the
-     * root's. Of a {@link ShardedOptimizer} it first brings the whole state to the root, if the root does not have it.
+     * root's. Where a {@link ShardedOptimizer}'s root has no whole state, as after {@link #loadState}, each rank keeps its share, which no
+     * other one has, and gets the root's learning rate.
      *
      * @throws HvdException with {@link DistributedOptimizerBuilder#localParameters}, whose state is each rank's own
      */
@@ -536,6 +542,30 @@ public final class DistributedOptimizer implements AveragingOptimizer, AutoClose
         startOver();
         inner.loadState(state);
         bound.exchange().stateLoaded();
+    }
+
+    @Override
+    public NamedState namedState() {
+        return inner.namedState();
+    }
+
+    /** Takes over the state, as {@link #loadState} does. */
+    @Override
+    public void loadNamedState(NamedState state) {
+        bound.gradients().drop();
+        startOver();
+        inner.loadNamedState(state);
+        bound.exchange().stateLoaded();
+    }
+
+    @Override
+    public boolean keepsStateOf(String parameter) {
+        return inner.keepsStateOf(parameter);
+    }
+
+    @Override
+    public long fullStateBytes() {
+        return inner.fullStateBytes();
     }
 
     /**

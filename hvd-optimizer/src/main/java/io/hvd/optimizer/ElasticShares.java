@@ -3,12 +3,10 @@ package io.hvd.optimizer;
 import io.hvd.HvdContext;
 import io.hvd.ObjectCodec;
 import io.hvd.optimizer.SharePlan.Holding;
-import io.hvd.optimizer.precision.ScalerState;
 import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
-import java.util.TreeMap;
 import java.util.function.Consumer;
 
 /**
@@ -43,7 +41,7 @@ public final class ElasticShares {
          * @param taker throws an HvdException if a state is another optimizer's
          * @return the step of the one that was taken; empty if none was
          */
-        OptionalLong offer(Consumer<byte[]> taker);
+        OptionalLong offer(Consumer<NamedState> taker);
     }
 
     /**
@@ -75,7 +73,7 @@ public final class ElasticShares {
         if (plan.source() == root) {
             return isRoot ? new Joined(sharded.wholeAtCommit(), news) : Joined.nothing();
         }
-        List<byte[]> given = gather(next, given(plan, next.rank()), root);
+        List<byte[]> given = JoinedShares.gather(next, NAME + "given", given(plan, next.rank()), root);
         if (plan.source() >= 0) {
             return new Joined(isRoot ? given.get(plan.source()) : null, next.rank() == plan.source() ? news : "");
         }
@@ -107,14 +105,6 @@ public final class ElasticShares {
         return plan.holders().contains(rank) ? sharded.dealing().share().save() : new byte[0];
     }
 
-    /** By rank on the root; empty elsewhere. */
-    private static List<byte[]> gather(HvdContext next, byte[] mine, int root) {
-        long[] lengths = (long[]) next.allgather(NAME + "lengths", Tensor.of(new long[] {mine.length}))
-                .toArray();
-        Tensor all = next.gather(NAME + "given", Tensor.ofBytes(mine), root);
-        return next.rank() == root ? ShardedOptimizer.cut((byte[]) all.toArray(), lengths) : List.of();
-    }
-
     /**
      * What a rank knows when all have given what they have.
      *
@@ -138,16 +128,12 @@ public final class ElasticShares {
             return new Joined(share.join(joined), "");
         }
         byte[][] whole = new byte[1][];
-        OptionalLong step = saved.offer(state -> whole[0] = share.join(joined.withSaved(withoutScaler(state))));
+        OptionalLong step = saved.offer(state -> whole[0] = share.join(joined.withSaved(sharded.wholeOf(state))));
         String lost =
                 ", the optimizer's state of " + missing + " of " + owners.length + " parameters was on lost ranks and ";
         return step.isPresent()
                 ? new Joined(whole[0], lost + "comes from the checkpoint of step " + step.getAsLong())
                 : new Joined(share.join(joined), lost + "begins anew");
-    }
-
-    private static byte[] withoutScaler(byte[] state) {
-        return StateOwner.Mark.AMP.begins(state) ? ScalerState.split(state, new TreeMap<>()) : state;
     }
 
     /** What the line about a new generation says of the shares; usually nothing. */

@@ -1,5 +1,8 @@
 package io.hvd.optimizer;
 
+import io.hvd.ProcessSet;
+import io.hvd.tensor.Tensor;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
@@ -18,6 +21,29 @@ public record JoinedShares(int[] owners, List<byte[]> shares, int first, byte[] 
         boolean known = first >= 0 && first < shares.size() && shares.get(first) != null;
         byte[] any = shares.stream().filter(Objects::nonNull).findFirst().orElseThrow();
         return new JoinedShares(owners, shares, known ? first : shares.indexOf(any), null);
+    }
+
+    /**
+     * Brings the shares of all ranks to one of them. A collective.
+     *
+     * @param root global rank
+     * @return by rank on the root; empty elsewhere
+     */
+    static List<byte[]> gather(ProcessSet ranks, String name, byte[] mine, int root) {
+        long[] lengths = (long[]) ranks.allgather(name + ".lengths", Tensor.of(new long[] {mine.length}))
+                .toArray();
+        Tensor all = ranks.gather(name, Tensor.ofBytes(mine), root);
+        return ranks.ranks().get(ranks.rank()) == root ? cut((byte[]) all.toArray(), lengths) : List.of();
+    }
+
+    private static List<byte[]> cut(byte[] all, long[] lengths) {
+        List<byte[]> shares = new ArrayList<>();
+        int from = 0;
+        for (long length : lengths) {
+            shares.add(Arrays.copyOfRange(all, from, from + (int) length));
+            from += (int) length;
+        }
+        return shares;
     }
 
     JoinedShares withSaved(byte[] whole) {

@@ -21,7 +21,7 @@ abstract sealed class MomentsOptimizer extends ArrayOptimizer permits Adam, Adam
 
     @Override
     final List<ArrayBuffer> kinds() {
-        return List.of(ArrayBuffer.MEANS, ArrayBuffer.SQUARES);
+        return List.of(ArrayBuffer.MEANS, ArrayBuffer.SQUARES_BESIDE_MEANS);
     }
 
     @Override

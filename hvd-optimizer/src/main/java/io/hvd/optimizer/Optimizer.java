@@ -1,5 +1,6 @@
 package io.hvd.optimizer;
 
+import io.hvd.tensor.Tensor;
 import java.util.List;
 import java.util.Map;
 
@@ -45,4 +46,35 @@ public interface Optimizer {
      * @throws io.hvd.error.HvdException if it does not fit, and nothing is changed
      */
     void loadState(byte[] state);
+
+    /**
+     * The state as tensors with names, which may have any size; what {@code Checkpoints} write. Of an optimizer whose state is shared
+     * out to the ranks it is this rank's share.
+     */
+    default NamedState namedState() {
+        return NamedState.ofBytes(saveState());
+    }
+
+    /**
+     * Takes over a state of {@link #namedState}, or the bytes of {@link #saveState} in one. An optimizer whose state is shared out takes
+     * its share from the tensors of all.
+     *
+     * @throws io.hvd.error.HvdException if it does not fit, and nothing is changed
+     */
+    default void loadNamedState(NamedState state) {
+        loadState(state.bytes()
+                .orElseThrow(() -> StateOwner.mismatch("it has tensors with names, such as "
+                        + state.tensors().keySet().stream().findFirst().orElse("none") + ", and this optimizer ("
+                        + getClass().getSimpleName() + ") knows none")));
+    }
+
+    /** Whether this rank keeps the state of a parameter; not if another rank does, to which it was shared out. */
+    default boolean keepsStateOf(String parameter) {
+        return true;
+    }
+
+    /** Bytes of {@link #namedState} behind the first steps, in which many optimizers make their buffers. */
+    default long fullStateBytes() {
+        return namedState().tensors().values().stream().mapToLong(Tensor::bytes).sum();
+    }
 }

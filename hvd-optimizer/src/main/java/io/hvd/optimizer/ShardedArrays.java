@@ -42,7 +42,8 @@ final class ShardedArrays implements ShardedState {
         ArrayParameters share = new ArrayParameters();
         for (int i = 0; i < owners.length; i++) {
             if (owners[i] == rank) {
-                share.add(all.list().get(i).name(), all.value(i), all.gradient(i));
+                Parameter one = all.list().get(i);
+                share.add(one.name(), all.value(i), all.gradient(i), one.value().shape());
             }
         }
         Optimizer made = make.apply(share);

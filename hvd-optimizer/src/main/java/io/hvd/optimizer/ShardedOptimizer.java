@@ -5,6 +5,7 @@ import io.hvd.HvdContext;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.precision.ScalerState;
 import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -244,11 +245,8 @@ public class ShardedOptimizer implements Optimizer {
             whole.is(join(Arrays.asList(mine)));
             return;
         }
-        boolean isRoot = set.ranks().get(set.rank()) == root;
-        long[] lengths = (long[]) set.allgather(scope + "sharded.state.lengths", Tensor.of(new long[] {mine.length}))
-                .toArray();
-        Tensor all = set.gather(scope + "sharded.state", Tensor.ofBytes(mine), root);
-        whole.is(isRoot ? join(cut((byte[]) all.toArray(), lengths)) : null);
+        List<byte[]> shares = JoinedShares.gather(set, scope + "sharded.state", mine, root);
+        whole.is(shares.isEmpty() ? null : join(shares));
     }
 
     /** @param shares by rank; null for one that is not known and counts as fresh */
@@ -256,25 +254,13 @@ public class ShardedOptimizer implements Optimizer {
         return dealing.share().join(JoinedShares.of(dealing.owners(), shares, dealing.rank()));
     }
 
-    /** A collective: does the same, unless the root can write the whole state already, as after {@link #loadState}. */
-    final void consolidateIfNeeded(int root) {
-        int[] needed = {whole.now() == null && !fresh ? 1 : 0};
+    /** A collective: whether the root can write the whole state, as after {@link #loadState}. */
+    final boolean hasWhole(int root) {
+        int[] has = {whole.now() != null || fresh ? 1 : 0};
         if (set.included() && set.size() > 1) {
-            set.broadcastInPlace(scope + "sharded.state.needed", Tensor.of(needed), root);
+            set.broadcastInPlace(scope + "sharded.state.whole", Tensor.of(has), root);
         }
-        if (needed[0] == 1) {
-            consolidate(root);
-        }
-    }
-
-    static List<byte[]> cut(byte[] all, long[] lengths) {
-        List<byte[]> shares = new ArrayList<>();
-        int from = 0;
-        for (long length : lengths) {
-            shares.add(Arrays.copyOfRange(all, from, from + (int) length));
-            from += (int) length;
-        }
-        return shares;
+        return has[0] == 1;
     }
 
     /**
@@ -310,6 +296,49 @@ public class ShardedOptimizer implements Optimizer {
         following = 0;
         whole.is(wholeState.clone());
         fresh = false;
+    }
+
+    /** That of this rank's share; for the whole, {@link #consolidate} comes before {@link #saveState}. */
+    @Override
+    public final NamedState namedState() {
+        return dealing.share().named();
+    }
+
+    @Override
+    public final boolean keepsStateOf(String parameter) {
+        int[] owners = dealing.owners();
+        return IntStream.range(0, owners.length)
+                .anyMatch(i -> owners[i] == dealing.rank()
+                        && parameters().get(i).name().equals(parameter));
+    }
+
+    /** Takes this rank's share from a state that has it, and maybe others. */
+    @Override
+    public final void loadNamedState(NamedState state) {
+        if (state.bytes().isPresent()) {
+            loadState(state.bytes().get());
+            return;
+        }
+        dealing.share().load(state.only(this::keepsStateOf));
+        whole.is(null);
+        fresh = false;
+    }
+
+    @Override
+    public final long fullStateBytes() {
+        return dealing.share().fullStateBytes();
+    }
+
+    /** The bytes of a whole state, made by an optimizer over all parameters if these have names. */
+    final byte[] wholeOf(NamedState state) {
+        if (state.bytes().isPresent()) {
+            byte[] bytes = state.bytes().get();
+            return StateOwner.Mark.AMP.begins(bytes) ? ScalerState.split(bytes, new TreeMap<>()) : bytes;
+        }
+        int[] allMine = new int[parameters().size()];
+        ShardedShare all = this.state.deal(allMine, 0);
+        all.load(ScalerState.without(state));
+        return all.join(JoinedShares.of(allMine, Arrays.asList(all.save()), 0));
     }
 
     /** Passes on what gradients announce during backward. */

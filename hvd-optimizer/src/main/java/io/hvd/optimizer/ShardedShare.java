@@ -19,6 +19,15 @@ public interface ShardedShare {
     /** Bytes of the buffers that the share has by now. */
     long stateBytes();
 
+    /** The state of the share, with the names of the whole model's parameters. */
+    NamedState named();
+
+    /** Takes over a state of the share's parameters. @throws io.hvd.error.HvdException if it does not fit; then nothing is changed */
+    void load(NamedState share);
+
+    /** Bytes of {@link #named} behind the first steps. */
+    long fullStateBytes();
+
     /** The state of the share, for {@link #join}. */
     byte[] save();
 

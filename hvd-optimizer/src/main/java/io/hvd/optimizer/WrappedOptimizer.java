@@ -38,8 +38,10 @@ class WrappedOptimizer {
     /** @param prefix what the names of the optimizer's collectives begin with */
     void scope(String prefix) {}
 
-    /** Brings a state that is shared out to the ranks to one of them. @param root a global rank */
-    void consolidate(int root) {}
+    /** Finds out whether a global rank has the whole of the state. A collective, if the state is shared out. */
+    boolean hasWhole(int root) {
+        return true;
+    }
 
     void rebind(ProcessSet ranks) {}
 
@@ -62,8 +64,8 @@ class WrappedOptimizer {
         }
 
         @Override
-        void consolidate(int root) {
-            sharded.consolidateIfNeeded(root);
+        boolean hasWhole(int root) {
+            return sharded.hasWhole(root);
         }
 
         @Override

@@ -8,14 +8,18 @@ import io.hvd.train.safetensors.CheckpointHeader;
 import io.hvd.train.safetensors.CheckpointReader;
 import io.hvd.train.safetensors.CheckpointWriter;
 import io.hvd.train.safetensors.FileChecksum;
+import io.hvd.train.safetensors.SetIndex;
+import io.hvd.train.safetensors.SetReader;
 import io.hvd.train.safetensors.TensorSums;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.FileSystemException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.SortedMap;
+import java.util.function.Predicate;
 
 /**
  * Named tensors and a few words about them in one file of the safetensors format: eight bytes of
@@ -97,7 +101,21 @@ public record Checkpoint(SortedMap<String, Tensor> tensors, Map<String, String> 
      * @throws FileSystemException that names the file, if it cannot be read
      */
     public static Checkpoint read(Path file) throws IOException {
-        return read(file, PIECE, LONGEST_BUFFER);
+        return read(file, name -> true);
+    }
+
+    /**
+     * Reads the file and keeps some of its tensors in memory. Of a checkpoint in several files, whose folder has a {@code
+     * model.safetensors.index.json}, it reads no other ones.
+     *
+     * @param file or the folder
+     */
+    public static Checkpoint read(Path file, Predicate<String> wanted) throws IOException {
+        if (Files.isDirectory(file) && Files.exists(file.resolve(SetIndex.NAME))) {
+            CheckpointReader.Content content = new SetReader(file, PIECE, LONGEST_BUFFER).read(wanted);
+            return new Checkpoint(content.tensors(), content.words());
+        }
+        return read(file, wanted, PIECE, LONGEST_BUFFER);
     }
 
     /**
@@ -105,8 +123,14 @@ public record Checkpoint(SortedMap<String, Tensor> tensors, Map<String, String> 
      * @param longestBuffer bytes of a tensor that one buffer may hold; a multiple of 8
      */
     static Checkpoint read(Path file, int pieceBytes, int longestBuffer) throws IOException {
+        return read(file, name -> true, pieceBytes, longestBuffer);
+    }
+
+    private static Checkpoint read(Path file, Predicate<String> wanted, int pieceBytes, int longestBuffer)
+            throws IOException {
         try (FileChannel channel = FileChannel.open(RegularFile.at(file))) {
-            CheckpointReader.Content content = new CheckpointReader(file, channel, pieceBytes, longestBuffer).read();
+            CheckpointReader.Content content =
+                    new CheckpointReader(file, channel, pieceBytes, longestBuffer).read(wanted);
             return new Checkpoint(content.tensors(), content.words());
         } catch (FileSystemException e) {
             throw e;

@@ -16,6 +16,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class LoadBalancingDistributedSamplerTest {
     private static final int RANKS = 4;
@@ -54,6 +55,93 @@ class LoadBalancingDistributedSamplerTest {
         }
         int steps = Arrays.stream(slowest).sum();
         assertThat(Arrays.stream(slowest).max().orElseThrow()).isLessThan(steps / 2);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"4003, 4, 16", "4000, 4, 16", "97, 3, 8", "7, 2, 16", "64, 1, 1"})
+    void batchesOfNeighboursNeedLittlePaddingAndDealEverySample(int size, int ranks, int batch) {
+        long[] lengths = skewed(size);
+        List<Integer> counted = new ArrayList<>();
+        long padded = 0;
+        long mixed = 0;
+        for (int rank = 0; rank < ranks; rank++) {
+            Sampler sampler = sampler(lengths, ranks, rank).batchesOf(batch).build();
+            int[] indices = sampler.indices();
+            Arrays.stream(indices).forEach(counted::add);
+            padded += tokensWithPadding(indices, lengths, batch);
+            mixed += tokensWithPadding(sampler(lengths, ranks, rank).build().indices(), lengths, batch);
+        }
+        assertThat(new HashSet<>(counted)).hasSize(size);
+        if (size > 1000) {
+            long tokens = Arrays.stream(lengths).sum();
+            assertThat(padded / (double) tokens).isLessThan(1.05);
+            assertThat(mixed / (double) tokens).isGreaterThan(1.5);
+        }
+    }
+
+    private static long tokensWithPadding(int[] indices, long[] lengths, int batch) {
+        long tokens = 0;
+        for (int from = 0; from < indices.length; from += batch) {
+            int[] one = Arrays.copyOfRange(indices, from, Math.min(indices.length, from + batch));
+            tokens += one.length
+                    * Arrays.stream(one)
+                            .mapToLong(index -> lengths[index])
+                            .max()
+                            .orElseThrow();
+        }
+        return tokens;
+    }
+
+    /** A step of several ranks has the samples of a step of one rank with as large a batch, also if the samples do not fill the steps. */
+    @ParameterizedTest
+    @ValueSource(ints = {960, 961, 970, 991})
+    void theStepsAreTheSameForAnyNumberOfRanksThatDividesThem(int size) {
+        long[] lengths = skewed(size);
+        int[] alone = sampler(lengths, 1, 0).batchesOf(32).build().indices();
+        for (int ranks : new int[] {2, 4}) {
+            int batch = 32 / ranks;
+            for (int step = 0; step * 32 < size; step++) {
+                Set<Integer> together = new HashSet<>();
+                for (int rank = 0; rank < ranks; rank++) {
+                    int[] mine = sampler(lengths, ranks, rank)
+                            .batchesOf(batch)
+                            .build()
+                            .indices();
+                    Arrays.stream(mine, step * batch, Math.min(mine.length, (step + 1) * batch))
+                            .forEach(together::add);
+                }
+                Set<Integer> expected = new HashSet<>();
+                Arrays.stream(alone, step * 32, Math.min(size, (step + 1) * 32)).forEach(expected::add);
+                assertThat(together).isEqualTo(expected);
+            }
+        }
+    }
+
+    /** Interrupted twice: with other ranks and batches, and with other batches alone. */
+    @Test
+    void theRestIsDealtOnceInBatchesOfAnotherSize() {
+        List<Integer> seen = new ArrayList<>();
+        Map<String, String> state = Map.of();
+        int[][] parts = {{2, 8, 5}, {4, 4, 6}, {4, 16, 2}, {3, 8, Integer.MAX_VALUE}};
+        for (int[] part : parts) {
+            Map<String, String> from = state;
+            for (int rank = 0; rank < part[0]; rank++) {
+                var sampler = sampler(LENGTHS, part[0], rank).batchesOf(part[1]).build();
+                if (!from.isEmpty()) {
+                    sampler.loadState(from);
+                }
+                int[] indices = sampler.beginEpoch();
+                int counted = new PaddingMask(sampler).counted(indices.length);
+                int taken = (int) Math.min(counted, (long) part[1] * part[2]);
+                Arrays.stream(indices, 0, taken).forEach(seen::add);
+                for (int batch = 0; batch < part[2] && batch * part[1] < indices.length; batch++) {
+                    sampler.recordBatch(part[1]);
+                }
+                state = sampler.saveState();
+            }
+        }
+        assertThat(seen).hasSize(LENGTHS.length).doesNotHaveDuplicates();
+        assertThatThrownBy(() -> sampler(LENGTHS, 2, 0).batchesOf(0)).hasMessageContaining("batchesOf");
     }
 
     @ParameterizedTest

@@ -56,7 +56,22 @@ class PythonSafetensorsIT {
             with safe_open(sys.argv[1], framework="pt") as file:
                 words = file.metadata()
                 print(words["step"], words["epoch"], words["world_size"], words["sampler.position"],
-                      file.get_tensor("model.w").tolist(), file.get_tensor("optimizer.state").dtype)
+                      file.get_tensor("model.w").tolist(), file.get_tensor("optimizer.momentum_buffer.w").dtype)
+            """;
+
+    /** As transformers and accelerate read a model of several files. */
+    private static final String READING_ALL = """
+            import json, os, sys
+            from safetensors import safe_open
+            with open(os.path.join(sys.argv[1], "model.safetensors.index.json")) as file:
+                index = json.load(file)
+            found = {}
+            for name, part in index["weight_map"].items():
+                with safe_open(os.path.join(sys.argv[1], part), framework="pt") as file:
+                    found[name] = file.get_tensor(name)
+            size = sum(t.numel() * t.element_size() for t in found.values())
+            print(size == index["metadata"]["total_size"], len(set(index["weight_map"].values())),
+                  {name: t.tolist() for name, t in sorted(found.items())})
             """;
 
     @TempDir
@@ -125,7 +140,7 @@ class PythonSafetensorsIT {
             var parameters = new ArrayParameters().add("w", new float[] {0, 1, 1.5f, -2}, new float[4]);
             var sampler = ElasticSampler.builder(10, 2, hvd.rank()).build();
             sampler.recordBatch(3);
-            try (var checkpoints = Checkpoints.in(folder, hvd, new Sgd(parameters, 1))
+            try (var checkpoints = Checkpoints.in(folder, hvd, new Sgd(parameters, 1, 0.5, 0))
                     .with("sampler", sampler)
                     .build()) {
                 checkpoints.saveAndWait(12, 1);
@@ -139,7 +154,28 @@ class PythonSafetensorsIT {
                 .as(Files.readString(folder.resolve("err")))
                 .isZero();
         assertThat(Files.readString(folder.resolve("out")).strip())
-                .isEqualTo("12 1 2 6 [0.0, 1.0, 1.5, -2.0] torch.uint8");
+                .isEqualTo("12 1 2 6 [0.0, 1.0, 1.5, -2.0] torch.float32");
+    }
+
+    @Test
+    void pythonReadsTheFilesOfAllRanksByTheirIndex() throws Exception {
+        Hvd.spawn(2, hvd -> {
+            var parameters = new ArrayParameters().add("w", new float[] {0, 1, 1.5f, -2}, new float[4]);
+            try (var checkpoints = Checkpoints.in(folder, hvd, new Sgd(parameters, 1, 0.5, 0))
+                    .everyRankWrites()
+                    .build()) {
+                checkpoints.saveAndWait(12, 1);
+            }
+            return null;
+        });
+        Process process = python(READING_ALL, folder.resolve("step-0000000012").toString());
+        assertThat(process.waitFor(2, TimeUnit.MINUTES)).isTrue();
+        assertThat(process.exitValue())
+                .as(Files.readString(folder.resolve("err")))
+                .isZero();
+        assertThat(Files.readString(folder.resolve("out")).strip())
+                .isEqualTo(
+                        "True 2 {'model.w': [0.0, 1.0, 1.5, -2.0], 'optimizer.momentum_buffer.w': [0.0, 0.0, 0.0, 0.0]}");
     }
 
     private static void assertSame(String name, Tensor tensor, JsonArray seen) {

@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -19,7 +20,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.snakeyaml.engine.v2.api.Load;
 import org.snakeyaml.engine.v2.api.LoadSettings;
 
-/** The files for Kubernetes have fields that it knows, with values of their types, and those for Kubeflow Trainer fit hvd. */
+/** The files for Kubernetes have fields that it knows, all that they must have, and values that these may have, and those for Kubeflow Trainer fit hvd. */
 final class KubernetesFieldsTest {
     private static final Path FOLDER = Path.of("../mpirun-scripts/k8s");
     private static final Pattern EXPORT = Pattern.compile("(HOROVOD_SIZE|HVD_RENDEZVOUS)=\"([^\"]+)\"");
@@ -51,17 +52,69 @@ final class KubernetesFieldsTest {
         assertThat(mistakes(text(file))).isEmpty();
     }
 
+    private List<String> mistakes(String file, String part, String other) throws IOException {
+        assertThat(text(file)).contains(part);
+        return mistakes(text(file).replaceFirst(Pattern.quote(part), Matcher.quoteReplacement(other)));
+    }
+
     @Test
-    void unknownFieldsAndValuesOfAnotherTypeAreFound() throws IOException {
-        assertThat(mistakes(text("train-job.yaml").replace("numNodes: 4", "numNodes: \"4\"\n    nodes: 4")))
-                .containsExactly(
-                        "/spec/trainer/numNodes is 4, expected int", "/spec/trainer/nodes is no field of Trainer");
-        assertThat(mistakes(text("train-job.yaml").replace("\"20\"", "20")))
-                .containsExactly("/spec/trainer/args/2 is 20, expected string");
-        assertThat(mistakes(text("indexed-job.yaml").replace("value: \"4\"", "value: 4")))
-                .containsExactly("/spec/template/spec/containers/0/env/0/value is 4, expected string");
-        assertThat(mistakes(text("training-runtime.yaml").replace("kind: ClusterTrainingRuntime", "kind: Runtime")))
+    void unknownFieldsAreFound() throws IOException {
+        assertThat(mistakes("train-job.yaml", "numNodes: 4", "nodes: 4"))
+                .containsExactly("/spec/trainer/nodes is no field of Trainer");
+        assertThat(mistakes("indexed-job.yaml", "completions: 4", "completion: 4"))
+                .singleElement()
+                .asString()
+                .contains("`completion`", "not defined in the `V1JobSpec`")
+                .doesNotContain("{");
+        assertThat(mistakes("mpijob.yaml", "allowPrivilegeEscalation", "escalation"))
+                .singleElement()
+                .asString()
+                .startsWith("/spec/mpiReplicaSpecs/Launcher/template: ")
+                .contains("`escalation`", "`V1SecurityContext`");
+        assertThat(mistakes("training-runtime.yaml", "kind: ClusterTrainingRuntime", "kind: Runtime"))
                 .isNotEmpty();
+    }
+
+    @Test
+    void missingFieldsAreFound() throws IOException {
+        assertThat(mistakes("train-job.yaml", "    name: hvd\n", "    kind: ClusterTrainingRuntime\n"))
+                .containsExactly("/spec/runtimeRef has no name");
+        assertThat(mistakes("mpijob.yaml", "    Launcher:", "    Worker0:"))
+                .containsExactly(
+                        "/spec/mpiReplicaSpecs/Worker0 is no field of MpiReplicas",
+                        "/spec/mpiReplicaSpecs has no Launcher");
+        assertThat(mistakes("indexed-job.yaml", "operator: In\n          values", "values"))
+                .singleElement()
+                .asString()
+                .contains("required field `operator` is not found");
+        assertThat(mistakes("training-runtime.yaml", "- name: node\n                      image", "- image"))
+                .singleElement()
+                .asString()
+                .startsWith("/spec/template/spec/replicatedJobs/0/template: ")
+                .contains("required field `name` is not found");
+    }
+
+    @Test
+    void valuesThatTheirFieldsMayNotHaveAreFound() throws IOException {
+        assertThat(mistakes("train-job.yaml", "numNodes: 4", "numNodes: \"4\""))
+                .containsExactly("/spec/trainer/numNodes is 4, expected int");
+        assertThat(mistakes("train-job.yaml", "\"20\"", "20"))
+                .containsExactly("/spec/trainer/args/2 is 20, expected string");
+        assertThat(mistakes("indexed-job.yaml", "value: \"4\"", "value: 4"))
+                .containsExactly("/spec/template/spec/containers/0/env/0/value is 4, expected \"4\"");
+        assertThat(mistakes("indexed-job.yaml", "parallelism: 4", "parallelism: \"4\""))
+                .containsExactly("/spec/parallelism is \"4\", expected 4");
+        assertThat(mistakes("indexed-job.yaml", "memory: 4Gi", "memory: four")).hasSize(1);
+        assertThat(mistakes("mpijob.yaml", "mpiImplementation: OpenMPI", "mpiImplementation: OpenMpi"))
+                .containsExactly("/spec/mpiImplementation is OpenMpi, expected OpenMPI|Intel|MPICH");
+        assertThat(mistakes("indexed-job.yaml", "completionMode: Indexed", "completionMode: indexed"))
+                .containsExactly("/spec/completionMode is \"indexed\", expected NonIndexed|Indexed");
+        assertThat(mistakes("indexed-job.yaml", "action: Ignore", "action: Ignored"))
+                .containsExactly(
+                        "/spec/podFailurePolicy/rules/1/action is \"Ignored\", expected FailJob|FailIndex|Ignore|Count");
+        assertThat(mistakes("training-runtime.yaml", "restartPolicy: Never", "restartPolicy: Always"))
+                .containsExactly("/spec/template/spec/replicatedJobs/0/template/spec/template/spec/restartPolicy is"
+                        + " \"Always\", expected Never|OnFailure");
     }
 
     private static Object at(Object from, String path) {

@@ -56,7 +56,8 @@ class RepositoryIT {
 
     @Test
     void everyJarHasItsSourcesAndItsJavadoc() throws Exception {
-        for (String jar : List.of("hvd-core", "hvd-launch", "hvd-optimizer", "hvd-parquet", "hvd-spark")) {
+        for (String jar :
+                List.of("hvd-core", "hvd-launch", "hvd-optimizer", "hvd-parquet", "hvd-transformers", "hvd-spark")) {
             assertThat(deployed(repository, jar))
                     .as(jar)
                     .anyMatch(name -> name.endsWith("-sources.jar"))
@@ -110,7 +111,8 @@ class RepositoryIT {
 
     @Test
     void everyJarHasItsLicence() throws Exception {
-        for (String artifact : List.of("hvd-core", "hvd-launch", "hvd-optimizer", "hvd-parquet", "hvd-spark")) {
+        for (String artifact :
+                List.of("hvd-core", "hvd-launch", "hvd-optimizer", "hvd-parquet", "hvd-transformers", "hvd-spark")) {
             assertThat(entries(jar(artifact, ""))).as(artifact).contains("META-INF/LICENSE");
         }
     }

@@ -7,12 +7,12 @@ import java.util.Arrays;
 import org.apache.commons.cli.ParseException;
 
 /** Reads what every rank reads on its own host, so that a mistake of one rank ends all of them with the same words. */
-final class EveryRank {
+public final class EveryRank {
     private EveryRank() {}
 
     /** Reads a file. */
     @FunctionalInterface
-    interface Reading<T> {
+    public interface Reading<T> {
         /** @throws ParseException if the file cannot be used, in words that name it */
         T read() throws ParseException;
     }
@@ -22,7 +22,7 @@ final class EveryRank {
      *
      * @throws ParseException on every rank, if the reading has thrown it on one
      */
-    static <T> T reads(HvdContext hvd, Reading<T> reading) throws ParseException {
+    public static <T> T reads(HvdContext hvd, Reading<T> reading) throws ParseException {
         T mine = null;
         String mistake = "";
         try {
@@ -40,7 +40,7 @@ final class EveryRank {
      * @param what the ranks have read, in words
      * @throws ParseException on every rank, if the checksums differ
      */
-    static void requireSame(HvdContext hvd, String name, String what, long checksum) throws ParseException {
+    public static void requireSame(HvdContext hvd, String name, String what, long checksum) throws ParseException {
         long[] sums = (long[]) hvd.allgather(name, Tensor.of(checksum)).toArray();
         if (Arrays.stream(sums).distinct().count() > 1) {
             throw new ParseException("the ranks have read different " + what + ", crc32 by rank: "

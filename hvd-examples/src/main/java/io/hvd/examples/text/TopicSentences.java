@@ -13,7 +13,7 @@ import java.util.stream.IntStream;
  *
  * <p>G. K. Zipf, "Human Behavior and the Principle of Least Effort", 1949.
  */
-final class TopicSentences {
+public final class TopicSentences {
     private static final int VOCABULARY = 5_000;
     private static final int TOPICS = 5;
     private static final int PHRASES = 12;
@@ -42,7 +42,17 @@ final class TopicSentences {
                 .toList();
     }
 
+    /** A sentence. @param label its topic */
+    public record Drawn(String label, List<String> words) {}
+
     /** Draws so many sentences, which depend on the seed only. */
+    public static List<Drawn> texts(int count, long seed) {
+        return of(count, seed).stream()
+                .map(sentence -> new Drawn(sentence.label(), sentence.words()))
+                .toList();
+    }
+
+    /** As {@link #texts}. */
     static List<Corpus.Sentence> of(int count, long seed) {
         TopicSentences source = new TopicSentences(seed);
         return IntStream.range(0, count).mapToObj(i -> source.sentence()).toList();

@@ -56,6 +56,11 @@ public record ArrayState(String kind, List<ArrayBuffer> buffers, List<Parameter>
         return StateOwner.of(kind + " " + with, parameters);
     }
 
+    /** The kind of optimizer and its buffers, in words. */
+    String owners() {
+        return owner().kind();
+    }
+
     /** The length of the numbers, which are what comes behind the words, where no buffers have begun anew. */
     public int numbersLength() {
         return StateSize.require(kind, HEAD + (long) Float.BYTES * buffers.size() * elements);

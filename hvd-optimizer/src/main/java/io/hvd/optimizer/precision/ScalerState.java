@@ -3,6 +3,7 @@ package io.hvd.optimizer.precision;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.GradScaler;
+import io.hvd.optimizer.NamedState;
 import io.hvd.optimizer.StateOwner;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -13,6 +14,7 @@ import java.io.UncheckedIOException;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.SortedMap;
 import java.util.TreeMap;
 
 /** Reads the state of a {@link GradScaler}, and writes it in front of the state of its optimizer. */
@@ -20,7 +22,26 @@ public final class ScalerState {
     private static final List<String> NAMES =
             List.of("scale", "growth_factor", "backoff_factor", "growth_interval", "_growth_tracker");
 
+    /** The keys of the words begin with it. */
+    public static final String PREFIX = "scaler.";
+
     private ScalerState() {}
+
+    /** The scaler's words among those of an optimizer's state; none if it is disabled. @throws HvdException if there are none at all */
+    public static Map<String, Double> of(NamedState state) {
+        Map<String, Double> scaler = new TreeMap<>();
+        state.words().keySet().stream()
+                .filter(key -> key.startsWith(PREFIX))
+                .forEach(key -> scaler.put(key.substring(PREFIX.length()), state.number(key)));
+        return scaler;
+    }
+
+    /** The optimizer's state, without the scaler's words. */
+    public static NamedState without(NamedState state) {
+        SortedMap<String, String> words = new TreeMap<>(state.words());
+        words.keySet().removeIf(key -> key.startsWith(PREFIX));
+        return new NamedState(state.tensors(), words);
+    }
 
     /** The settings that the state contains, each of them checked. */
     public static GradScaler.Builder builder(Map<String, Double> state) {

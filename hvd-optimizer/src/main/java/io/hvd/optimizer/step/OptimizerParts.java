@@ -186,7 +186,7 @@ public final class OptimizerParts {
         DivergenceGuard guard = guard(ranks(), parameters, buffers);
         StateBroadcast broadcast = new StateBroadcast(
                 asked.inner,
-                lasting.consolidate(),
+                lasting.hasWhole(),
                 ranks(),
                 asked.local.shared(parameters),
                 asked.local,

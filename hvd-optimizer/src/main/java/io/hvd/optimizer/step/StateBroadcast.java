@@ -2,23 +2,31 @@ package io.hvd.optimizer.step;
 
 import io.hvd.ObjectCodec;
 import io.hvd.ProcessSet;
+import io.hvd.optimizer.AmpOptimizer;
 import io.hvd.optimizer.GradientSource;
+import io.hvd.optimizer.NamedBroadcast;
+import io.hvd.optimizer.NamedState;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.optimizer.Parameter;
+import io.hvd.optimizer.ShardedOptimizer;
 import io.hvd.optimizer.agreement.StepSkew;
 import io.hvd.optimizer.exchange.GradientExchange;
 import io.hvd.optimizer.exchange.LocalParameters;
+import io.hvd.optimizer.precision.ScalerState;
 import io.hvd.tensor.JoinDivisor;
 import io.hvd.tensor.Tensor;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.IntConsumer;
+import java.util.TreeMap;
+import java.util.function.IntPredicate;
 
 /** Gives all ranks what one of them has: the parameters, the optimizer's state, and after a join the buffers too. */
 public final class StateBroadcast {
+    private static final String NAME = "broadcast_optimizer_state";
+
     private final Optimizer inner;
-    private final IntConsumer consolidate;
+    private final IntPredicate hasWhole;
     private final ProcessSet set;
     /** The parameters that all ranks have in common. */
     private final List<Parameter> shared;
@@ -30,10 +38,10 @@ public final class StateBroadcast {
     private final StepSkew skew;
     private boolean done;
 
-    /** @param consolidate brings a state that is shared out to the ranks to one of them, a global rank */
+    /** @param hasWhole finds out whether a global rank has the whole of a state that is shared out; a collective */
     public StateBroadcast(
             Optimizer inner,
-            IntConsumer consolidate,
+            IntPredicate hasWhole,
             ProcessSet set,
             List<Parameter> shared,
             LocalParameters local,
@@ -41,7 +49,7 @@ public final class StateBroadcast {
             GradientExchange exchange,
             StepRules rules) {
         this.inner = inner;
-        this.consolidate = consolidate;
+        this.hasWhole = hasWhole;
         this.set = set;
         this.shared = shared;
         this.local = local;
@@ -83,12 +91,42 @@ public final class StateBroadcast {
     /** @param whole the optimizer whose state it is */
     public void optimizerState(int root, Optimizer whole) {
         rules.requireSharedState("broadcastOptimizerState(...)", local);
-        consolidate.accept(root);
         boolean isRoot = set.ranks().get(set.rank()) == root;
+        if (inner instanceof ShardedOptimizer) {
+            sharedOut(root, isRoot, whole);
+            return;
+        }
+        NamedState state = NamedBroadcast.of(set, NAME, isRoot ? whole.namedState() : null, root, whole::keepsStateOf);
+        if (!isRoot) {
+            whole.loadNamedState(state);
+        }
+    }
+
+    /** Where the root has the whole as bytes, the others take their shares of these; else each rank keeps its share, which no other has. */
+    private void sharedOut(int root, boolean isRoot, Optimizer whole) {
+        if (!hasWhole.test(root)) {
+            double[] rate = {whole.learningRate()};
+            set.broadcastInPlace(NAME + ".rate", Tensor.of(rate), root);
+            whole.learningRate(rate[0]);
+            if (whole instanceof AmpOptimizer amp) {
+                scale(root, isRoot, amp);
+            }
+            return;
+        }
         byte[] mine = isRoot ? whole.saveState() : null;
-        byte[] state = set.broadcastObject("broadcast_optimizer_state", mine, ObjectCodec.bytes(), root);
+        byte[] state = set.broadcastObject(NAME, mine, ObjectCodec.bytes(), root);
         if (!isRoot) {
             whole.loadState(state);
+        }
+    }
+
+    private void scale(int root, boolean isRoot, AmpOptimizer amp) {
+        NamedState words =
+                isRoot ? new NamedState(new TreeMap<>(), amp.namedState().words()) : null;
+        Map<String, Double> scale =
+                ScalerState.of(NamedBroadcast.of(set, NAME + ".scaler", words, root, parameter -> false));
+        if (!isRoot && !scale.isEmpty()) {
+            amp.scaler().loadStateDict(scale);
         }
     }
 

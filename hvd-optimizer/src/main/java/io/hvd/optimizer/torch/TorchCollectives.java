@@ -88,11 +88,23 @@ public final class TorchCollectives {
 
     /** Concatenates the ranks' rows. Gradient: this rank's rows of the average over the ranks. */
     public Tensor allgather(String name, Tensor input) {
+        return allgather(name, input, ReduceOp.AVERAGE);
+    }
+
+    /**
+     * Concatenates the ranks' rows. Gradient: this rank's rows of the sum or the average over the ranks.
+     *
+     * @param gradients SUM for a loss in which other ranks' rows are as much as this rank's own, such as a contrastive loss, whose
+     *     parameters' gradients are averaged afterwards; it is torch's {@code distributed.nn.functional.all_gather}. AVERAGE is Horovod's
+     */
+    public Tensor allgather(String name, Tensor input, ReduceOp gradients) {
+        AllreduceOptions back = AllreduceOptions.of(gradients);
+        requireLinear(name, back);
         Tensor output = plain.allgather(name, input);
         long[] rows = {input.size(0)};
         return connected(input, output, gradient -> {
-            Tensor average = allreduce(backward(name), gradient);
-            return ownRows(name, List.of(average), rows).get(0);
+            Tensor reduced = allreduce(backward(name), gradient, back);
+            return ownRows(name, List.of(reduced), rows).get(0);
         });
     }
 

@@ -1,8 +1,8 @@
 package io.hvd.optimizer.torch;
 
 import io.hvd.data.cuda.BatchLayout;
+import io.hvd.optimizer.torch.memory.TensorViews;
 import io.hvd.optimizer.torch.memory.TorchCopy;
-import io.hvd.tensor.DType;
 import io.hvd.tensor.DeviceMemory;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
@@ -16,7 +16,6 @@ import org.bytedeco.pytorch.DeviceOptional;
 import org.bytedeco.pytorch.MemoryFormatOptional;
 import org.bytedeco.pytorch.TensorOptions;
 import org.bytedeco.pytorch.global.torch;
-import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /** LibTorch's tensors of batches that have this layout. */
 record TorchLayout<S>(BatchLayout<S> layout) {
@@ -44,7 +43,7 @@ record TorchLayout<S>(BatchLayout<S> layout) {
         long[] sizes = LongStream.concat(
                         LongStream.of(samples), LongStream.of(field.shape().toArray()))
                 .toArray();
-        try (TensorOptions options = new TensorOptions(typeOf(field.type()));
+        try (TensorOptions options = new TensorOptions(TensorViews.typeOf(field.type()));
                 MemoryFormatOptional any = new MemoryFormatOptional()) {
             return torch.empty(sizes, options, any).retainReference(); // until the loader closes the batch
         }
@@ -73,27 +72,11 @@ record TorchLayout<S>(BatchLayout<S> layout) {
         try (Device gpu =
                         new Device(torch.DeviceType.CUDA, (byte) memory.device().index());
                 DeviceOptional place = new DeviceOptional(gpu);
-                TensorOptions type = new TensorOptions(typeOf(field.dtype()));
+                TensorOptions type = new TensorOptions(TensorViews.typeOf(field.dtype()));
                 TensorOptions options = type.device(place)) {
             return torch.from_blob(
                             TorchCopy.pointer(memory.address()), field.shape().toArray(), options)
                     .retainReference();
         }
-    }
-
-    static ScalarType typeOf(DType type) {
-        return switch (type) {
-            case FLOAT32 -> ScalarType.Float;
-            case FLOAT64 -> ScalarType.Double;
-            case INT32 -> ScalarType.Int;
-            case INT64 -> ScalarType.Long;
-            case INT8 -> ScalarType.Char;
-            case UINT8 -> ScalarType.Byte;
-            case FLOAT16 -> ScalarType.Half;
-            case BFLOAT16 -> ScalarType.BFloat16;
-            case BOOL -> ScalarType.Bool;
-            case INT16 -> ScalarType.Short;
-            case UINT16 -> ScalarType.UInt16;
-        };
     }
 }

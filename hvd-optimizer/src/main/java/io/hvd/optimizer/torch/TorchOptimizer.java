@@ -5,6 +5,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.GradientArithmetic;
 import io.hvd.optimizer.GradientSource;
+import io.hvd.optimizer.NamedState;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.optimizer.Parameter;
 import io.hvd.optimizer.ShardedOptimizer;
@@ -251,6 +252,31 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
         gradients.arrived();
         state.load(bytes);
         gradients.overwritten();
+    }
+
+    /**
+     * The tensors that LibTorch steps, under torch's names, and {@code step.NAME}; with {@link MasterWeights} {@code master.NAME} too. On
+     * a GPU they are copies. The first call behind the first step takes as long as LibTorch needs to write and read them.
+     */
+    @Override
+    public NamedState namedState() {
+        return state.named();
+    }
+
+    @Override
+    public void loadNamedState(NamedState named) {
+        if (named.bytes().isPresent()) {
+            loadState(named.bytes().get());
+            return;
+        }
+        gradients.arrived();
+        state.load(named);
+        gradients.overwritten();
+    }
+
+    @Override
+    public long fullStateBytes() {
+        return state.fullBytes();
     }
 
     @Override

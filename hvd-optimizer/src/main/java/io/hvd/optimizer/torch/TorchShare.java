@@ -1,6 +1,7 @@
 package io.hvd.optimizer.torch;
 
 import io.hvd.optimizer.JoinedShares;
+import io.hvd.optimizer.NamedState;
 import io.hvd.optimizer.ShardedShare;
 import io.hvd.optimizer.torch.gradient.TorchGradients;
 import io.hvd.optimizer.torch.parameter.GroupRates;
@@ -64,6 +65,22 @@ final class TorchShare implements ShardedShare {
     @Override
     public byte[] save() {
         return TorchArchive.writeState(inner);
+    }
+
+    @Override
+    public NamedState named() {
+        return state.named();
+    }
+
+    @Override
+    public void load(NamedState share) {
+        gradients.arrived();
+        state.load(share);
+    }
+
+    @Override
+    public long fullStateBytes() {
+        return state.fullBytes();
     }
 
     @Override

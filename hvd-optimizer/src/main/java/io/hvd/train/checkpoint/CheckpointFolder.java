@@ -1,8 +1,10 @@
 package io.hvd.train.checkpoint;
 
+import io.hvd.train.safetensors.SetIndex;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
@@ -11,39 +13,108 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** The files of a series, {@code step-0000001200.safetensors} for that of step 1200. Other files in the folder are left alone. */
+/**
+ * The checkpoints of a series: {@code step-0000001200.safetensors} for that of step 1200, or the folder {@code step-0000001200} with
+ * the files of all ranks. Other files in the folder are left alone.
+ */
 record CheckpointFolder(Path folder) {
-    private static final Pattern NAME = Pattern.compile("step-([0-9]{10,18})\\.safetensors");
+    private static final Pattern NAME = Pattern.compile("step-([0-9]{10,18})(\\.safetensors)?");
 
     Path file(long step) {
-        return folder.resolve(String.format(Locale.ROOT, "step-%010d.safetensors", step));
+        return folder.resolve(name(step) + ".safetensors");
     }
 
-    /** The steps of which there is a file, the last one first. */
+    /** The folder of the files of all ranks. */
+    Path set(long step) {
+        return folder.resolve(name(step));
+    }
+
+    static String name(long step) {
+        return String.format(Locale.ROOT, "step-%010d", step);
+    }
+
+    /** The file and the folder of a step, as far as they are there. */
+    List<Path> wholes(long step) {
+        return Stream.of(file(step), set(step))
+                .filter(path -> isSet(path) || !path.equals(set(step)) && Files.exists(path))
+                .toList();
+    }
+
+    /** What there is of a step, for messages. */
+    String words(long step) {
+        return (isSet(set(step)) ? set(step) : file(step)).toString();
+    }
+
+    private static boolean isSet(Path path) {
+        return Files.exists(path.resolve(SetIndex.NAME));
+    }
+
+    /** The steps of which there is a checkpoint, the last one first. */
     List<Long> steps() throws IOException {
         if (!Files.isDirectory(folder)) {
             return List.of();
         }
         try (Stream<Path> files = Files.list(folder)) {
-            return files.map(file -> step(file.getFileName().toString()))
+            return files.map(CheckpointFolder::step)
                     .filter(OptionalLong::isPresent)
                     .map(OptionalLong::getAsLong)
+                    .distinct()
                     .sorted(Comparator.reverseOrder())
                     .toList();
         }
     }
 
-    private static OptionalLong step(String name) {
-        Matcher matcher = NAME.matcher(name);
-        return matcher.matches() ? OptionalLong.of(Long.parseLong(matcher.group(1))) : OptionalLong.empty();
+    static OptionalLong step(Path path) {
+        Matcher matcher = NAME.matcher(path.getFileName().toString());
+        return matcher.matches() && (matcher.group(2) != null || isSet(path))
+                ? OptionalLong.of(Long.parseLong(matcher.group(1)))
+                : OptionalLong.empty();
     }
 
-    /** Deletes what is older than the last so many files up to a step; later ones are of no run that goes on. */
+    /** Bytes of all checkpoints that are there. */
+    long bytes() throws IOException {
+        long sum = 0;
+        for (long step : steps()) {
+            for (Path path : wholes(step)) {
+                try (Stream<Path> files = Files.walk(path)) {
+                    for (Path file : files.filter(Files::isRegularFile).toList()) {
+                        sum += Files.size(file);
+                    }
+                }
+            }
+        }
+        return sum;
+    }
+
+    /** Deletes what is older than the last so many checkpoints up to a step; later ones are of no run that goes on. */
     void keepLast(int count, long upTo) throws IOException {
         List<Long> old =
                 steps().stream().filter(step -> step <= upTo).skip(count).toList();
         for (long step : old) {
-            Files.deleteIfExists(file(step));
+            for (Path path : wholes(step)) {
+                delete(path);
+            }
         }
+    }
+
+    /** Deletes a file or a folder, which is no checkpoint any more as soon as the first of its files is gone. */
+    static void delete(Path path) throws IOException {
+        if (Files.isDirectory(path)) {
+            Path aside = UnfinishedSet.aside(path);
+            Files.move(path, aside, StandardCopyOption.ATOMIC_MOVE);
+            deleteFiles(aside);
+        } else {
+            Files.deleteIfExists(path);
+        }
+    }
+
+    /** Deletes a folder of files. */
+    static void deleteFiles(Path path) throws IOException {
+        try (Stream<Path> files = Files.list(path)) {
+            for (Path file : files.toList()) {
+                Files.deleteIfExists(file);
+            }
+        }
+        Files.deleteIfExists(path);
     }
 }

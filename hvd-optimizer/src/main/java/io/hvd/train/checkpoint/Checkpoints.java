@@ -1,10 +1,7 @@
 package io.hvd.train.checkpoint;
 
-import io.hvd.ObjectCodec;
 import io.hvd.ProcessSet;
-import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
-import io.hvd.log.HvdLogger;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.train.Checkpoint;
 import java.io.IOException;
@@ -14,7 +11,8 @@ import java.util.Optional;
 /**
  * A series of checkpoints in a folder. The first rank of the set copies the state into memory of its own, which is the only
  * time for which the training waits, and a thread writes it. Each is one file of the safetensors format, see {@link
- * Checkpoint}, there as a whole or not at all.
+ * Checkpoint}, there as a whole or not at all. With {@link CheckpointsBuilder#everyRankWrites} each rank does so with its share, and a
+ * checkpoint is a folder of files with an index.
  *
  * <pre>{@code
  * try (var checkpoints = Checkpoints.in(folder, hvd, optimizer).with("sampler", sampler).keep(3).build()) {
@@ -25,26 +23,13 @@ import java.util.Optional;
  * }</pre>
  *
  * <p>{@link #resumeLatest} and {@link #save} are collectives, for the thread that trains. Only the first rank reads and
- * writes the folder.
+ * writes the folder, unless every rank does.
  */
 public final class Checkpoints implements AutoCloseable {
-    private static final HvdLogger LOG = HvdLogger.of(Checkpoints.class);
-
-    private final SeriesFiles files;
-    private final ProcessSet ranks;
-    private final ResumableParts parts;
-    private final Runnable together;
-    private final boolean copiesAlone;
-    private final StateCopies copies;
-    private int leftOut;
+    private final Saving saving;
 
     Checkpoints(CheckpointsBuilder builder) {
-        this.files = builder.files();
-        this.ranks = builder.ranks();
-        this.parts = builder.parts();
-        this.together = builder.together();
-        this.copiesAlone = builder.copiesAlone();
-        this.copies = new StateCopies(files, parts, ranks.size());
+        this.saving = builder.saving();
     }
 
     /**
@@ -69,43 +54,7 @@ public final class Checkpoints implements AutoCloseable {
      *     the optimizer's state cannot be saved
      */
     public Optional<Manifest> resumeLatest() throws IOException {
-        files.looked();
-        NewestValid found = NewestValid.decode(
-                ranks.broadcastObject("checkpoints.resume", isWriter() ? newest() : null, ObjectCodec.utf8(), root()));
-        if (found.manifest().isEmpty() && !found.refused().isEmpty()) {
-            throw new HvdException(
-                    ErrorId.NO_VALID_CHECKPOINT,
-                    "none of the " + found.refused().size() + " checkpoints in " + files.folder()
-                            + " can be resumed. " + String.join("; ", found.refused())
-                            + ". Take the program and the flags that wrote them, or an empty folder");
-        }
-        found.manifest().ifPresent(this::takeOver);
-        if (isWriter()) {
-            copies.reserve();
-        }
-        requireSavableState();
-        return found.manifest();
-    }
-
-    private void requireSavableState() {
-        together.run();
-        String why = ranks.broadcastObject(
-                "checkpoints.state", isWriter() ? whyNotSavable() : null, ObjectCodec.utf8(), root());
-        if (!why.isEmpty()) {
-            throw new HvdException(
-                    ErrorId.UNSUPPORTED,
-                    "no checkpoint can be written to " + files.folder() + ", which shows before the first step: "
-                            + why);
-        }
-    }
-
-    private String whyNotSavable() {
-        try {
-            parts.optimizer().saveState();
-            return "";
-        } catch (HvdException e) {
-            return e.words();
-        }
+        return saving.resumeLatest();
     }
 
     /**
@@ -116,41 +65,7 @@ public final class Checkpoints implements AutoCloseable {
      * @throws HvdException on all ranks, if it cannot
      */
     public void requireWritable() {
-        together.run();
-        String why = ranks.broadcastObject(
-                "checkpoints.writable", isWriter() ? whyNotWritable() : null, ObjectCodec.utf8(), root());
-        if (!why.isEmpty()) {
-            throw new HvdException(
-                    ErrorId.CHECKPOINT_NOT_WRITTEN,
-                    "no checkpoint can be written to " + files.folder() + " by rank " + root()
-                            + ", which shows before the first step: " + why);
-        }
-    }
-
-    private String whyNotWritable() {
-        try {
-            copies.requireRoom();
-            return "";
-        } catch (HvdException e) {
-            return e.words();
-        } catch (IOException e) {
-            return e.getMessage();
-        }
-    }
-
-    private String newest() throws IOException {
-        NewestValid found = files.newest(parts);
-        found.manifest().ifPresent(manifest -> {
-            found.refused().forEach(why -> LOG.warn("a newer checkpoint is refused. {}", why));
-            LOG.notice(
-                    "going on from {}, which {} ranks have written", files.file(manifest.step()), manifest.worldSize());
-        });
-        return found.encode();
-    }
-
-    private void takeOver(Manifest manifest) {
-        parts.loadWords(manifest);
-        parts.broadcastTensors(ranks, root());
+        saving.requireWritable();
     }
 
     /**
@@ -162,16 +77,7 @@ public final class Checkpoints implements AutoCloseable {
      * @throws HvdException on the first rank, if the checkpoint before could not be written, or a state cannot be taken
      */
     public void save(long step, int epoch) throws IOException {
-        together.run();
-        if (!isWriter()) {
-            return;
-        }
-        files.requireNoFailure();
-        if (files.isBusy()) {
-            leaveOut(step);
-            return;
-        }
-        copies.save(step, epoch);
+        saving.save(step, epoch);
     }
 
     /**
@@ -179,68 +85,32 @@ public final class Checkpoints implements AutoCloseable {
      * copied, and that one is the last.
      */
     void prepare(long step, int epoch) throws IOException {
-        together.run();
-        if (isWriter() && !files.isBusy()) {
-            files.requireNoFailure();
-            files.requireOwnFolder(step);
-            copies.prepare(step, epoch);
-        }
+        saving.prepare(step, epoch);
     }
 
     /** Begins to write the copy, if it is still the last one; on any thread. */
     void savePrepared() {
-        copies.savePrepared();
+        saving.savePrepared();
     }
 
     /** The first rank waits for a batch: until {@link #waitEnds} its state is this one. Others have nothing to save. */
     void waitBegins(long step, int epoch) {
-        if (isWriter() && copiesAlone) {
-            copies.waitBegins(step, epoch);
-        }
+        saving.waitBegins(step, epoch);
     }
 
     /** Waits for a copy that is being made. */
     void waitEnds() {
-        copies.waitEnds();
+        saving.waitEnds();
     }
 
     /** Copies the state and begins to write it, if this is the first rank and it waits for a batch; on any thread. */
     void saveWaiting() {
-        copies.saveWaiting();
-    }
-
-    /** Waits for the copy that is being written, and says whether it is of this step and epoch. */
-    boolean isSaved(long step, int epoch) {
-        return copies.isSaved(step, epoch);
-    }
-
-    private void leaveOut(long step) {
-        String line =
-                "no checkpoint of step {}: the one before is still being written to {}. Save less often; further ones"
-                        + " are left out without a word";
-        if (leftOut++ == 0) {
-            LOG.warn(line, step, files.folder());
-        } else {
-            LOG.debug(line, step, files.folder());
-        }
+        saving.saveWaiting();
     }
 
     /** Does the same, and waits until this checkpoint is on the disk: for the last one of a run. A collective. */
     public void saveAndWait(long step, int epoch) throws IOException {
-        together.run();
-        if (isWriter() && !copies.isSaved(step, epoch)) {
-            files.await();
-            copies.save(step, epoch);
-            files.await();
-        }
-    }
-
-    private boolean isWriter() {
-        return ranks.rank() == 0;
-    }
-
-    private int root() {
-        return ranks.ranks().get(0);
+        saving.saveAndWait(step, epoch);
     }
 
     /**
@@ -250,6 +120,6 @@ public final class Checkpoints implements AutoCloseable {
      */
     @Override
     public void close() {
-        files.await();
+        saving.close();
     }
 }

@@ -30,6 +30,8 @@ public final class CheckpointsBuilder {
     private Consumer<SortedMap<String, Tensor>> load;
     private Runnable together = () -> {};
     private boolean copiesAlone = true;
+    private boolean everyRank;
+    private final SortedMap<String, String> renames = new TreeMap<>();
     private int kept = 3;
     private SeriesFiles.Output output = Checkpoint::write;
 
@@ -62,7 +64,7 @@ public final class CheckpointsBuilder {
     /** Adds a part whose state goes into the manifest, such as a sampler or an {@code EarlyStop}. */
     public CheckpointsBuilder with(String name, Stateful part) {
         stateful.put(
-                ResumableParts.requireName("Checkpoints.with", name, List.of("config", "version")),
+                ResumableParts.requireName("Checkpoints.with", name, List.of("config", "version", "optimizer")),
                 Objects.requireNonNull(part, "part"));
         return this;
     }
@@ -84,7 +86,10 @@ public final class CheckpointsBuilder {
         return this;
     }
 
-    /** Sets how many files are kept; older ones are deleted when a new one is whole. */
+    /**
+     * Sets how many checkpoints are kept; older ones are deleted when a new one is whole. With {@link Integer#MAX_VALUE} all are. {@link
+     * Checkpoints#requireWritable} asks for the room of these and one more.
+     */
     public CheckpointsBuilder keep(int files) {
         if (files < 1) {
             throw new HvdException(ErrorId.BAD_ARGUMENT, "Checkpoints.keep(" + files + "): expected at least 1 file");
@@ -97,6 +102,23 @@ public final class CheckpointsBuilder {
     public CheckpointsBuilder after(Runnable collective) {
         together = Objects.requireNonNull(collective, "collective");
         copiesAlone = false;
+        return this;
+    }
+
+    /**
+     * Has each rank write its share, {@code model-00001-of-00004.safetensors}, into a folder for each checkpoint, with an index that
+     * Hugging Face's libraries read. Tensors are shared out by their bytes; of an optimizer that is shared out each rank writes what
+     * it keeps, and needs no {@link #after}. Any number of ranks goes on from it, each of which reads what it needs. The folder is on
+     * a file system of all hosts.
+     */
+    public CheckpointsBuilder everyRankWrites() {
+        everyRank = true;
+        return this;
+    }
+
+    /** Gives a parameter that had another name in older checkpoints the one that it has now, in model and optimizer. */
+    public CheckpointsBuilder renamed(String oldName, String newName) {
+        renames.put(oldName, Objects.requireNonNull(newName, "newName"));
         return this;
     }
 
@@ -136,6 +158,10 @@ public final class CheckpointsBuilder {
         return together;
     }
 
+    Saving saving() {
+        return everyRank ? new EveryRankSaving(this) : new FirstRankSaving(this);
+    }
+
     /** Whether the first rank needs no other one for a copy. */
     boolean copiesAlone() {
         return copiesAlone;
@@ -146,6 +172,6 @@ public final class CheckpointsBuilder {
     }
 
     ResumableParts parts() {
-        return new ResumableParts(optimizer, tensors, load, stateful, config, versions);
+        return new ResumableParts(optimizer, tensors, load, stateful, config, versions, renames);
     }
 }

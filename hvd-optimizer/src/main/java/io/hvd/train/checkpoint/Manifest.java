@@ -66,7 +66,10 @@ public record Manifest(long step, int epoch, int worldSize, SortedMap<String, St
         read.require(MARK, FORMAT);
         SortedMap<String, String> others = new TreeMap<>(words);
         others.keySet().removeAll(List.of(MARK, STEP, EPOCH, WORLD_SIZE));
-        others.entrySet().removeIf(word -> word.getKey().startsWith(SUMS) || !isLine(word.getKey() + word.getValue()));
+        others.entrySet()
+                .removeIf(word -> word.getKey().startsWith(SUMS)
+                        || word.getKey().startsWith(ResumableParts.OPTIMIZER)
+                        || !isLine(word.getKey() + word.getValue()));
         return new Manifest(
                 step(words.getOrDefault(STEP, "")),
                 read.whole(EPOCH, Integer.MAX_VALUE),

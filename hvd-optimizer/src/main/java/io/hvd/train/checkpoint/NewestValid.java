@@ -1,38 +1,74 @@
 package io.hvd.train.checkpoint;
 
+import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.log.HvdLogger;
+import io.hvd.optimizer.NamedState;
 import io.hvd.train.Checkpoint;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Predicate;
 
 /**
  * The checkpoints that rank 0 has found in the folder.
  *
  * @param manifest of the newest file that can be resumed; empty if there is none
  * @param refused the newer ones, and why
+ * @param state that of the optimizer in the newest one; null if it is not known here
  */
-record NewestValid(Optional<Manifest> manifest, List<String> refused) {
-    /** Loads the newest file that is whole and of this training. */
+record NewestValid(Optional<Manifest> manifest, List<String> refused, NamedState state) {
+    private static final HvdLogger LOG = HvdLogger.of(NewestValid.class);
+
+    /** Loads the newest one that is whole and of this training. */
     static NewestValid load(CheckpointFolder folder, ResumableParts parts) throws IOException {
         List<String> refused = new ArrayList<>();
         for (long step : folder.steps()) {
-            try {
-                Manifest manifest = parts.loadTensors(Checkpoint.read(folder.file(step)));
-                if (manifest.step() != step) {
-                    throw new IOException("its field \"step\" is \"" + manifest.step() + "\", expected " + step
-                            + " as its name says");
+            for (Path path : folder.wholes(step)) {
+                try {
+                    ResumableParts.Loaded loaded = load(path, step, parts, name -> true);
+                    return new NewestValid(Optional.of(loaded.manifest()), refused, loaded.state());
+                } catch (HvdException e) {
+                    refused.add(path + ": " + e.words());
+                } catch (IOException e) {
+                    refused.add(path + ": " + e.getMessage());
                 }
-                parts.loadWords(manifest);
-                return new NewestValid(Optional.of(manifest), refused);
-            } catch (HvdException e) {
-                refused.add(folder.file(step) + ": " + e.words());
-            } catch (IOException e) {
-                refused.add(folder.file(step) + ": " + e.getMessage());
             }
         }
-        return new NewestValid(Optional.empty(), refused);
+        return new NewestValid(Optional.empty(), refused, null);
+    }
+
+    /** Loads one. @param wanted its tensors that are kept in memory */
+    static ResumableParts.Loaded load(Path path, long step, ResumableParts parts, Predicate<String> wanted)
+            throws IOException {
+        ResumableParts.Loaded loaded = parts.load(Checkpoint.read(path, wanted));
+        if (loaded.manifest().step() != step) {
+            throw new IOException("its field \"step\" is \"" + loaded.manifest().step() + "\", expected " + step
+                    + " as its name says");
+        }
+        parts.loadWords(loaded.manifest());
+        return loaded;
+    }
+
+    /** Says in the log what it goes on from, and what was refused. */
+    void say(CheckpointFolder folder) {
+        manifest.ifPresent(found -> {
+            refused.forEach(why -> LOG.warn("a newer checkpoint is refused. {}", why));
+            LOG.notice("going on from {}, which {} ranks have written", folder.words(found.step()), found.worldSize());
+        });
+    }
+
+    /** @throws HvdException if there are checkpoints, and none can be resumed */
+    void requireAny(Path folder) {
+        if (manifest.isEmpty() && !refused.isEmpty()) {
+            throw new HvdException(
+                    ErrorId.NO_VALID_CHECKPOINT,
+                    "none of the " + refused.size() + " checkpoints in " + folder + " can be resumed. "
+                            + String.join("; ", refused)
+                            + ". Take the program and the flags that wrote them, or an empty folder");
+        }
     }
 
     /** For the other ranks: a word of how it went, a tab, and the message or the words. */
@@ -47,8 +83,8 @@ record NewestValid(Optional<Manifest> manifest, List<String> refused) {
         List<String> lines = text.lines().toList();
         List<String> rest = lines.subList(1, lines.size());
         if (!lines.get(0).equals("resumed")) {
-            return new NewestValid(Optional.empty(), rest);
+            return new NewestValid(Optional.empty(), rest, null);
         }
-        return new NewestValid(Optional.of(Manifest.decode(rest)), List.of());
+        return new NewestValid(Optional.of(Manifest.decode(rest)), List.of(), null);
     }
 }

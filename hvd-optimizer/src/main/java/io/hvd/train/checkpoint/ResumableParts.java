@@ -1,6 +1,5 @@
 package io.hvd.train.checkpoint;
 
-import io.hvd.ObjectCodec;
 import io.hvd.ProcessSet;
 import io.hvd.data.Stateful;
 import io.hvd.error.ErrorId;
@@ -9,8 +8,9 @@ import io.hvd.optimizer.AmpOptimizer;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.ElasticShares;
 import io.hvd.optimizer.GradScaler;
+import io.hvd.optimizer.NamedBroadcast;
+import io.hvd.optimizer.NamedState;
 import io.hvd.optimizer.Optimizer;
-import io.hvd.tensor.DType;
 import io.hvd.tensor.Tensor;
 import io.hvd.train.Checkpoint;
 import java.util.List;
@@ -29,6 +29,7 @@ import java.util.function.Supplier;
  * @param stateful other parts with a state, by name
  * @param config words that must be the same in a run that resumes
  * @param versions words that are only noted
+ * @param renames names of parameters in older checkpoints, and the ones that they have now
  */
 record ResumableParts(
         Optimizer optimizer,
@@ -36,9 +37,11 @@ record ResumableParts(
         Consumer<SortedMap<String, Tensor>> load,
         SortedMap<String, Stateful> stateful,
         SortedMap<String, String> config,
-        SortedMap<String, String> versions) {
+        SortedMap<String, String> versions,
+        SortedMap<String, String> renames) {
     private static final String MODEL = "model.";
-    private static final String OPTIMIZER = "optimizer.state";
+    /** Before the names of the optimizer's tensors and words. */
+    static final String OPTIMIZER = "optimizer.";
 
     Manifest manifest(long step, int epoch, int worldSize) {
         SortedMap<String, String> words = new TreeMap<>();
@@ -48,17 +51,48 @@ record ResumableParts(
         return new Manifest(step, epoch, worldSize, words);
     }
 
-    /** Everything as it is now, the model's tensors in the snapshot's memory. */
+    /** Everything as it is now, in the snapshot's memory. */
     Checkpoint checkpoint(Manifest manifest, TensorCopies snapshot) {
-        SortedMap<String, Tensor> all = model(snapshot);
-        all.put(OPTIMIZER, Tensor.ofBytes(optimizer.saveState()));
-        return new Checkpoint(all, manifest.words());
+        NamedState state = state(false);
+        return checkpoint(manifest, state, snapshot.of(all(tensors.get(), state)));
+    }
+
+    /**
+     * The optimizer's state.
+     *
+     * @param shared whether each rank writes its own; else the whole of one that is shared out is its bytes
+     */
+    NamedState state(boolean shared) {
+        return sharesState() && !shared ? NamedState.ofBytes(optimizer.saveState()) : optimizer.namedState();
+    }
+
+    /** Whether several ranks have shares of the optimizer's state. */
+    boolean sharesState() {
+        return distributed(optimizer).filter(DistributedOptimizer::sharesState).isPresent();
+    }
+
+    /** The tensors of a checkpoint with these parts. */
+    static SortedMap<String, Tensor> all(SortedMap<String, Tensor> model, NamedState state) {
+        SortedMap<String, Tensor> all = new TreeMap<>();
+        model.forEach((name, tensor) -> all.put(MODEL + name, tensor));
+        state.tensors().forEach((name, tensor) -> all.put(OPTIMIZER + name, tensor));
+        return all;
+    }
+
+    static Checkpoint checkpoint(Manifest manifest, NamedState state, SortedMap<String, Tensor> copies) {
+        SortedMap<String, String> words = new TreeMap<>(manifest.words());
+        state.words().forEach((key, word) -> words.put(OPTIMIZER + key, word));
+        return new Checkpoint(copies, words);
+    }
+
+    /** Bytes by which a checkpoint grows in the first steps, in which many optimizers make their buffers. */
+    long growth(NamedState now) {
+        long bytes = now.tensors().values().stream().mapToLong(Tensor::bytes).sum();
+        return Math.max(0, optimizer.fullStateBytes() - bytes);
     }
 
     private SortedMap<String, Tensor> model(TensorCopies snapshot) {
-        SortedMap<String, Tensor> all = new TreeMap<>();
-        snapshot.of(tensors.get()).forEach((name, copy) -> all.put(MODEL + name, copy));
-        return all;
+        return snapshot.of(all(tensors.get(), new NamedState(new TreeMap<>(), new TreeMap<>())));
     }
 
     /**
@@ -85,39 +119,62 @@ record ResumableParts(
         return () -> scaler.loadStateDict(state);
     }
 
+    /** What was loaded. @param state that of the optimizer */
+    record Loaded(Manifest manifest, NamedState state) {}
+
     /**
      * Gives model and optimizer what the checkpoint holds. The parts with words get theirs on every rank.
      *
      * @throws HvdException if it is of another training
      */
-    Manifest loadTensors(Checkpoint checkpoint) {
+    Loaded load(Checkpoint checkpoint) {
         Manifest manifest = Manifest.of(checkpoint.metadata());
         requireConfig(manifest.part("config"));
-        Tensor state = requireOptimizer(checkpoint);
+        NamedState state = state(checkpoint).renamed(this::newName);
         loadModel(checkpoint.tensors());
-        optimizer.loadState((byte[]) state.toArray());
-        return manifest;
+        optimizer.loadNamedState(state);
+        return new Loaded(manifest, state);
+    }
+
+    private String newName(String name) {
+        return renames.getOrDefault(name, name);
+    }
+
+    /** Whether this rank needs a tensor of a checkpoint: all of the model, and the state of the parameters that it steps. */
+    boolean needs(String name) {
+        if (!name.startsWith(OPTIMIZER)) {
+            return true;
+        }
+        String tensor = name.substring(OPTIMIZER.length());
+        return !tensor.contains(".") || optimizer.keepsStateOf(newName(NamedState.parameter(tensor)));
     }
 
     /** The optimizer's state in a checkpoint. @throws HvdException if there is none */
-    static Tensor requireOptimizer(Checkpoint checkpoint) {
-        Tensor state = checkpoint.tensors().get(OPTIMIZER);
-        if (state == null || state.dtype() != DType.UINT8) {
+    static NamedState state(Checkpoint checkpoint) {
+        SortedMap<String, Tensor> tensors = part(checkpoint.tensors(), OPTIMIZER);
+        SortedMap<String, String> words = part(checkpoint.metadata(), OPTIMIZER);
+        if (tensors.isEmpty() && words.isEmpty()) {
             throw new HvdException(
                     ErrorId.STATE_MISMATCH,
-                    "its tensor \"" + OPTIMIZER + "\" is " + (state == null ? "missing" : state) + ", expected one of "
-                            + DType.UINT8);
+                    "it has no state of an optimizer: neither tensors nor words whose names begin with \"" + OPTIMIZER
+                            + "\"");
         }
-        return state;
+        return new NamedState(tensors, words);
+    }
+
+    private static <T> SortedMap<String, T> part(Map<String, T> all, String prefix) {
+        SortedMap<String, T> part = new TreeMap<>();
+        all.forEach((name, value) -> {
+            if (name.startsWith(prefix)) {
+                part.put(name.substring(prefix.length()), value);
+            }
+        });
+        return part;
     }
 
     private void loadModel(SortedMap<String, Tensor> saved) {
         SortedMap<String, Tensor> model = new TreeMap<>();
-        saved.forEach((name, tensor) -> {
-            if (name.startsWith(MODEL)) {
-                model.put(name.substring(MODEL.length()), tensor);
-            }
-        });
+        part(saved, MODEL).forEach((name, tensor) -> model.put(newName(name), tensor));
         load.accept(model);
     }
 
@@ -125,21 +182,51 @@ record ResumableParts(
         stateful.forEach((name, part) -> part.loadState(manifest.part(name)));
     }
 
-    /** Gives model and optimizer of all ranks what those of the root have. A collective. @param root global rank */
+    /**
+     * Gives model and optimizer of all ranks what the root's have. A collective.
+     *
+     * @param root global rank
+     * @param saved the state of which the root has taken its share, if the optimizer's is shared out; null on other ranks
+     */
+    void broadcastTensors(ProcessSet ranks, int root, NamedState saved) {
+        broadcastModel(ranks, root);
+        if (!sharesState()) {
+            broadcastState(ranks, root);
+            return;
+        }
+        NamedState whole = NamedBroadcast.of(ranks, "training.optimizer", saved, root, optimizer::keepsStateOf);
+        if (saved == null) {
+            optimizer.loadNamedState(whole);
+        }
+    }
+
+    /** Gives model and optimizer of all ranks what the root's have, which has the whole of a state that is shared out. A collective. */
     void broadcastTensors(ProcessSet ranks, int root) {
+        broadcastModel(ranks, root);
+        broadcastState(ranks, root);
+    }
+
+    private void broadcastModel(ProcessSet ranks, int root) {
         SortedMap<String, Tensor> model = tensors.get();
         ranks.broadcastParameters(model, root);
-        boolean isRoot = ranks.ranks().get(ranks.rank()) == root;
-        if (!isRoot) {
+        if (!isRoot(ranks, root)) {
             load.accept(model);
         }
+    }
+
+    private static boolean isRoot(ProcessSet ranks, int root) {
+        return ranks.ranks().get(ranks.rank()) == root;
+    }
+
+    private void broadcastState(ProcessSet ranks, int root) {
         if (optimizer instanceof AmpOptimizer amp) {
             amp.broadcastOptimizerState(root);
         } else if (optimizer instanceof DistributedOptimizer distributed) {
             distributed.broadcastOptimizerState(root);
         } else {
-            byte[] mine = isRoot ? optimizer.saveState() : null;
-            optimizer.loadState(ranks.broadcastObject("training.optimizer", mine, ObjectCodec.bytes(), root));
+            NamedState mine = isRoot(ranks, root) ? optimizer.namedState() : null;
+            optimizer.loadNamedState(
+                    NamedBroadcast.of(ranks, "training.optimizer", mine, root, optimizer::keepsStateOf));
         }
     }
 

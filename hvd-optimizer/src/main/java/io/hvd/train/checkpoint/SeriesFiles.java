@@ -11,6 +11,7 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 
 /** Writes the files of a series one after the other on a thread of its own, and deletes the old ones. */
 final class SeriesFiles {
@@ -38,10 +39,6 @@ final class SeriesFiles {
         return folder.folder();
     }
 
-    Path file(long step) {
-        return folder.file(step);
-    }
-
     /** The folder's files are those of this run, or of one that it goes on with. */
     void looked() {
         looked = true;
@@ -50,8 +47,18 @@ final class SeriesFiles {
     /** Loads the newest file that is whole and of this training. */
     NewestValid newest(ResumableParts parts) throws IOException {
         NewestValid found = NewestValid.load(folder, parts);
-        found.manifest().ifPresent(manifest -> lastWhole = manifest.step());
+        resumed(found);
         return found;
+    }
+
+    /** The checkpoint of this step was found and taken. */
+    void resumed(NewestValid found) {
+        found.manifest().ifPresent(manifest -> lastWhole = manifest.step());
+        found.say(folder);
+    }
+
+    CheckpointFolder checkpoints() {
+        return folder;
     }
 
     /** Whether the last file that this run knows to be whole is of this step. */
@@ -113,6 +120,14 @@ final class SeriesFiles {
                 : e.getClass().getSimpleName() + ": " + e.getMessage();
     }
 
+    /** Requires that this rank sees the folder that the first rank has made. */
+    void requireFolder() throws IOException {
+        if (!Files.isDirectory(folder.folder()) || !Files.isWritable(folder.folder())) {
+            throw new IOException("it does not see the folder that the first rank has made, or may not write there. All"
+                    + " ranks write into it, so it must be on a file system of all hosts");
+        }
+    }
+
     /** Later files of a run that is not resumed would be taken for the newest ones by the next. */
     void requireOwnFolder(long step) throws IOException {
         if (!Files.isDirectory(folder.folder())) {
@@ -139,13 +154,23 @@ final class SeriesFiles {
         }
     }
 
-    /** @throws IOException in words, if the folder cannot be written to, or its disk has not the room for a file of so many bytes */
+    /**
+     * @param bytes of one checkpoint
+     * @throws IOException in words, if the folder cannot be written to, or its disk has not the room for the checkpoints that are kept
+     *     and the one that is being written
+     */
     void requireRoom(long bytes) throws IOException {
         requireWritable();
         long room = room(folder.folder());
-        if (room < bytes) {
-            throw new IOException("a checkpoint has " + bytes + " bytes, and the disk has room for " + room
-                    + ". Make room, or name a folder on another disk");
+        long there = folder.bytes();
+        long atOnce = kept == Integer.MAX_VALUE ? 2 : kept + 1L;
+        long needed = Math.max(bytes, atOnce * bytes - there);
+        if (room < needed) {
+            throw new IOException(
+                    "a checkpoint has " + bytes + " bytes, and " + atOnce + " of them are there at once, of"
+                            + " which " + there + " bytes are there already: expected room for " + needed
+                            + " more, and the disk has room for " + room
+                            + ". Make room, keep(...) fewer, or name a folder on another disk");
         }
     }
 
@@ -170,12 +195,42 @@ final class SeriesFiles {
         }
     }
 
+    /** Begins to write a rank's file of a checkpoint; the first rank then waits for the others' and makes all of them a checkpoint. */
+    void begin(long step, UnfinishedSet set, int rank, Checkpoint share, BooleanSupplier isAbandoned) {
+        writer.begin(() -> {
+            write(step, set, rank, share, isAbandoned);
+            return null;
+        });
+    }
+
+    private void write(long step, UnfinishedSet set, int rank, Checkpoint share, BooleanSupplier isAbandoned) {
+        try {
+            Files.createDirectories(set.path());
+            output.write(share.withTensorSums(), set.file(rank));
+            if (rank == 0) {
+                set.await(isAbandoned);
+                set.commit(folder.set(step));
+                lastWhole = step;
+                folder.keepLast(kept, step);
+                UnfinishedSet.deleteLeftovers(folder.folder());
+            }
+        } catch (IOException e) {
+            if (rank != 0) {
+                set.failed(rank, words(e));
+            }
+            throw new HvdException(
+                    ErrorId.CHECKPOINT_NOT_WRITTEN,
+                    notWritten(rank == 0 ? folder.set(step) : set.file(rank), share, e),
+                    e);
+        }
+    }
+
     private String notWritten(Path file, Checkpoint checkpoint, IOException e) {
         long bytes =
                 checkpoint.tensors().values().stream().mapToLong(Tensor::bytes).sum();
         return "the checkpoint " + file + " of " + bytes + " bytes could not be written, " + room() + ": "
                 + words(e) + ". "
-                + (lastWhole < 0 ? "There is none before it" : folder.file(lastWhole) + " stays and can be resumed");
+                + (lastWhole < 0 ? "There is none before it" : folder.words(lastWhole) + " stays and can be resumed");
     }
 
     private String room() {

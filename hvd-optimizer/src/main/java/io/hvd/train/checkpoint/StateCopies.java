@@ -31,12 +31,12 @@ final class StateCopies {
 
     /** Makes the memory for the copies. */
     void reserve() {
-        tensors.reserve(parts.tensors().get());
+        tensors.reserve(ResumableParts.all(parts.tensors().get(), parts.state(false)));
     }
 
     /** Requires that the folder's disk has the room for a checkpoint. */
     void requireRoom() throws IOException {
-        files.requireRoom(copy(manifest(0, 0)).withTensorSums().bytes());
+        files.requireRoom(copy(manifest(0, 0)).withTensorSums().bytes() + parts.growth(parts.state(false)));
     }
 
     private Manifest manifest(long step, int epoch) {

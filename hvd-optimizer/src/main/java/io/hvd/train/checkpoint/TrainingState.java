@@ -158,7 +158,7 @@ public final class TrainingState<O extends Optimizer> implements ElasticState {
             return parts.backup(copies, shares.get());
         }
         Checkpoint copy = parts.checkpoint(words(), copies);
-        return () -> parts.loadWords(parts.loadTensors(copy));
+        return () -> parts.loadWords(parts.load(copy).manifest());
     }
 
     @Override
@@ -285,6 +285,7 @@ public final class TrainingState<O extends Optimizer> implements ElasticState {
                     tensors != null ? tensors : () -> ResumableParts.parameters(made),
                     load != null ? load : saved -> ResumableParts.overwrite(ResumableParts.parameters(made), saved),
                     stateful,
+                    new TreeMap<>(),
                     new TreeMap<>(),
                     new TreeMap<>());
         }

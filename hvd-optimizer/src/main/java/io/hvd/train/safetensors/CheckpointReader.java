@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.function.Predicate;
 
 /** Takes a checkpoint out of a file, piece by piece from its beginning to its end. */
 public final class CheckpointReader {
@@ -62,7 +63,12 @@ public final class CheckpointReader {
         this.longestBuffer = longestBuffer;
     }
 
-    public Content read() throws IOException {
+    /**
+     * Reads the file from its beginning to its end.
+     *
+     * @param wanted the tensors that are kept in memory
+     */
+    public Content read(Predicate<String> wanted) throws IOException {
         try {
             byte[] json = headerBytes();
             CheckpointHeader header = HeaderParser.parse(json);
@@ -73,7 +79,7 @@ public final class CheckpointReader {
             }
             SortedMap<String, Tensor> tensors = new TreeMap<>();
             for (CheckpointHeader.Entry entry : header.entries()) {
-                if (entry.type().dtype().isPresent()) {
+                if (entry.type().dtype().isPresent() && wanted.test(entry.name())) {
                     tensors.put(entry.name(), tensor(entry, entry.type().dtype().get()));
                 } else {
                     passOver(entry);
@@ -85,6 +91,41 @@ public final class CheckpointReader {
         } catch (DamagedCheckpoint e) {
             throw new HvdException(ErrorId.BAD_CHECKPOINT, file + " is no whole checkpoint: " + e.getMessage(), e);
         }
+    }
+
+    /**
+     * Reads the tensors that are wanted and nothing else, each of which is checked by the sum in the header.
+     *
+     * @param headerSum the header's own; null if it is not known, as in files of other programs
+     */
+    Content read(Predicate<String> wanted, String headerSum) throws IOException, DamagedCheckpoint {
+        byte[] json = headerBytes();
+        String found = FileChecksum.ofBytes(json);
+        if (headerSum != null && !found.equals(headerSum)) {
+            throw new DamagedCheckpoint("the header of " + file.getFileName() + " has the CRC-32C " + found
+                    + ", expected " + headerSum + " as the index says");
+        }
+        CheckpointHeader header = HeaderParser.parse(json);
+        long data = channel.position();
+        TensorPlaces.require(header, data, channel.size());
+        SortedMap<String, Tensor> tensors = new TreeMap<>();
+        for (CheckpointHeader.Entry entry : header.entries()) {
+            if (entry.type().dtype().isPresent() && wanted.test(entry.name())) {
+                channel.position(data + entry.from());
+                tensors.put(entry.name(), tensor(entry, entry.type().dtype().get()));
+                if (sums.isOther(entry.name(), header.words())) {
+                    throw new DamagedCheckpoint("the tensor \"" + entry.name() + "\" (bytes " + (data + entry.from())
+                            + " to " + (data + entry.to()) + " of " + file.getFileName() + ") is damaged");
+                }
+            }
+        }
+        sayWhatIsLeftOut(header);
+        return new Content(tensors, wordsOfTheUser(header.words()));
+    }
+
+    /** The JSON of a file's header. */
+    static byte[] ofHeader(Path file, FileChannel channel) throws IOException, DamagedCheckpoint {
+        return new CheckpointReader(file, channel, Long.BYTES, Long.BYTES).headerBytes();
     }
 
     private byte[] headerBytes() throws IOException, DamagedCheckpoint {

@@ -60,7 +60,18 @@ public final class FileChecksum {
     }
 
     String digits() {
+        return digits(sum);
+    }
+
+    private static String digits(CRC32C sum) {
         return String.format(Locale.ROOT, "%08x", sum.getValue());
+    }
+
+    /** The CRC-32C of bytes alone. */
+    static String ofBytes(byte[] bytes) {
+        CRC32C sum = new CRC32C();
+        sum.update(bytes);
+        return digits(sum);
     }
 
     /** Whether a file with this header has a checksum. */

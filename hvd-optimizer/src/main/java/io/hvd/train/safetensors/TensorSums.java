@@ -58,6 +58,11 @@ public final class TensorSums {
         return words;
     }
 
+    /** Whether the header has another sum for a tensor than was found. */
+    boolean isOther(String tensor, Map<String, String> words) {
+        return !digits.get(tensor).equals(words.getOrDefault(PREFIX + tensor, digits.get(tensor)));
+    }
+
     /** Says where a file whose checksum does not fit is damaged, in a sentence; empty if its header has no such words. */
     String damage(CheckpointHeader header, long dataBegins) {
         if (header.words().keySet().stream().noneMatch(key -> key.startsWith(PREFIX))) {

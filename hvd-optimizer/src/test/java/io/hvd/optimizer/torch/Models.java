@@ -37,7 +37,7 @@ public final class Models {
         }
 
         /** The mean squared error over samples {@code from} to {@code to - 1}. */
-        Tensor loss(int from, int to) {
+        public Tensor loss(int from, int to) {
             return mse_loss(forward(inputs(from, to)), targets(from, to));
         }
     }

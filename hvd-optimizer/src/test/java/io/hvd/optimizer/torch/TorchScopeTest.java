@@ -8,6 +8,7 @@ import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import io.hvd.optimizer.AmpOptimizer;
 import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.NamedState;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.tensor.Device;
 import java.util.ArrayList;
@@ -118,7 +119,7 @@ class TorchScopeTest {
             Models.Net plain = new Models.Net(7);
             Optimizer expected = make.apply(hvd, plain);
             step(plain, expected, hvd.rank());
-            expected.loadState(saved(expected));
+            expected.loadNamedState(saved(expected));
 
             Models.Net net = new Models.Net(7);
             Optimizer made = scoped(() -> make.apply(hvd, net));
@@ -127,7 +128,7 @@ class TorchScopeTest {
                 return null;
             });
             scoped(() -> {
-                made.loadState(saved(made));
+                made.loadNamedState(saved(made));
                 return null;
             });
             for (int i = 1; i < 3; i++) {
@@ -140,12 +141,12 @@ class TorchScopeTest {
         assertThat(trained.get(1)).isEqualTo(trained.get(0));
     }
 
-    /** Where the state is shared out, a rank has the whole after a broadcast. */
-    private static byte[] saved(Optimizer optimizer) {
+    /** Where the state is shared out, it is this rank's share. */
+    private static NamedState saved(Optimizer optimizer) {
         if (optimizer instanceof DistributedOptimizer distributed) {
             distributed.broadcastOptimizerState(0);
         }
-        return optimizer.saveState();
+        return optimizer.namedState();
     }
 
     private static void step(Models.Net net, Optimizer optimizer, int sample) {

@@ -28,9 +28,18 @@ class AutoResumeIT {
     @TempDir
     Path folder;
 
+    /** With {@code sets} every rank writes its share. */
+    private String checkpoints = "checkpoints";
+
     @Test
     void fourRanksOfWhichOneIsKilledInTheMiddleOfAnEpochGoOnAsTwo() throws IOException {
         endAndGoOn("KILL", 2);
+    }
+
+    @Test
+    void fourRanksThatEachWriteTheirShareAndOfWhichOneIsKilledGoOnAsThree() throws IOException {
+        checkpoints = "sets";
+        endAndGoOn("KILL", 3);
     }
 
     @Test
@@ -43,6 +52,13 @@ class AutoResumeIT {
         Job job = run(2, Files.createDirectory(folder.resolve("first")), "EARLY");
         assertThat(job.exitCode()).as(job.output()).isZero();
         assertThat(job.lines("ENDED terminated=true steps=0 epoch=0")).hasSize(1);
+    }
+
+    @Tag("long")
+    @Test
+    void fourRanksThatEachWriteTheirShareAndGetSigtermGoOnAsTwo() throws IOException {
+        checkpoints = "sets";
+        endAndGoOn("TERM", 2);
     }
 
     @Tag("long")
@@ -61,7 +77,11 @@ class AutoResumeIT {
 
         assertThat(resumed.exitCode()).as(resumed.output()).isZero();
         assertThat(resumed.output())
-                .contains(String.format(Locale.ROOT, "step-%010d.safetensors, which 4 ranks have written", saved));
+                .contains(String.format(
+                        Locale.ROOT,
+                        "step-%010d%s, which 4 ranks have written",
+                        saved,
+                        checkpoints.equals("sets") ? "" : ".safetensors"));
         assertThat(resumed.lines("ENDED terminated=false"))
                 .hasSize(1)
                 .first()
@@ -77,7 +97,7 @@ class AutoResumeIT {
     /** The steps after the last checkpoint are lost, and made again. */
     private long killed(Job job) throws IOException {
         assertThat(job.exitCode()).as(job.output()).isNotZero();
-        long saved = new CheckpointFolder(folder.resolve("checkpoints")).steps().get(0);
+        long saved = new CheckpointFolder(folder.resolve(checkpoints)).steps().get(0);
         assertThat(saved).as("of the second epoch").isBetween(14L, 26L);
         return saved;
     }
@@ -96,7 +116,7 @@ class AutoResumeIT {
                 ranks,
                 Map.of("HVD_THREADS_PER_RANK", "1"),
                 LineFitProgram.class,
-                folder.resolve("checkpoints").toString(),
+                folder.resolve(checkpoints).toString(),
                 points.toString(),
                 signal,
                 String.valueOf(SIGNALLED_AFTER));

@@ -128,8 +128,37 @@ class BeforeTrainingTest {
         long tooMuch = disk.getTotalSpace() + 1;
         assertThatThrownBy(() -> files.requireRoom(tooMuch))
                 .hasMessageContaining("has " + tooMuch + " bytes")
-                .hasMessageContaining("room for");
+                .hasMessageContaining("the disk has room for");
         assertThat(folder).isEmptyDirectory();
+    }
+
+    /** Three are kept while a fourth one is being written. */
+    @Test
+    void theRoomOfAllCheckpointsThatAreThereAtOnceIsAskedFor() throws IOException {
+        SeriesFiles files = new SeriesFiles(new CheckpointFolder(folder), 3, Checkpoint::write);
+        long third = SeriesFiles.room(folder) / 3;
+        assertThatThrownBy(() -> files.requireRoom(third))
+                .hasMessageContaining("has " + third + " bytes, and 4 of them are there at once, of which 0 bytes")
+                .hasMessageContaining("expected room for " + 4 * third + " more");
+        new SeriesFiles(new CheckpointFolder(folder), Integer.MAX_VALUE, Checkpoint::write).requireRoom(third);
+    }
+
+    @Test
+    void everyRankThatWritesIsToldToo() throws IOException {
+        Path file = Files.createFile(folder.resolve("series"));
+        assertThat(refusal(file, CheckpointsBuilder::everyRankWrites))
+                .hasMessageContainingAll(file.toString(), "rank 0", "expected a folder");
+        Stateful half = new Stateful() {
+            @Override
+            public Map<String, String> saveState() {
+                return Map.of("name", "half of a pair \uD800");
+            }
+
+            @Override
+            public void loadState(Map<String, String> state) {}
+        };
+        assertThat(refusal(folder, builder -> builder.everyRankWrites().with("half", half)))
+                .hasMessageContaining("UTF-16");
     }
 
     /** In a chroot whose root is no mount Java finds no file store; a folder that is not there gives the same exception. */

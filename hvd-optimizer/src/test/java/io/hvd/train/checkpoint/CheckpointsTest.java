@@ -179,7 +179,10 @@ class CheckpointsTest {
         String said = StandardError.during(
                 () -> assertThat(resume(1).orElseThrow().step()).isEqualTo(10));
         assertThat(said)
-                .contains("CRC-32C", "Damaged: tensor \"optimizer.state\" (bytes ", " to " + size + " of the file)")
+                .contains(
+                        "CRC-32C",
+                        "Damaged: tensor \"optimizer.exp_avg_sq.w\" (bytes ",
+                        " to " + size + " of the file)")
                 .doesNotContain("tensor \"model.w\"");
     }
 
@@ -226,7 +229,7 @@ class CheckpointsTest {
                         .hasMessageContainingAll(
                                 "none of the 3",
                                 file(10) + "",
-                                "optimizer.state",
+                                "optimizer.exp_avg_sq.w",
                                 file(20) + "",
                                 "\"manifest\" is missing",
                                 file(30) + "",

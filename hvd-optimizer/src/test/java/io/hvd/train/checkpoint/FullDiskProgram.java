@@ -36,7 +36,7 @@ final class FullDiskProgram {
                     .build();
             try (Checkpoints checkpoints = Checkpoints.in(Path.of(args[0]), hvd, optimizer)
                     .with("sampler", sampler)
-                    .keep(100)
+                    .keep(Integer.MAX_VALUE)
                     .build()) {
                 if (args[1].equals("resume")) {
                     long step = checkpoints.resumeLatest().orElseThrow().step();

@@ -64,8 +64,11 @@ final class LineFit {
         }
     }
 
+    /** In a folder of the name {@code sets} every rank writes its share. */
     CheckpointsBuilder checkpoints(Path folder) {
-        return Checkpoints.in(folder, hvd, optimizer).with("sampler", sampler).config("data", "line");
+        CheckpointsBuilder builder =
+                Checkpoints.in(folder, hvd, optimizer).with("sampler", sampler).config("data", "line");
+        return folder.endsWith("sets") ? builder.everyRankWrites() : builder;
     }
 
     Training train(int epochs, int every, Checkpoints checkpoints, Consumer<Training> afterStep, Callback... others) {

@@ -25,6 +25,7 @@ import io.hvd.train.Training;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -182,12 +183,19 @@ class TrainingStateTest {
     }
 
     private static void losesRank2(List<ElasticFit> workers, int epochs, int passes, int atBatch) {
+        CountDownLatch others = new CountDownLatch(2);
         assertThatThrownBy(() -> Hvd.spawn(3, hvd -> {
                     ElasticFit mine = workers.get(hvd.rank());
                     Elastic.Body body = elastic -> mine.train(elastic, epochs, passes, training -> {
-                        if (training.epoch() == 1 && training.batch() == atBatch && hvd.rank() == 2) {
-                            throw new IllegalStateException("rank 2 is lost");
+                        if (training.epoch() != 1 || training.batch() != atBatch) {
+                            return;
                         }
+                        if (hvd.rank() != 2) {
+                            others.countDown();
+                            return;
+                        }
+                        awaitAll(others);
+                        throw new IllegalStateException("rank 2 is lost");
                     });
                     if (hvd.rank() == 2) {
                         Elastic.run(hvd, mine.state, body);
@@ -198,6 +206,14 @@ class TrainingStateTest {
                     return null;
                 }))
                 .hasStackTraceContaining("rank 2 is lost");
+    }
+
+    private static void awaitAll(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     private static AtomicReferenceArray<Training> generation(List<ElasticFit> workers, int epochs, int passes) {

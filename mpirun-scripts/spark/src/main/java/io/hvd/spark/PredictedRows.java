@@ -2,6 +2,7 @@ package io.hvd.spark;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.spark.columns.ColumnBatch;
 import io.hvd.spark.columns.RowEncoder;
 import java.lang.reflect.Array;
 import java.nio.ByteBuffer;
@@ -76,19 +77,33 @@ final class PredictedRows<A> implements Iterator<Row> {
         try {
             List<ByteBuffer> records = batch.stream().map(encoder::encode).toList();
             BatchModel<A> model = models.take();
-            A predictions = model.predict(encoder.layout().orElseThrow().batch(records));
-            if (Array.getLength(predictions) != batch.size()) {
-                throw new HvdException(
-                        ErrorId.BAD_ARGUMENT,
-                        "the model has returned " + Array.getLength(predictions) + " predictions for a batch of "
-                                + batch.size() + " rows, expected one for each");
-            }
+            A predictions = predict(model, encoder.layout().orElseThrow().batch(records));
             models.give(model);
             return predictions;
         } catch (OutOfMemoryError e) {
             throw e; // any thread of the executor may have lost something, so that Spark ends it
         } catch (Throwable e) {
             throw TaskFailure.of(who, e);
+        }
+    }
+
+    private A predict(BatchModel<A> model, ColumnBatch batch) throws Exception {
+        try {
+            A predictions = model.predict(batch);
+            if (Array.getLength(predictions) != batch.rows()) {
+                throw new HvdException(
+                        ErrorId.BAD_ARGUMENT,
+                        "the model has returned " + Array.getLength(predictions) + " predictions for a batch of "
+                                + batch.rows() + " rows, expected one for each");
+            }
+            return predictions;
+        } catch (Throwable e) {
+            try {
+                model.close();
+            } catch (Exception closing) {
+                e.addSuppressed(closing);
+            }
+            throw e;
         }
     }
 

@@ -317,4 +317,28 @@ class SparkRowsIT {
                         .collectAsList())
                 .hasStackTraceContaining("java.lang.NoClassDefFoundError: org/x/Net");
     }
+
+    /** A model that fails, and counts how often it has been closed. */
+    private record Failing() implements BatchModel<int[]> {
+        private static final AtomicInteger CLOSED = new AtomicInteger();
+
+        @Override
+        public int[] predict(ColumnBatch batch) {
+            throw new IllegalStateException("no weights");
+        }
+
+        @Override
+        public void close() {
+            CLOSED.incrementAndGet();
+        }
+    }
+
+    @Test
+    void aModelThatHasFailedIsClosed() {
+        Dataset<Row> predicted = HvdSpark.predict(
+                rows(2).coalesce(1), OutputColumn.ofInt("next").from("id"), new byte[0], b -> new Failing());
+
+        assertThatThrownBy(predicted::collectAsList).hasStackTraceContaining("no weights");
+        assertThat(Failing.CLOSED).hasValue(1);
+    }
 }

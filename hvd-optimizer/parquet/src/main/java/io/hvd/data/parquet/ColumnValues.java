@@ -1,7 +1,6 @@
 package io.hvd.data.parquet;
 
 import java.util.BitSet;
-import org.apache.parquet.schema.Type;
 
 /**
  * A block's values of one column.
@@ -10,7 +9,7 @@ import org.apache.parquet.schema.Type;
  * @param values an array with one value per row, {@link FloatLists}, or null for a type that is not read
  * @param nulls the rows without a value
  */
-record ColumnValues(Type type, Object values, BitSet nulls) {
+record ColumnValues(Object type, Object values, BitSet nulls) {
     boolean isNull(int row) {
         return nulls.get(row);
     }

@@ -1,6 +1,5 @@
 package io.hvd.data.parquet;
 
-import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -22,31 +21,24 @@ import org.apache.parquet.schema.Type;
 /**
  * A file whose footer has been read.
  *
- * @param columns those that were asked for, in the file's order
+ * @param types of the columns that were asked for, in the file's order
  */
-record ParquetFile(Path path, ParquetMetadata footer, List<Type> columns) {
-    /** Rows of one row group that are decoded together. @param first within the row group @param firstOfFile of the same row, in the file */
-    record Part(int group, long first, int rows, long firstOfFile) {}
-
+record ParquetFile(Path path, ParquetMetadata footer, List<Type> types) implements RowFile {
     /** @param names of columns; all if there are none */
     static ParquetFile open(Path path, List<String> names) {
         try (ParquetFileReader reader = ParquetFileReader.open(new LocalInputFile(path), options())) {
             ParquetMetadata footer = reader.getFooter();
             MessageType schema = footer.getFileMetaData().getSchema();
-            for (String name : names) {
-                if (!schema.containsField(name)) {
-                    throw bad(
-                            path,
-                            "has no column \"" + name + "\", expected one of " + namesOf(schema.getFields()),
-                            null);
-                }
-            }
-            List<Type> columns = schema.getFields().stream()
+            RowFile.requireColumns(
+                    path, names, schema.getFields().stream().map(Type::getName).toList());
+            List<Type> types = schema.getFields().stream()
                     .filter(column -> names.isEmpty() || names.contains(column.getName()))
                     .toList();
-            return new ParquetFile(path, footer, columns);
+            return new ParquetFile(path, footer, types);
         } catch (IOException | RuntimeException e) {
-            throw e instanceof HvdException known ? known : bad(path, "cannot be read as a Parquet file: " + e, e);
+            throw e instanceof HvdException known
+                    ? known
+                    : RowFile.bad(path, "cannot be read as a Parquet file: " + e, e);
         }
     }
 
@@ -56,49 +48,16 @@ record ParquetFile(Path path, ParquetMetadata footer, List<Type> columns) {
                 .build();
     }
 
-    private static List<String> namesOf(List<Type> columns) {
-        return columns.stream().map(Type::getName).toList();
-    }
-
-    static HvdException bad(Path path, String fact, Throwable cause) {
-        return new HvdException(ErrorId.BAD_DATA_SET, path + " " + fact, cause);
-    }
-
-    /** Requires the columns of the first file, in any order. @throws HvdException that names both files */
-    ParquetFile requireColumnsOf(ParquetFile first) {
-        Map<String, Type> expected = byName(first.columns);
-        Map<String, Type> found = byName(columns);
-        expected.forEach((name, type) -> {
-            if (!type.equals(found.get(name))) {
-                throw differs(name, found.get(name), type, first);
-            }
-        });
-        found.keySet().stream().filter(name -> !expected.containsKey(name)).forEach(name -> {
-            throw differs(name, found.get(name), null, first);
-        });
-        return this;
-    }
-
-    private HvdException differs(String name, Type found, Type expected, ParquetFile first) {
-        return bad(
-                path,
-                "has other columns than " + first.path + ": \"" + name + "\" is " + words(found) + ", expected "
-                        + words(expected),
-                null);
-    }
-
-    private static String words(Type type) {
-        return type == null ? "not there" : "\"" + type + "\"";
-    }
-
-    private static Map<String, Type> byName(List<Type> columns) {
+    @Override
+    public Map<String, Type> columns() {
         Map<String, Type> names = new LinkedHashMap<>();
-        columns.forEach(column -> names.put(column.getName(), column));
+        types.forEach(column -> names.put(column.getName(), column));
         return names;
     }
 
     /** Row groups without an offset index stay whole. */
-    List<Part> parts(int mostRows) {
+    @Override
+    public List<Part> parts(int mostRows) {
         List<Part> parts = new ArrayList<>();
         long firstOfFile = 0;
         for (int group = 0; group < footer.getBlocks().size(); group++) {
@@ -118,13 +77,14 @@ record ParquetFile(Path path, ParquetMetadata footer, List<Type> columns) {
         return block.getColumns().stream().allMatch(column -> column.getOffsetIndexReference() != null);
     }
 
-    RowBlock read(Part part) {
+    @Override
+    public RowBlock read(Part part) {
         LocalInputFile input = new LocalInputFile(path);
-        ColumnDecoder decoder = new ColumnDecoder(footer.getFileMetaData(), columns);
+        ColumnDecoder decoder = new ColumnDecoder(footer.getFileMetaData(), types);
         try (ParquetFileReader reader = ParquetFileReader.open(input, footer, options(), input.newStream())) {
             reader.setRequestedSchema(decoder.requested());
             try (PageReadStore pages = pages(reader, part)) {
-                return new RowBlock(path, part.firstOfFile, decoder.decode(pages, part.rows));
+                return new RowBlock(path, part.firstOfFile(), decoder.decode(pages, part.rows()));
             }
         } catch (IOException | RuntimeException e) {
             throw e instanceof HvdException known ? known : unreadable(part, e);
@@ -132,16 +92,19 @@ record ParquetFile(Path path, ParquetMetadata footer, List<Type> columns) {
     }
 
     private HvdException unreadable(Part part, Exception e) {
-        return bad(path, "cannot be read from row " + part.firstOfFile + " on (row group " + part.group + "): " + e, e);
+        return RowFile.bad(
+                path,
+                "cannot be read from row " + part.firstOfFile() + " on (row group " + part.group() + "): " + e,
+                e);
     }
 
     private PageReadStore pages(ParquetFileReader reader, Part part) throws IOException {
-        if (part.rows == footer.getBlocks().get(part.group).getRowCount()) {
-            return reader.readRowGroup(part.group);
+        if (part.rows() == footer.getBlocks().get(part.group()).getRowCount()) {
+            return reader.readRowGroup(part.group());
         }
         RowRanges rows = RowRanges.builder()
-                .addSelectedRange(part.first, part.first + part.rows - 1)
+                .addSelectedRange(part.first(), part.first() + part.rows() - 1)
                 .build();
-        return reader.readFilteredRowGroup(part.group, rows);
+        return reader.readFilteredRowGroup(part.group(), rows);
     }
 }

@@ -4,7 +4,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * One row of a {@link ParquetDataset}. Columns are asked for by their names, in their own types: nothing is converted. As long as a row is
+ * One row of a {@link RowDataset}. Columns are asked for by their names, in their own types: nothing is converted. As long as a row is
  * referred to, its block stays in memory.
  *
  * <p>All methods throw an {@code HvdException} with {@code ErrorId.BAD_DATA_SET} if there is no such column, it is of another

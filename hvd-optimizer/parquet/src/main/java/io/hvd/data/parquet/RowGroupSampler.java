@@ -12,7 +12,7 @@ import java.util.Set;
 import java.util.zip.CRC32;
 
 /**
- * Deals the rows of a {@link ParquetDataset} so that each rank reads row groups of its own, and can go on in the middle of an epoch with
+ * Deals the rows of a {@link RowDataset} so that each rank reads row groups of its own, and can go on in the middle of an epoch with
  * another number of ranks, also in an elastic job.
  *
  * <p><b>Order.</b> The blocks of the data set are shuffled, and the rows within each {@link Builder#window window} of blocks. The order of
@@ -69,7 +69,7 @@ public final class RowGroupSampler implements ResumableSampler {
      *
      * @throws IllegalArgumentException if the rank is outside [0, replicas - 1]
      */
-    public static Builder builder(ParquetDataset<?> rows, int replicas, int rank) {
+    public static Builder builder(RowDataset<?> rows, int replicas, int rank) {
         requireRank(replicas, rank);
         return new Builder(rows, replicas, rank);
     }
@@ -78,7 +78,7 @@ public final class RowGroupSampler implements ResumableSampler {
      * For an elastic job, whose ranks are not known yet: deals to one rank until {@link #deal} says to how many. A {@code TrainingState}
      * calls it in each generation.
      */
-    public static Builder builder(ParquetDataset<?> rows) {
+    public static Builder builder(RowDataset<?> rows) {
         return builder(rows, 1, 0);
     }
 
@@ -264,7 +264,7 @@ public final class RowGroupSampler implements ResumableSampler {
         private int window = 4;
         private boolean padded = true;
 
-        private Builder(ParquetDataset<?> rows, int replicas, int rank) {
+        private Builder(RowDataset<?> rows, int replicas, int rank) {
             blocks = rows.blocks();
             cachedBlocks = rows.cachedBlocks();
             this.replicas = replicas;

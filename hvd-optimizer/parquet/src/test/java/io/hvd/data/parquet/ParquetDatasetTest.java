@@ -131,9 +131,9 @@ class ParquetDatasetTest {
         file.footer()
                 .getBlocks()
                 .forEach(group -> group.getColumns().forEach(column -> column.setOffsetIndexReference(null)));
-        List<ParquetFile.Part> parts = file.parts(10);
+        List<RowFile.Part> parts = file.parts(10);
 
-        assertThat(parts).extracting(ParquetFile.Part::rows).containsExactly(25, 25, 10);
+        assertThat(parts).extracting(RowFile.Part::rows).containsExactly(25, 25, 10);
         Row row = new Row(file.read(parts.get(1)), 4);
         assertThat(row.getInt("id")).isEqualTo(29);
     }

@@ -133,4 +133,21 @@ public final class TensorViews {
                                 + Arrays.toString(DType.values()));
         };
     }
+
+    /** LibTorch's type of such elements. */
+    public static ScalarType typeOf(DType type) {
+        return switch (type) {
+            case FLOAT32 -> ScalarType.Float;
+            case FLOAT64 -> ScalarType.Double;
+            case INT32 -> ScalarType.Int;
+            case INT64 -> ScalarType.Long;
+            case INT8 -> ScalarType.Char;
+            case UINT8 -> ScalarType.Byte;
+            case FLOAT16 -> ScalarType.Half;
+            case BFLOAT16 -> ScalarType.BFloat16;
+            case BOOL -> ScalarType.Bool;
+            case INT16 -> ScalarType.Short;
+            case UINT16 -> ScalarType.UInt16;
+        };
+    }
 }

@@ -2,6 +2,7 @@ package io.hvd.optimizer.torch.state;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.NamedState;
 import io.hvd.optimizer.Parameter;
 import io.hvd.optimizer.StateOwner;
 import io.hvd.tensor.DType;
@@ -9,6 +10,8 @@ import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;
+import java.util.SortedMap;
+import java.util.TreeMap;
 
 /**
  * The state of an optimizer with master weights: they come before what the LibTorch optimizer remembers.
@@ -21,6 +24,7 @@ import java.util.List;
  * </pre>
  */
 public final class MasterState implements SavedState {
+    private static final String MASTER = "master";
     private static final int HEAD = Integer.BYTES + Long.BYTES;
 
     private final List<Parameter> masters;
@@ -58,6 +62,39 @@ public final class MasterState implements SavedState {
             bytes.position(bytes.position() + floats.length * Float.BYTES);
         }
         return bytes.put(state).array();
+    }
+
+    /** The copies are the tensors {@code master.NAME}. */
+    @Override
+    public NamedState named() {
+        NamedState inside = optimizer.named();
+        SortedMap<String, Tensor> tensors = new TreeMap<>(inside.tensors());
+        tensors.putAll(copies());
+        return new NamedState(tensors, inside.words());
+    }
+
+    private SortedMap<String, Tensor> copies() {
+        SortedMap<String, Tensor> copies = new TreeMap<>();
+        masters.forEach(master -> copies.put(NamedState.name(MASTER, master.name()), master.value()));
+        return copies;
+    }
+
+    @Override
+    public void load(NamedState state) {
+        SortedMap<String, Tensor> found = new TreeMap<>(state.tensors());
+        SortedMap<String, Tensor> others = new TreeMap<>(state.tensors());
+        found.keySet().removeIf(name -> !name.startsWith(MASTER + "."));
+        others.keySet().removeAll(found.keySet());
+        SortedMap<String, Tensor> own = copies();
+        new NamedState(found, state.words()).requireLike(new NamedState(own, state.words()));
+        optimizer.load(new NamedState(others, state.words()));
+        own.forEach((name, copy) -> copy.copyFrom(found.get(name)));
+    }
+
+    @Override
+    public long fullBytes() {
+        return optimizer.fullBytes()
+                + masters.stream().mapToLong(master -> master.value().bytes()).sum();
     }
 
     private void overwrite(ByteBuffer bytes) {

@@ -41,6 +41,13 @@ public final class NumberedArchive {
         archive.write(from, to);
     }
 
+    /** The number of each parameter, by what the archive calls it. */
+    static Map<String, String> numbers(InputArchive archive) {
+        NumberedArchive read = new NumberedArchive();
+        read.number(archive);
+        return read.numbers;
+    }
+
     /** Whether a parameter stands several times in the groups. */
     static boolean repeats(InputArchive archive) {
         NumberedArchive read = new NumberedArchive();

@@ -3,11 +3,13 @@ package io.hvd.optimizer.torch.state;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.StateOwner;
 import io.hvd.optimizer.torch.memory.TensorViews;
+import io.hvd.optimizer.torch.parameter.GroupOptions;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import org.bytedeco.javacpp.PointerScope;
@@ -47,10 +49,20 @@ public final class StateArchive {
      * @throws HvdException if it is damaged or another optimizer's; then nothing is changed
      */
     void load(byte[] archive, UnaryOperator<byte[]> part) {
+        load(part, archive, opened -> {});
+    }
+
+    /** @param behind is given the archive when the optimizer has read it, with the very tensors that the optimizer has now */
+    void loadThen(byte[] archive, Consumer<InputArchive> behind) {
+        load(UnaryOperator.identity(), archive, behind);
+    }
+
+    private void load(UnaryOperator<byte[]> part, byte[] archive, Consumer<InputArchive> behind) {
         try {
             TorchArchive.open(part.apply(archive), opened -> {
                 require(opened);
                 optimizer.load(opened);
+                behind.accept(opened);
             });
         } catch (HvdException e) {
             throw e;
@@ -195,6 +207,19 @@ public final class StateArchive {
             tensors.add("sum");
         }
         return tensors;
+    }
+
+    /** The number of buffers that each parameter has by the options of the first group. */
+    int buffersByOptions() {
+        Map<String, String> words = new GroupOptions(optimizer).words();
+        boolean momentum = Double.parseDouble(words.getOrDefault("group.0.momentum", "0")) > 0;
+        if (optimizer instanceof Adam || optimizer instanceof AdamW) {
+            return Boolean.parseBoolean(words.get("group.0.amsgrad")) ? 3 : 2;
+        }
+        if (optimizer instanceof RMSprop) {
+            return 1 + (momentum ? 1 : 0) + (Boolean.parseBoolean(words.get("group.0.centered")) ? 1 : 0);
+        }
+        return optimizer instanceof Adagrad || momentum ? 1 : 0;
     }
 
     /** The entries of an archive at one place. */

@@ -1,5 +1,6 @@
 package io.hvd.optimizer.torch.state;
 
+import io.hvd.optimizer.NamedState;
 import io.hvd.optimizer.Parameter;
 import io.hvd.optimizer.StateOwner;
 import io.hvd.optimizer.StateSize;
@@ -8,6 +9,8 @@ import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.function.UnaryOperator;
 import java.util.zip.CRC32C;
 import org.bytedeco.pytorch.Optimizer;
@@ -28,6 +31,7 @@ import org.bytedeco.pytorch.Optimizer;
  * States of hvd before there were marks begin with the length of the words; their parameters are in the order of the model's names.
  */
 public final class TorchState implements SavedState {
+    private static final String STEPPED = "stepped";
     private static final int SUMMED_FROM = 2 * Integer.BYTES;
 
     private final Optimizer optimizer;
@@ -36,6 +40,7 @@ public final class TorchState implements SavedState {
     private final StateOwner byNames;
 
     private final StateArchive archive;
+    private final TorchBuffers buffers;
     private boolean stepped;
 
     /**
@@ -43,26 +48,35 @@ public final class TorchState implements SavedState {
      * @param numbered a line of {@link StateOwner} for each parameter, in the order of the numbers in the archive
      * @param archive checks what LibTorch is to read
      */
-    public TorchState(Optimizer optimizer, List<Parameter> parameters, List<String> numbered, StateArchive archive) {
+    public TorchState(
+            Optimizer optimizer,
+            List<Parameter> parameters,
+            List<String> numbered,
+            StateArchive archive,
+            TorchBuffers buffers) {
         this.optimizer = optimizer;
         this.owner = StateOwner.ofLines(kind(optimizer), numbered);
         this.byNames = StateOwner.of(kind(optimizer), parameters);
         this.archive = archive;
+        this.buffers = buffers;
     }
 
     /** The state of one that steps the model's parameters, or float32 copies of them. */
     public static TorchState of(Optimizer optimizer, NamedParameters named, List<Parameter> parameters) {
-        return new TorchState(
-                optimizer,
-                parameters,
-                named.numbered(optimizer, parameters),
-                new StateArchive(optimizer, named::nameOf));
+        return of(optimizer, named, parameters, named.numbered(optimizer, parameters));
     }
 
     /** The state of one that steps a share of the parameters; the words are those of the whole. */
     public static TorchState ofShare(Optimizer optimizer, NamedParameters named, List<Parameter> parameters) {
         List<String> numbered = parameters.stream().map(StateOwner::line).toList();
-        return new TorchState(optimizer, parameters, numbered, new StateArchive(optimizer, named::nameOf));
+        return of(optimizer, named, parameters, numbered);
+    }
+
+    private static TorchState of(
+            Optimizer optimizer, NamedParameters named, List<Parameter> parameters, List<String> numbered) {
+        StateArchive archive = new StateArchive(optimizer, named::nameOf);
+        return new TorchState(
+                optimizer, parameters, numbered, archive, new TorchBuffers(optimizer, named::nameOf, archive));
     }
 
     private static String kind(Optimizer optimizer) {
@@ -72,6 +86,27 @@ public final class TorchState implements SavedState {
     @Override
     public void stepped() {
         stepped = true;
+    }
+
+    @Override
+    public NamedState named() {
+        NamedState found = buffers.state();
+        SortedMap<String, String> words = new TreeMap<>(found.words());
+        words.put(STEPPED, Boolean.toString(stepped));
+        return new NamedState(found.tensors(), words);
+    }
+
+    @Override
+    public void load(NamedState state) {
+        boolean otherStepped = Boolean.parseBoolean(state.word(STEPPED));
+        requireNothingToForget(otherStepped);
+        buffers.load(state);
+        stepped = otherStepped;
+    }
+
+    @Override
+    public long fullBytes() {
+        return buffers.fullBytes();
     }
 
     @Override
@@ -103,14 +138,18 @@ public final class TorchState implements SavedState {
     /** @param part takes from the state's archive the one that the optimizer reads */
     public void load(byte[] state, UnaryOperator<byte[]> part) {
         Read read = read(state);
-        if (stepped && !read.stepped) {
+        requireNothingToForget(read.stepped);
+        archive.load(
+                read.archived, archived -> part.apply(read.mayRepeat ? StateArchive.distinct(archived) : archived));
+        stepped = read.stepped;
+    }
+
+    private void requireNothingToForget(boolean otherStepped) {
+        if (stepped && !otherStepped) {
             throw StateOwner.mismatch(
                     "it is of an optimizer that has made no step, and LibTorch cannot forget the steps that this"
                             + " one has made; make a new one");
         }
-        archive.load(
-                read.archived, archived -> part.apply(read.mayRepeat ? StateArchive.distinct(archived) : archived));
-        stepped = read.stepped;
     }
 
     /** The archive of a state. @throws io.hvd.error.HvdException if it is another optimizer's or damaged */

@@ -1,0 +1,2 @@
+/** Adapts a pretrained transformer to texts of the user's. */
+package io.hvd.examples.finetune;
