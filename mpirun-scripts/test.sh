@@ -95,6 +95,7 @@ ResumeIT             a resumed training whose optimizer state is shared out
 ResumedCifarIT       cifar10 with synchronised batch norms, resumed
 RingAllreduceTest    the bytes that two and four ranks send
 ScheduleIT           the rates of a warm-up and of steps on 4 ranks, which threads have every day
+ShardMemoryIT        the memory of 4 ranks that share a model out, beside those that have it whole
 SharedCollectivesTest other numbers and orders of ranks on hosts, and rounds of two ranks
 SlurmIT              two hosts of a real Slurm (root)
 SmallTrainingsTest   images per second of residual nets

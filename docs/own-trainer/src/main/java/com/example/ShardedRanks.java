@@ -59,9 +59,9 @@ public class ShardedRanks {
         var model = new Layers();
         try (FullyShard shard = FullyShard.over(hvd, FullyShardOptions.zero3())) {
             for (int i = 0; i < LAYERS; i++) {
-                shard.unit("hidden" + i, model.add(WIDTH)); // from here on this rank has its shard of the layer
+                shard.unit("hidden" + i, model.add(WIDTH));
             }
-            shard.root(model);                              // what is in no unit
+            shard.root(model); // what is in no unit
             var optimizer = shard.optimizer(shards -> new AdamW(shards, new AdamWOptions(0.01)));
             var sampler = new DistributedSampler(Circle.POINTS, hvd.size(), hvd.rank());
             for (int epoch = 0; epoch < epochs; epoch++) {

@@ -47,7 +47,7 @@ import org.bytedeco.pytorch.TensorVector;
  *
  * <p>The parameters of a module are there within {@link #forward} of its unit, and while backward goes through it; at other times LibTorch
  * throws if an element is touched. All ranks call the same units in the same order, run backward through all of them, and begin with the
- * values of the first rank. One backward pass gives {@code hvd.size()}-th parts of sums, as a DistributedOptimizer with AVERAGE; several
+ * parameters and buffers of the first rank. One backward pass gives {@code hvd.size()}-th parts of sums, as a DistributedOptimizer with AVERAGE; several
  * passes before a step add up.
  *
  * <p>The optimizer steps each unit's shard as one vector, so it must treat every element alike, as SGD, Adam, AdamW, RMSprop and Adagrad do. A
@@ -165,7 +165,8 @@ public final class FullyShard implements AutoCloseable {
     /**
      * Runs {@code loss.backward()}. Afterwards this rank has its shards of the gradients' averages, added to those of earlier passes.
      *
-     * @throws HvdException what a collective has thrown in the middle of backward, as itself
+     * @throws HvdException what a collective has thrown in the middle of backward, as itself; some gradients may have been added then, so call
+     *     {@code zeroGradients()} before you go on
      */
     public void backward(org.bytedeco.pytorch.Tensor loss) {
         passes.backward(() -> TorchOptimizer.backward(loss));
@@ -209,8 +210,10 @@ public final class FullyShard implements AutoCloseable {
     }
 
     /**
-     * This rank's shards of the parameters and, with an optimizer, of its moments: copies by name, for a file of this rank. Other numbers of ranks
-     * can load them. See {@link ShardState} for the names.
+     * This rank's shards of the parameters and, with an optimizer, of its moments: copies in the host's memory, for a file of this rank. Other numbers
+     * of ranks can load them. A unit's entries are called like {@code block.3.flat_param} (its shard; {@code .frozen_flat_param} of what is frozen),
+     * {@code block.3.flat_param.layout} (int64: ranks, rank, elements, a number for the layout) and {@code block.3.flat_param.moment.exp_avg}; the
+     * root's have no prefix. {@code buffer.NAME} are this rank's buffers, {@code learning_rate} is the optimizer's.
      */
     public SortedMap<String, Tensor> shards() {
         return new ShardState(open(), ranks, steps).save();

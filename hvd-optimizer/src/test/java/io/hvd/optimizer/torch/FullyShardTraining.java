@@ -1,30 +1,32 @@
 package io.hvd.optimizer.torch;
 
+import static io.hvd.optimizer.torch.FullyShardRuns.ADAMW;
+import static io.hvd.optimizer.torch.FullyShardRuns.KINDS;
+import static io.hvd.optimizer.torch.FullyShardRuns.SAME;
+import static io.hvd.optimizer.torch.FullyShardRuns.SAMPLES;
+import static io.hvd.optimizer.torch.FullyShardRuns.STAGES;
+import static io.hvd.optimizer.torch.FullyShardRuns.assertSame;
+import static io.hvd.optimizer.torch.FullyShardRuns.distance;
+import static io.hvd.optimizer.torch.FullyShardRuns.doubles;
+import static io.hvd.optimizer.torch.FullyShardRuns.sample;
+import static io.hvd.optimizer.torch.FullyShardRuns.sharded;
+import static io.hvd.optimizer.torch.FullyShardRuns.steps;
+import static io.hvd.optimizer.torch.FullyShardRuns.whole;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.assertj.core.api.Assertions.within;
 import static org.assertj.core.api.Assertions.withinPercentage;
 
-import io.hvd.HvdContext;
-import io.hvd.error.ErrorId;
-import io.hvd.error.HvdException;
-import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.torch.FullyShardRuns.Trained;
+import io.hvd.optimizer.torch.FullyShardRuns.Way;
 import io.hvd.tensor.DType;
-import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
-import java.util.SortedMap;
-import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.function.IntSupplier;
-import org.assertj.core.data.Offset;
 import org.bytedeco.javacpp.PointerScope;
-import org.bytedeco.pytorch.Adam;
-import org.bytedeco.pytorch.AdamW;
-import org.bytedeco.pytorch.AdamWOptions;
 import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.Optimizer;
 import org.bytedeco.pytorch.SGD;
@@ -37,109 +39,7 @@ import org.junit.jupiter.api.Timeout;
 /** Models that are fully sharded, beside the same ones that every rank has whole. */
 @Timeout(180)
 abstract class FullyShardTraining {
-    private static final Offset<Double> SAME = within(1e-6);
-    private static final int SAMPLES = 4;
-    private static final List<FullyShardOptions> STAGES = List.of(
-            FullyShardOptions.zero3(),
-            FullyShardOptions.zero2(),
-            FullyShardOptions.zero3().withPrefetch(false));
-    private static final Function<TensorVector, Optimizer> ADAMW = share -> new AdamW(share, new AdamWOptions(0.01));
-    private static final List<Function<TensorVector, Optimizer>> KINDS =
-            List.of(ADAMW, share -> new Adam(share, Models.adam(0.01)), share -> new SGD(share, Models.sgd(0.05)));
-
     abstract GradientSamples.Ranks ranks();
-
-    /** What a training leaves: the losses of this rank and, on rank 0, the parameters. */
-    private record Trained(List<Double> losses, Map<String, double[]> parameters) {}
-
-    /** How to train: passes before each step, and the largest norm. */
-    private record Way(int steps, int passes, double norm) {
-        static final Way PLAIN = new Way(5, 1, 1e9);
-    }
-
-    private static int sample(HvdContext hvd, int pass) {
-        return SAMPLES * (pass * hvd.size() + hvd.rank());
-    }
-
-    private static Trained whole(HvdContext hvd, ResidualModel model, Function<TensorVector, Optimizer> make, Way way) {
-        DistributedOptimizer optimizer = DistributedOptimizer.wrap(
-                        new TorchOptimizer(make.apply(model.parameters()), model.named_parameters()))
-                .context(hvd)
-                .backwardPassesPerStep(way.passes)
-                .clipGradientNorm(way.norm)
-                .build();
-        List<Double> losses = new ArrayList<>();
-        for (int step = 0; step < way.steps; step++) {
-            optimizer.zeroGradients();
-            for (int pass = 0; pass < way.passes; pass++) {
-                try (PointerScope scope = new PointerScope()) {
-                    int from = sample(hvd, step * way.passes + pass);
-                    var loss = model.loss(from, from + SAMPLES);
-                    losses.add(loss.item_double());
-                    loss.backward();
-                }
-            }
-            optimizer.step();
-        }
-        return new Trained(losses, doubles(StateDict.of(model)));
-    }
-
-    private static Trained sharded(
-            HvdContext hvd, FullyShard shard, ResidualModel model, Function<TensorVector, Optimizer> make, Way way) {
-        var optimizer = shard.optimizer(make);
-        return new Trained(steps(hvd, shard, model, optimizer, way, 0), doubles(shard.stateDict(0)));
-    }
-
-    private static List<Double> steps(
-            HvdContext hvd,
-            FullyShard shard,
-            ResidualModel model,
-            io.hvd.optimizer.Optimizer optimizer,
-            Way way,
-            int firstStep) {
-        List<Double> losses = new ArrayList<>();
-        for (int step = firstStep; step < firstStep + way.steps; step++) {
-            optimizer.zeroGradients();
-            for (int pass = 0; pass < way.passes; pass++) {
-                try (PointerScope scope = new PointerScope()) {
-                    int from = sample(hvd, step * way.passes + pass);
-                    var loss = model.loss(from, from + SAMPLES);
-                    losses.add(loss.item_double());
-                    shard.backward(loss);
-                }
-            }
-            shard.clipGradNorm(way.norm);
-            optimizer.step();
-        }
-        return losses;
-    }
-
-    private static Map<String, double[]> doubles(Map<String, Tensor> state) {
-        Map<String, double[]> doubles = new TreeMap<>();
-        state.forEach((name, tensor) -> doubles.put(
-                name, tensor.toArray() instanceof double[] already ? already : widened(tensor.toFloatArray())));
-        return doubles;
-    }
-
-    private static double[] widened(float[] floats) {
-        double[] wide = new double[floats.length];
-        Arrays.setAll(wide, i -> floats[i]);
-        return wide;
-    }
-
-    private static void assertSame(HvdContext hvd, Trained found, Trained expected, Offset<Double> offset) {
-        assertThat(found.losses).hasSameSizeAs(expected.losses);
-        for (int i = 0; i < found.losses.size(); i++) {
-            assertThat(found.losses.get(i)).as("loss %d", i).isCloseTo(expected.losses.get(i), offset);
-        }
-        if (hvd.rank() == 0) {
-            assertThat(found.parameters.keySet()).isEqualTo(expected.parameters.keySet());
-            expected.parameters.forEach((name, values) ->
-                    assertThat(found.parameters.get(name)).as(name).containsExactly(values, offset));
-        } else {
-            assertThat(found.parameters).isEmpty();
-        }
-    }
 
     @Test
     void lossesAndParametersAreThoseOfTheWholeModel() throws Exception {
@@ -164,32 +64,11 @@ abstract class FullyShardTraining {
             Way way = new Way(4, 3, 0.05);
             Trained expected = whole(hvd, ResidualModel.of(ScalarType.Double, 3), ADAMW, way);
             Trained unclipped = whole(hvd, ResidualModel.of(ScalarType.Double, 3), ADAMW, new Way(4, 3, 1e9));
-            assertThat(expected.losses).isNotEqualTo(unclipped.losses);
+            assertThat(expected.losses()).isNotEqualTo(unclipped.losses());
             for (FullyShardOptions stage : STAGES) {
                 ResidualModel model = ResidualModel.of(ScalarType.Double, 3);
                 try (FullyShard shard = model.sharded(FullyShard.over(hvd, stage))) {
                     assertSame(hvd, sharded(hvd, shard, model, ADAMW, way), expected, SAME);
-                }
-            }
-            return null;
-        });
-    }
-
-    /** Other weights on other ranks are overwritten by the first rank's. */
-    @Test
-    void allRanksBeginWithTheValuesOfTheFirstOne() throws Exception {
-        ranks().run(hvd -> {
-            ResidualModel model = ResidualModel.of(ScalarType.Double, 3 + hvd.rank());
-            try (FullyShard shard = model.sharded(FullyShard.over(hvd, FullyShardOptions.zero3()))) {
-                SortedMap<String, Tensor> state = shard.stateDict(hvd.size() - 1);
-                if (hvd.rank() == hvd.size() - 1) {
-                    Map<String, double[]> first = doubles(StateDict.of(ResidualModel.of(ScalarType.Double, 3)));
-                    assertThat(state.keySet()).isEqualTo(first.keySet());
-                    doubles(state)
-                            .forEach((name, values) ->
-                                    assertThat(values).as(name).containsExactly(first.get(name)));
-                } else {
-                    assertThat(state).isEmpty();
                 }
             }
             return null;
@@ -211,12 +90,12 @@ abstract class FullyShardTraining {
             try (FullyShard shard = model.sharded(FullyShard.over(hvd, options))) {
                 var optimizer = shard.optimizer(slow);
                 Map<String, double[]> before = doubles(shard.stateDict(0));
-                for (int step = 0; step < Way.PLAIN.steps; step++) {
+                for (int step = 0; step < Way.PLAIN.steps(); step++) {
                     try (PointerScope scope = new PointerScope()) {
                         optimizer.zeroGradients();
                         int from = sample(hvd, step);
                         var loss = model.loss(from, from + SAMPLES, ScalarType.BFloat16);
-                        double exact = expected.losses.get(step);
+                        double exact = expected.losses().get(step);
                         assertThat(loss.item_double()).isNotEqualTo(exact).isCloseTo(exact, withinPercentage(5));
                         shard.backward(loss);
                         optimizer.step();
@@ -224,25 +103,14 @@ abstract class FullyShardTraining {
                 }
                 Map<String, double[]> after = doubles(shard.stateDict(0));
                 if (hvd.rank() == 0) {
-                    assertThat(distance(after, expected.parameters))
+                    assertThat(distance(after, expected.parameters()))
                             .isPositive()
-                            .isLessThan(0.1 * distance(expected.parameters, before));
+                            .isLessThan(0.1 * distance(expected.parameters(), before));
                 }
                 assertThat(shard.shards().get("block0.flat_param").dtype()).isEqualTo(DType.FLOAT32);
             }
             return null;
         });
-    }
-
-    private static double distance(Map<String, double[]> one, Map<String, double[]> other) {
-        double squares = 0;
-        for (Map.Entry<String, double[]> each : one.entrySet()) {
-            double[] others = other.get(each.getKey());
-            for (int i = 0; i < others.length; i++) {
-                squares += Math.pow(each.getValue()[i] - others[i], 2);
-            }
-        }
-        return Math.sqrt(squares);
     }
 
     @Test
@@ -367,61 +235,6 @@ abstract class FullyShardTraining {
     }
 
     @Test
-    void shardsGoFromAnyNumberOfRanksToAnyOtherToTheBit() throws Exception {
-        ranks().run(hvd -> {
-            ResidualModel model = ResidualModel.of(ScalarType.Float, 3);
-            try (FullyShard shard = model.sharded(FullyShard.over(hvd, FullyShardOptions.zero3()))) {
-                var optimizer = shard.optimizer(ADAMW);
-                steps(hvd, shard, model, optimizer, new Way(2, 1, 1e9), 0);
-                optimizer.learningRate(0.005);
-                SortedMap<String, Tensor> mine = shard.shards();
-                assertThat(mine)
-                        .containsKeys("block0.flat_param", "flat_param.moment.exp_avg", "flat_param.moment.step");
-                SortedMap<String, Tensor> before = shard.stateDict(0);
-                List<Double> losses = steps(hvd, shard, model, optimizer, new Way(2, 1, 1e9), 2);
-                SortedMap<String, Tensor> after = shard.stateDict(0);
-
-                shard.loadShards(hvd.size(), rank -> {
-                    assertThat(rank).isEqualTo(hvd.rank());
-                    return mine;
-                });
-                assertThat(doubles(shard.stateDict(0)))
-                        .usingRecursiveComparison()
-                        .isEqualTo(doubles(before));
-                assertThat(optimizer.learningRate()).isEqualTo(0.005);
-                assertThat(steps(hvd, shard, model, optimizer, new Way(2, 1, 1e9), 2))
-                        .isEqualTo(losses);
-                assertThat(doubles(shard.stateDict(0)))
-                        .usingRecursiveComparison()
-                        .isEqualTo(doubles(after));
-            }
-            return null;
-        });
-    }
-
-    @Test
-    void aWholeStateGoesToAllRanksAndOneOfAnotherModelIsRefusedOnAll() throws Exception {
-        ranks().run(hvd -> {
-            ResidualModel model = ResidualModel.of(ScalarType.Double, 3);
-            ResidualModel other = ResidualModel.of(ScalarType.Double, 5);
-            try (FullyShard shard = model.sharded(FullyShard.over(hvd, FullyShardOptions.zero2()))) {
-                Map<String, Tensor> state = hvd.rank() == 0 ? StateDict.of(other) : null;
-                shard.loadStateDict(state, 0);
-                SortedMap<String, Tensor> found = shard.stateDict(0);
-                if (hvd.rank() == 0) {
-                    assertThat(doubles(found)).usingRecursiveComparison().isEqualTo(doubles(state));
-                    state.remove("block1.up.bias");
-                }
-                assertThatThrownBy(() -> shard.loadStateDict(state, 0))
-                        .isInstanceOfSatisfying(
-                                HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.STATE_MISMATCH))
-                        .hasMessageContainingAll("rank 0", "[block1.up.bias]");
-            }
-            return null;
-        });
-    }
-
-    @Test
     void randomUnitsTrainLikeTheWholeModel() throws Exception {
         for (long seed = 1; seed <= 4; seed++) {
             long now = seed;
@@ -434,7 +247,7 @@ abstract class FullyShardTraining {
                 ResidualModel model = new ResidualModel(ScalarType.Double, now, inner);
                 try (FullyShard shard = model.sharded(FullyShard.over(hvd, stage))) {
                     Trained found = sharded(hvd, shard, model, ADAMW, way);
-                    assertThat(found.losses)
+                    assertThat(found.losses())
                             .as("seed %d, %s", now, Arrays.toString(inner))
                             .isNotEmpty();
                     assertSame(hvd, found, expected, SAME);

@@ -20,6 +20,7 @@ class ShardedIT {
                 InsideMpirun.class,
                 ShardedInThisJob.class.getName(),
                 FullyShardInThisJob.class.getName(),
+                FullyShardModelsInThisJob.class.getName(),
                 "io.hvd.optimizer.ReducersInThisJob",
                 UnevenInThisJob.class.getName(),
                 "io.hvd.optimizer.AdasumInThisJob",

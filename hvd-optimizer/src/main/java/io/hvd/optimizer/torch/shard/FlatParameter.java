@@ -10,7 +10,6 @@ import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.ScalarTypeOptional;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorOptions;
-import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /**
@@ -30,20 +29,13 @@ public final class FlatParameter {
     private final Tensor shard;
     private final FlatStorage storage;
     private final BlockPool pool;
+    private final FlatGradient gradient;
 
     /** The whole that is being gathered; null if none is. */
     private Gathering coming;
-    /** What backward adds to; null before it has come to a parameter. */
-    private Tensor gradient;
-    /** The memory of the shard's gradient; null before the first. */
-    private Tensor shardGradient;
-    /** The gradient on its way; null if there is none. */
-    private Reduction leaving;
 
     /** @param input kept until the ranks have read it; null if there is one rank */
     private record Gathering(Handle handle, Tensor whole, Tensor input) {}
-
-    private record Reduction(Handle handle, Tensor whole, Tensor mine) {}
 
     private FlatParameter(
             String unit, String name, List<Member> members, Ranks ranks, ScalarType computeType, BlockPool pool) {
@@ -70,6 +62,7 @@ public final class FlatParameter {
                         + "\" are not gathered, each rank has its shard of them only: they are"
                         + " there within FullyShard.forward(\"" + unit + "\", ...) and the backward of its output",
                 pool);
+        this.gradient = new FlatGradient(unit, name, layout, ranks, pool, parameters, shard, computing());
     }
 
     /** The options of a tensor of the type in which the unit computes. */
@@ -156,10 +149,7 @@ public final class FlatParameter {
 
     /** Bytes of the whole and its gradient that this rank holds now, beside its shard. */
     long bytesPresent() {
-        return storage.bytesPresent()
-                + (coming == null ? 0 : coming.whole.nbytes())
-                + (gradient == null ? 0 : gradient.nbytes())
-                + (leaving == null ? 0 : leaving.whole.nbytes());
+        return storage.bytesPresent() + (coming == null ? 0 : coming.whole.nbytes()) + gradient.bytesPresent();
     }
 
     /** Starts to gather the whole, if it is neither there nor on its way. @param version in the names, see {@code ShardPasses} */
@@ -219,121 +209,9 @@ public final class FlatParameter {
         }
     }
 
-    /** From here on LibTorch adds the parameters' gradients up in one vector, which begins with zeros. */
-    void collectGradients() {
-        if (gradient != null) {
-            return;
-        }
-        try (PointerScope scope = new PointerScope()) {
-            gradient = pool.take(layout.padded(), computing());
-            gradient.zero_();
-            for (int i = 0; i < parameters.size(); i++) {
-                FlatLayout.Entry entry = layout.entries().get(i);
-                parameters
-                        .get(i)
-                        .mutable_grad()
-                        .put(gradient.narrow(0, entry.offset(), entry.elements())
-                                .view(entry.shape().toArray()));
-            }
-        }
-    }
-
-    /** Starts the reducescatter of the gradient, of zeros if there is none. */
-    void reduce() {
-        collectGradients();
-        try (PointerScope scope = new PointerScope();
-                NoGradGuard guard = new NoGradGuard()) {
-            parameters.forEach(parameter -> parameter.mutable_grad().put(new Tensor()));
-            Tensor whole = gradient;
-            gradient = null;
-            Tensor mine = startsAnew() ? ownGradient() : pool.take(layout.shard(), whole.options());
-            if (ranks.areSeveral()) {
-                leaving = new Reduction(ranks.reduce(name + ".reduce", whole, mine), whole, mine);
-            } else {
-                mine.copy_(whole);
-                leaving = new Reduction(null, whole, mine);
-            }
-        }
-    }
-
-    /** Whether the average is the shard's gradient as it comes: nothing is to be added or converted. */
-    private boolean startsAnew() {
-        return !shard.grad().defined() && shard.scalar_type().value == computeType.value;
-    }
-
-    /** Its memory stays from step to step. */
-    private Tensor ownGradient() {
-        if (shardGradient == null) {
-            shardGradient = torch.zeros_like(shard.detach()).retainReference();
-        }
-        return shardGradient;
-    }
-
-    boolean isReducing() {
-        return leaving != null;
-    }
-
-    /** A collective: adds this rank's shard of the average to the shard's gradient. */
-    void reduced() {
-        if (leaving == null) {
-            return;
-        }
-        Reduction done = leaving;
-        leaving = null;
-        try (PointerScope scope = new PointerScope();
-                NoGradGuard guard = new NoGradGuard()) {
-            if (done.handle != null) {
-                Ranks.await(done.handle, unit, Ranks.alias(name, done.mine));
-            }
-            add(done.mine);
-        } finally {
-            pool.give(done.whole);
-            if (done.mine != shardGradient) {
-                pool.give(done.mine);
-            }
-        }
-    }
-
-    private void add(Tensor average) {
-        if (shard.grad().defined()) {
-            shardGradient.add_(average);
-            return;
-        }
-        if (average != shardGradient) {
-            ownGradient().copy_(average);
-        }
-        shard.mutable_grad().put(shardGradient);
-    }
-
-    /** Forgets the gradient that backward has not brought to its end, and what travels: no rank waits for it here. */
-    void abandon() {
-        parameters.forEach(parameter -> parameter.mutable_grad().put(new Tensor()));
-        release(gradient);
-        gradient = null;
-        if (leaving != null) {
-            Reduction left = leaving;
-            leaving = null;
-            if (left.mine == shardGradient) {
-                shardGradient = null; // which the ranks may still write into
-            }
-            whenDone(left.handle, () -> {
-                release(left.mine);
-                release(left.whole);
-            });
-        }
-    }
-
-    private static void whenDone(Handle handle, Runnable free) {
-        if (handle == null) {
-            free.run();
-        } else {
-            handle.whenDone(free);
-        }
-    }
-
-    /** Forgets the shard's gradient. */
-    void zeroGradient() {
-        shard.mutable_grad().put(new Tensor());
+    /** What backward brings; only of a flat parameter that is trained. */
+    FlatGradient gradient() {
+        return gradient;
     }
 
     /** The parameters' parts of a whole, by each of their names. */
@@ -360,18 +238,16 @@ public final class FlatParameter {
 
     /** Frees all that it holds; the module's parameters then have no elements to read. */
     void close() {
-        abandon();
+        gradient.close();
         if (coming != null) {
             Gathering left = coming;
             coming = null;
-            whenDone(left.handle, () -> {
-                release(left.whole);
-                release(left.input);
-            });
+            Ranks.whenDone(left.handle, List.of(left.whole));
+            if (left.input != null) {
+                Ranks.whenDone(left.handle, List.of(left.input));
+            }
         }
         storage.close();
-        zeroGradient();
-        release(shardGradient);
         shard.releaseReference();
         parameters.forEach(Tensor::releaseReference);
     }

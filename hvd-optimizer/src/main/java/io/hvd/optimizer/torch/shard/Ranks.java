@@ -6,6 +6,7 @@ import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.torch.memory.TensorViews;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.bytedeco.pytorch.Tensor;
@@ -69,6 +70,15 @@ public record Ranks(ProcessSet set, String scope) {
                     ErrorId.STATE_MISMATCH,
                     "\"" + handle.name() + "\" of unit \"" + unit + "\": the ranks have shards of different sizes,"
                             + " altogether " + result.shape() + ", expected " + given.shape());
+        }
+    }
+
+    /** Releases tensors when an operation has ended that may still touch them. @param handle null if there is none */
+    static void whenDone(Handle handle, List<Tensor> tensors) {
+        if (handle == null) {
+            tensors.forEach(Tensor::releaseReference);
+        } else {
+            handle.whenDone(() -> tensors.forEach(Tensor::releaseReference));
         }
     }
 

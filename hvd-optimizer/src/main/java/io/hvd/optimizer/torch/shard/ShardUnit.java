@@ -85,8 +85,12 @@ public final class ShardUnit {
             }
         }
         TreeMap<String, Tensor> buffers = new TreeMap<>();
-        TensorViews.references(module.named_buffers())
-                .forEach((buffer, tensor) -> buffers.put(prefix + buffer, tensor.retainReference()));
+        TensorViews.references(module.named_buffers()).forEach((buffer, tensor) -> {
+            if (taken.putIfAbsent(DistinctParameters.identity(tensor), name) == null) {
+                ranks.broadcast(prefix + buffer + ".initial", tensor, 0);
+                buffers.put(prefix + buffer, tensor.retainReference());
+            }
+        });
         members.keySet().forEach(identity -> taken.put(identity, name));
         return new ShardUnit(name, isRoot, flats, buffers, passes);
     }
@@ -127,8 +131,11 @@ public final class ShardUnit {
         return buffers;
     }
 
+    /** Where there are no parameters there is nothing to gather, and no hook that lives as long as they do. */
     void watch(Tensor output) {
-        hooks.watch(output);
+        if (!flats.isEmpty()) {
+            hooks.watch(output);
+        }
     }
 
     private void gradientComes(int place) {
@@ -138,7 +145,7 @@ public final class ShardUnit {
                     "backward with create_graph through unit \"" + name + "\" of a FullyShard: its gradients travel and"
                             + " are freed, and have no gradient of their own. Call backward without create_graph");
         }
-        trained().orElseThrow().collectGradients();
+        trained().orElseThrow().gradient().collect();
         arrived.set(place);
     }
 
@@ -190,15 +197,15 @@ public final class ShardUnit {
     /** Sends the gradients off. */
     void reduce() {
         sent = true;
-        trained().ifPresent(FlatParameter::reduce);
+        trained().ifPresent(flat -> flat.gradient().reduce());
     }
 
     boolean isReducing() {
-        return flats.stream().anyMatch(FlatParameter::isReducing);
+        return flats.stream().anyMatch(flat -> flat.gradient().isReducing());
     }
 
     void reduced() {
-        flats.forEach(FlatParameter::reduced);
+        flats.forEach(flat -> flat.gradient().reduced());
     }
 
     /** This pass is over. */
@@ -211,7 +218,7 @@ public final class ShardUnit {
     void abandon() {
         pass();
         free();
-        flats.forEach(FlatParameter::abandon);
+        flats.forEach(flat -> flat.gradient().abandon());
     }
 
     long bytesPresent() {

@@ -114,7 +114,7 @@ public final class ShardedSteps implements AveragingOptimizer {
     @Override
     public void zeroGradients() {
         passes.requireOpen();
-        optimizers.keySet().forEach(FlatParameter::zeroGradient);
+        optimizers.keySet().forEach(flat -> flat.gradient().zero());
     }
 
     @Override
