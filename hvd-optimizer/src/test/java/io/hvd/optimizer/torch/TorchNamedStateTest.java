@@ -26,6 +26,7 @@ import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.SGDOptions;
 import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -147,6 +148,32 @@ class TorchNamedStateTest {
         assertThat(fresh.values()).isEqualTo(net.values());
         assertThat(fresh.optimizer.saveState()).isEqualTo(net.optimizer.saveState());
         assertThat(named(fresh)).isEqualTo(named(net));
+    }
+
+    /** LibTorch makes other tensors when it reads an archive. */
+    @Test
+    void aStateThatWasLoadedAsBytesShowsInTheNamedOneAlsoOfParametersOfOneElement() {
+        for (int width : new int[] {1, 5}) {
+            TorchOptimizer optimizer = stepped(width, 0.1);
+            TorchOptimizer other = stepped(width, 0.7);
+            assertThat(sum(optimizer)).isNotEqualTo(sum(other));
+            optimizer.loadState(other.saveState());
+            assertThat(sum(optimizer)).isEqualTo(sum(other));
+        }
+    }
+
+    private static TorchOptimizer stepped(int width, double input) {
+        LinearImpl layer = new LinearImpl(width, 1);
+        TorchOptimizer optimizer =
+                new TorchOptimizer(new AdamW(layer.parameters(), new AdamWOptions(0.1)), layer.named_parameters());
+        TorchOptimizer.backward(layer.forward(torch.full(new long[] {2, width}, new org.bytedeco.pytorch.Scalar(input)))
+                .sum());
+        optimizer.step();
+        return optimizer;
+    }
+
+    private static double sum(TorchOptimizer optimizer) {
+        return optimizer.namedState().tensors().get("exp_avg.weight").toFloatArray()[0];
     }
 
     private static String named(Net net) {

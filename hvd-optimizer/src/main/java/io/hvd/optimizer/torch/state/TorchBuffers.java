@@ -37,8 +37,8 @@ import org.bytedeco.pytorch.global.torch;
  * number of steps. JavaCPP gives no access to an optimizer's states, but a tensor that an optimizer has read from an archive is the very
  * one that the archive gives to whoever asks. So the optimizer reads its own archive once, and from then on its tensors are known here:
  * LibTorch steps them in place. Its archive is still what says the steps and which buffers there are. For the time in which it is written
- * the known tensors are a single zero that is expanded to their shape, so that it is small; a tensor that is not known shows in it by its
- * storage.
+ * the known tensors are a single zero that is expanded to their shape, so that it is small; a tensor that is not known shows in it by the
+ * size of its storage.
  */
 public final class TorchBuffers {
     private static final String STATE = "state";
@@ -146,7 +146,7 @@ public final class TorchBuffers {
                     if (value.isTensor() && value.toTensor().defined()) {
                         Tensor tensor = new Tensor(value.toTensor()); // a reference of its own, beyond the archive
                         tensors.put(place, tensor);
-                        strangers |= tensor.storage().nbytes() >= tensor.nbytes() && tensor.numel() > 1;
+                        strangers |= !isPlaceholder(tensor);
                     } else if (value.isInt()) {
                         steps.put(place, value.toInt());
                     }
@@ -185,8 +185,18 @@ public final class TorchBuffers {
         }
     }
 
+    /** One zero that is expanded, or one of two, so that the storage has another size than any buffer's own. */
     private static Tensor placeholder(Tensor like, long[] sizes) {
-        return torch.zeros(new long[] {1}, like.options()).expand(sizes);
+        if (like.numel() > 1) {
+            return torch.zeros(new long[] {1}, like.options()).expand(sizes);
+        }
+        return torch.zeros(new long[] {2}, like.options())
+                .narrow(0, 0, like.numel())
+                .reshape(sizes);
+    }
+
+    private static boolean isPlaceholder(Tensor tensor) {
+        return tensor.storage().nbytes() == tensor.element_size() * (tensor.numel() > 1 ? 1 : 2);
     }
 
     /**
