@@ -64,7 +64,8 @@ module io.hvd.core {
             io.hvd.optimizer;
     exports io.hvd.log to
             io.hvd.optimizer,
-            io.hvd.spark;
+            io.hvd.spark,
+            io.hvd.transformers;
     exports io.hvd.signal to
             io.hvd.optimizer;
     exports io.hvd.net to
