@@ -53,7 +53,9 @@ final class ClassArchiveIT {
         assertThat(loadedByTheScript()).contains(OWN_FROM_ARCHIVE);
         assertThat(saidByTheScript("", List.of("false")))
                 .as("a job that fails, for whose report the first one has listed the classes too")
-                .contains("first failure", JobFailureReport.class.getName() + " source: " + SHARED)
+                // mpirun itself may lose its words about which rank it was: 2 of 60 times without horovodrun
+                .containsPattern("horovodrun: (first failure: |exit code 1; )")
+                .contains(JobFailureReport.class.getName() + " source: " + SHARED)
                 .contains(CrashFile.class.getName() + " source: " + SHARED);
         assertThat(loadedByTheScript("--no-class-archive")).contains(OWN_CLASS).doesNotContain(OWN_FROM_ARCHIVE);
 
