@@ -71,6 +71,15 @@ record CheckpointFolder(Path folder) {
                 : OptionalLong.empty();
     }
 
+    /** The step in the name of a checkpoint, which this rank need not see. */
+    static long stepOf(String name) {
+        Matcher matcher = NAME.matcher(name);
+        if (!matcher.matches()) {
+            throw new IllegalArgumentException(name);
+        }
+        return Long.parseLong(matcher.group(1));
+    }
+
     /** Bytes of all checkpoints that are there. */
     long bytes() throws IOException {
         long sum = 0;

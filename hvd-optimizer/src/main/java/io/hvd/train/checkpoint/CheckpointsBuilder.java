@@ -130,7 +130,8 @@ public final class CheckpointsBuilder {
     /**
      * Makes it; reads and writes nothing yet.
      *
-     * @throws HvdException if the optimizer has local parameters, of which the folder would have the first rank's only
+     * @throws HvdException if the optimizer has local parameters, of which the folder would have the first rank's only, or is
+     *     one of {@code FullyShard}, of which each rank has a shard
      */
     public Checkpoints build() {
         requireSharedState();
@@ -138,6 +139,7 @@ public final class CheckpointsBuilder {
     }
 
     private void requireSharedState() {
+        ResumableParts.requireWholeParameters("checkpoints in " + folder, optimizer);
         Set<String> local = ResumableParts.distributed(optimizer)
                 .map(DistributedOptimizer::localParameters)
                 .orElse(Set.of());

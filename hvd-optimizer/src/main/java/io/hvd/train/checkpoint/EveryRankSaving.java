@@ -35,8 +35,8 @@ final class EveryRankSaving implements Saving {
     private final ResumableParts parts;
     private final Runnable together;
     private final TensorCopies copies = new TensorCopies();
-    /** The copy that {@link #savePrepared} writes; null if none was made since the last save. */
-    private volatile Prepared prepared;
+    /** The copy that {@link #savePrepared} writes, on any thread; null if none was made since the last save. */
+    private Prepared prepared;
 
     private volatile boolean abandoned;
     private int leftOut;
@@ -71,7 +71,7 @@ final class EveryRankSaving implements Saving {
             Manifest[] manifest = new Manifest[1];
             String why = ranksTogether.firstFailure("checkpoints.tried", () -> {
                 ResumableParts.Loaded loaded =
-                        NewestValid.load(path, CheckpointFolder.step(path).getAsLong(), parts, parts::needs);
+                        NewestValid.load(path, CheckpointFolder.stepOf(name), parts, parts::needs);
                 manifest[0] = loaded.manifest();
             });
             if (why.isEmpty()) {
@@ -144,9 +144,15 @@ final class EveryRankSaving implements Saving {
         boolean ownState = parts.sharesState();
         SortedMap<String, Tensor> common =
                 ResumableParts.all(model, ownState ? new NamedState(new TreeMap<>(), new TreeMap<>()) : state);
+        SortedMap<String, Tensor> mine = new TreeMap<>();
+        for (String name : parts.notStepped(model)) { // the ranks' batch norms have seen other batches
+            Tensor tensor = common.remove(name);
+            if (ranks.rank() == 0) {
+                mine.put(name, tensor);
+            }
+        }
         int[] owners = ShardedOptimizer.owners(
                 ranks.size(), common.values().stream().mapToLong(Tensor::bytes).toArray());
-        SortedMap<String, Tensor> mine = new TreeMap<>();
         int place = 0;
         for (var tensor : common.entrySet()) {
             if (owners[place++] == ranks.rank()) {
@@ -162,17 +168,34 @@ final class EveryRankSaving implements Saving {
     @Override
     public void save(long step, int epoch) throws IOException {
         together.run();
-        Optional<UnfinishedSet> set = agree(step);
+        Prepared before = take();
+        Optional<UnfinishedSet> set = agree(step, before);
         if (set.isEmpty()) {
+            put(before);
             leaveOut(step);
             return;
         }
-        prepared = null;
         begin(step, set.get(), copy(step, epoch));
     }
 
-    /** Asks all ranks whether they are ready. @return the folder in which they are to write; empty if one is still writing */
-    private Optional<UnfinishedSet> agree(long step) {
+    /** Takes the copy, so that no other thread begins to write it while its memory is used for the next one. */
+    private synchronized Prepared take() {
+        Prepared taken = prepared;
+        prepared = null;
+        return taken;
+    }
+
+    private synchronized void put(Prepared copy) {
+        prepared = copy;
+    }
+
+    /**
+     * Asks all ranks whether they are ready.
+     *
+     * @param before the copy that this rank has taken; null if there was none
+     * @return the folder in which they are to write; empty if one is still writing
+     */
+    private Optional<UnfinishedSet> agree(long step, Prepared before) {
         boolean[] busy = new boolean[1];
         String number = UnfinishedSet.drawNumber();
         List<String> answers = ask("checkpoints.vote", () -> {
@@ -180,6 +203,9 @@ final class EveryRankSaving implements Saving {
             busy[0] = files.isBusy();
             if (ranks.rank() == 0 && !busy[0]) {
                 files.requireOwnFolder(step);
+                if (before == null || before.written()) { // else another rank may have written it already
+                    files.deleteLeftovers();
+                }
             }
             return busy[0] ? BUSY : WholeFile.owner() + " " + number;
         });
@@ -204,7 +230,7 @@ final class EveryRankSaving implements Saving {
             LOG.debug("the checkpoint under way is given up: {}", e.words());
         }
         abandoned = false;
-        prepared = null;
+        take();
     }
 
     private Checkpoint copy(long step, int epoch) {
@@ -221,7 +247,8 @@ final class EveryRankSaving implements Saving {
     @Override
     public void saveAndWait(long step, int epoch) throws IOException {
         together.run();
-        String mine = prepared == null || !prepared.written() ? "" : prepared.step() + "/" + prepared.epoch();
+        Prepared before = take();
+        String mine = before == null || !before.written() ? "" : before.step() + "/" + before.epoch();
         List<String> written = ask("checkpoints.prepared", () -> mine);
         if (written.stream().distinct().count() > 1) {
             giveUp(); // a signal has come to some ranks only
@@ -230,8 +257,12 @@ final class EveryRankSaving implements Saving {
         if (written.stream().allMatch((step + "/" + epoch)::equals)) {
             return;
         }
-        prepared = null;
-        begin(step, agree(step).orElseThrow(), copy(step, epoch));
+        Optional<UnfinishedSet> set = agree(step, before);
+        while (set.isEmpty()) { // a rank has begun meanwhile to write what it had prepared
+            settle();
+            set = agree(step, before);
+        }
+        begin(step, set.get(), copy(step, epoch));
         settle();
     }
 
@@ -251,10 +282,9 @@ final class EveryRankSaving implements Saving {
     @Override
     public void prepare(long step, int epoch) throws IOException {
         together.run();
-        Optional<UnfinishedSet> set = agree(step);
-        if (set.isPresent()) {
-            prepared = new Prepared(step, epoch, set.get(), copy(step, epoch), false);
-        }
+        Prepared before = take();
+        Optional<UnfinishedSet> set = agree(step, before);
+        put(set.isPresent() ? new Prepared(step, epoch, set.get(), copy(step, epoch), false) : before);
     }
 
     @Override

@@ -28,6 +28,9 @@ public record Manifest(long step, int epoch, int worldSize, SortedMap<String, St
     /** Checksums, which the file's reader has compared. */
     private static final String SUMS = "crc32c.";
 
+    /** The program whose tensors these are, without which Hugging Face's transformers refuses a file. */
+    static final String LIBRARY = "format";
+
     private static final String MARK = "manifest";
     private static final String STEP = "step";
     private static final String EPOCH = "epoch";
@@ -65,7 +68,7 @@ public record Manifest(long step, int epoch, int worldSize, SortedMap<String, St
         StateWords read = new StateWords("a training in a checkpoint", words);
         read.require(MARK, FORMAT);
         SortedMap<String, String> others = new TreeMap<>(words);
-        others.keySet().removeAll(List.of(MARK, STEP, EPOCH, WORLD_SIZE));
+        others.keySet().removeAll(List.of(LIBRARY, MARK, STEP, EPOCH, WORLD_SIZE));
         others.entrySet()
                 .removeIf(word -> word.getKey().startsWith(SUMS)
                         || word.getKey().startsWith(ResumableParts.OPTIMIZER)

@@ -30,7 +30,9 @@ record RanksTogether(ProcessSet ranks) {
         } catch (HvdException e) {
             mine = e.words();
         } catch (IOException e) {
-            mine = e.getMessage();
+            mine = String.valueOf(e.getMessage());
+        } catch (RuntimeException e) {
+            mine = e.toString();
         }
         List<String> all = ranks.allgatherObject(name, mine, ObjectCodec.utf8());
         for (int rank = 0; rank < all.size(); rank++) {
@@ -49,12 +51,17 @@ record RanksTogether(ProcessSet ranks) {
      */
     List<String> ask(String name, Question question, Runnable onFailure) {
         String mine;
+        Throwable cause = null;
         try {
             mine = ANSWER + question.answer();
         } catch (HvdException e) {
             mine = e.id().name() + " " + e.words();
         } catch (IOException e) {
             mine = ErrorId.CHECKPOINT_NOT_WRITTEN.name() + " " + e.getMessage();
+            cause = e;
+        } catch (RuntimeException e) {
+            mine = ErrorId.CHECKPOINT_NOT_WRITTEN.name() + " " + e;
+            cause = e;
         }
         List<String> all = ranks.allgatherObject(name, mine, ObjectCodec.utf8());
         for (int rank = 0; rank < all.size(); rank++) {
@@ -63,7 +70,8 @@ record RanksTogether(ProcessSet ranks) {
                 String[] failure = all.get(rank).split(" ", 2);
                 throw new HvdException(
                         ErrorId.valueOf(failure[0]),
-                        rank == ranks.rank() ? failure[1] : failure[1] + " (on rank " + rank + ")");
+                        rank == ranks.rank() ? failure[1] : failure[1] + " (on rank " + rank + ")",
+                        rank == ranks.rank() ? cause : null);
             }
         }
         return all.stream().map(word -> word.substring(ANSWER.length())).toList();

@@ -5,6 +5,7 @@ import io.hvd.data.Stateful;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.AmpOptimizer;
+import io.hvd.optimizer.AveragingOptimizer;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.ElasticShares;
 import io.hvd.optimizer.GradScaler;
@@ -16,10 +17,13 @@ import io.hvd.train.Checkpoint;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 
 /**
  * The parts of a training that go into a checkpoint and come out of it.
@@ -79,9 +83,17 @@ record ResumableParts(
         return all;
     }
 
+    /** The names in a checkpoint of the model's tensors that the optimizer does not step: buffers, and parameters that are frozen. */
+    Set<String> notStepped(SortedMap<String, Tensor> model) {
+        Set<String> names = new TreeSet<>(model.keySet());
+        optimizer.parameters().forEach(parameter -> names.remove(parameter.name()));
+        return names.stream().map(name -> MODEL + name).collect(Collectors.toSet());
+    }
+
     static Checkpoint checkpoint(Manifest manifest, NamedState state, SortedMap<String, Tensor> copies) {
         SortedMap<String, String> words = new TreeMap<>(manifest.words());
         state.words().forEach((key, word) -> words.put(OPTIMIZER + key, word));
+        words.put(Manifest.LIBRARY, "pt");
         return new Checkpoint(copies, words);
     }
 
@@ -236,6 +248,18 @@ record ResumableParts(
             return Optional.of(amp.inside());
         }
         return optimizer instanceof DistributedOptimizer own ? Optional.of(own) : Optional.empty();
+    }
+
+    /** @param what for the message @throws HvdException if each rank has a part of every parameter only */
+    static void requireWholeParameters(String what, Optimizer optimizer) {
+        if (optimizer instanceof AveragingOptimizer && distributed(optimizer).isEmpty()) {
+            throw new HvdException(
+                    ErrorId.UNSUPPORTED,
+                    what
+                            + " of an optimizer of FullyShard: each rank has a shard of the parameters and of their state only,"
+                            + " expected an optimizer of whole parameters. Save FullyShard.shards() on each rank, or"
+                            + " FullyShard.stateDict(root) on one");
+        }
     }
 
     /** @param call for the message */

@@ -3,6 +3,7 @@ package io.hvd.train.checkpoint;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.file.WholeFile;
+import io.hvd.log.HvdLogger;
 import io.hvd.tensor.Tensor;
 import io.hvd.train.Checkpoint;
 import java.io.IOException;
@@ -15,6 +16,8 @@ import java.util.function.BooleanSupplier;
 
 /** Writes the files of a series one after the other on a thread of its own, and deletes the old ones. */
 final class SeriesFiles {
+    private static final HvdLogger LOG = HvdLogger.of(SeriesFiles.class);
+
     private final CheckpointFolder folder;
     private final int kept;
     private final Output output;
@@ -161,6 +164,7 @@ final class SeriesFiles {
      */
     void requireRoom(long bytes) throws IOException {
         requireWritable();
+        deleteLeftovers();
         long room = room(folder.folder());
         long there = folder.bytes();
         long atOnce = kept == Integer.MAX_VALUE ? 2 : kept + 1L;
@@ -189,7 +193,7 @@ final class SeriesFiles {
         try {
             output.write(checkpoint.withTensorSums(), file);
             lastWhole = step;
-            folder.keepLast(kept, step);
+            deleteOld(step, Optional.empty());
         } catch (IOException e) {
             throw new HvdException(ErrorId.CHECKPOINT_NOT_WRITTEN, notWritten(file, checkpoint, e), e);
         }
@@ -209,10 +213,9 @@ final class SeriesFiles {
             output.write(share.withTensorSums(), set.file(rank));
             if (rank == 0) {
                 set.await(isAbandoned);
-                set.commit(folder.set(step));
+                Optional<Path> before = set.commit(folder.set(step));
                 lastWhole = step;
-                folder.keepLast(kept, step);
-                UnfinishedSet.deleteLeftovers(folder.folder());
+                deleteOld(step, before);
             }
         } catch (IOException e) {
             if (rank != 0) {
@@ -222,6 +225,27 @@ final class SeriesFiles {
                     ErrorId.CHECKPOINT_NOT_WRITTEN,
                     notWritten(rank == 0 ? folder.set(step) : set.file(rank), share, e),
                     e);
+        }
+    }
+
+    /** What cannot be deleted takes room, and the checkpoint is there all the same. */
+    private void deleteOld(long step, Optional<Path> replaced) {
+        try {
+            if (replaced.isPresent()) {
+                CheckpointFolder.deleteFiles(replaced.get());
+            }
+            folder.keepLast(kept, step);
+        } catch (IOException e) {
+            LOG.warn("older checkpoints in {} could not be deleted: {}", folder.folder(), words(e));
+        }
+    }
+
+    /** Deletes what killed processes and failed saves have left in the folder, while no rank writes into it. */
+    void deleteLeftovers() {
+        try {
+            UnfinishedSet.deleteLeftovers(folder.folder());
+        } catch (IOException e) {
+            LOG.warn("unfinished checkpoints in {} could not be deleted: {}", folder.folder(), words(e));
         }
     }
 

@@ -112,6 +112,7 @@ public final class TrainingState<O extends Optimizer> implements ElasticState {
             optimizer = built.optimizer.apply(hvd);
             parts = built.parts(optimizer);
             Optional<DistributedOptimizer> distributed = ResumableParts.distributed(optimizer);
+            ResumableParts.requireWholeParameters("a TrainingState", optimizer);
             distributed.ifPresent(TrainingState::requireSharedState);
             shares = distributed.flatMap(DistributedOptimizer::elasticShares);
         }

@@ -6,10 +6,13 @@ import io.hvd.train.safetensors.SetIndex;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
+import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.ThreadLocalRandom;
@@ -35,7 +38,9 @@ record UnfinishedSet(Path path, int ranks) {
     private static final String FAILED = ".failed";
     private static final long POLL_MILLIS = 20;
     /** How long the files may stay as they are until the first rank takes the others for lost. */
-    private static final long STILL_NANOS = TimeUnit.MINUTES.toNanos(5);
+    private static final long STILL_MINUTES = 5;
+    /** The same where all of them are begun: a slow disk takes long to force a file that has its size already. */
+    private static final long FORCED_MINUTES = 30;
 
     static UnfinishedSet of(Path series, long step, String owner, String number, int ranks) {
         return new UnfinishedSet(series.resolve("." + CheckpointFolder.name(step) + "." + owner + "." + number), ranks);
@@ -86,17 +91,25 @@ record UnfinishedSet(Path path, int ranks) {
                 return;
             }
             requireComing(missing, isAbandoned);
-            String now = sizes();
+            String now = sizes().toString();
             if (!now.equals(before)) {
                 before = now;
                 since = System.nanoTime();
-            } else if (System.nanoTime() - since > STILL_NANOS) {
-                throw new IOException("the files of the ranks " + missing + " did not grow for "
-                        + TimeUnit.NANOSECONDS.toMinutes(STILL_NANOS)
+            } else if (System.nanoTime() - since > TimeUnit.MINUTES.toNanos(stillMinutes(missing))) {
+                throw new IOException("the files of the ranks " + missing + " did not grow for " + stillMinutes(missing)
                         + " minutes. All ranks write into this folder, so it must be on a file system of all hosts");
             }
             pause();
         }
+    }
+
+    /** Minutes for which the files of these ranks may stay as they are. */
+    long stillMinutes(List<Integer> missing) throws IOException {
+        Set<String> there = sizes().keySet();
+        boolean begun = missing.stream()
+                .map(rank -> "." + file(rank).getFileName() + ".")
+                .allMatch(temporary -> there.stream().anyMatch(name -> name.startsWith(temporary)));
+        return begun ? FORCED_MINUTES : STILL_MINUTES;
     }
 
     private void requireComing(List<Integer> missing, BooleanSupplier isAbandoned) throws IOException {
@@ -118,27 +131,45 @@ record UnfinishedSet(Path path, int ranks) {
         }
     }
 
-    private String sizes() throws IOException {
-        TreeMap<String, Long> sizes = new TreeMap<>();
+    private SortedMap<String, Long> sizes() throws IOException {
+        SortedMap<String, Long> sizes = new TreeMap<>();
         try (Stream<Path> files = Files.list(path)) {
             for (Path file : files.toList()) {
-                sizes.put(file.getFileName().toString(), Files.exists(file) ? Files.size(file) : -1);
+                sizes.put(file.getFileName().toString(), size(file));
             }
         }
-        return sizes.toString();
+        return sizes;
     }
 
-    /** Makes it a checkpoint, in place of one of the same step if there is one. */
-    void commit(Path whole) throws IOException {
+    /** Bytes of a file; -1 if it has got its name meanwhile. */
+    private static long size(Path file) throws IOException {
+        try {
+            return Files.size(file);
+        } catch (NoSuchFileException e) {
+            return -1;
+        }
+    }
+
+    /** Makes it a checkpoint, in place of one of the same step if there is one. @return where that one is now, to be deleted */
+    Optional<Path> commit(Path whole) throws IOException {
         List<String> names = IntStream.range(0, ranks)
                 .mapToObj(rank -> file(rank).getFileName().toString())
                 .toList();
         WholeFile.write(path.resolve(SetIndex.NAME), SetIndex.of(path, names).encode());
-        if (Files.exists(whole)) {
-            CheckpointFolder.delete(whole);
+        Optional<Path> before = Files.exists(whole) ? Optional.of(aside(whole)) : Optional.empty();
+        if (before.isPresent()) {
+            Files.move(whole, before.get(), StandardCopyOption.ATOMIC_MOVE);
         }
-        Files.move(path, whole, StandardCopyOption.ATOMIC_MOVE);
+        try {
+            Files.move(path, whole, StandardCopyOption.ATOMIC_MOVE);
+        } catch (IOException e) {
+            if (before.isPresent()) {
+                Files.move(before.get(), whole, StandardCopyOption.ATOMIC_MOVE);
+            }
+            throw e;
+        }
         WholeFile.forceNames(whole.toAbsolutePath().getParent());
+        return before;
     }
 
     /** Deletes what killed processes have left, and this one's earlier failures. */

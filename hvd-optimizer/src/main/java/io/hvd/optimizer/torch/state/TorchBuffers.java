@@ -167,6 +167,7 @@ public final class TorchBuffers {
     }
 
     private void replaceKnown(Map<Place, Tensor> read) {
+        known.values().forEach(Tensor::close); // their elements live as long as the optimizer or a view has them
         known.clear();
         read.forEach((place, tensor) -> known.put(place, tensor.retainReference()));
     }

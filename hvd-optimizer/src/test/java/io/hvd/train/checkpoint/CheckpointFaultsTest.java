@@ -1,0 +1,237 @@
+package io.hvd.train.checkpoint;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.hvd.Hvd;
+import io.hvd.HvdContext;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.file.WholeFile;
+import io.hvd.optimizer.ArrayParameters;
+import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.Sgd;
+import io.hvd.optimizer.torch.FullyShard;
+import io.hvd.optimizer.torch.FullyShardOptions;
+import io.hvd.optimizer.torch.Models;
+import io.hvd.tensor.Tensor;
+import io.hvd.testing.StandardError;
+import io.hvd.train.Checkpoint;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.function.UnaryOperator;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.bytedeco.pytorch.SGD;
+import org.bytedeco.pytorch.SGDOptions;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What goes wrong around the writing of checkpoints, on ranks that are threads of this JVM. */
+@Timeout(60)
+class CheckpointFaultsTest {
+    @TempDir
+    Path folder;
+
+    /** Of an optimizer of one array; the model has buffers too, each of which has the rank for its value. */
+    private static Checkpoints checkpoints(HvdContext hvd, Path folder, UnaryOperator<CheckpointsBuilder> more) {
+        float[] weights = new float[4];
+        DistributedOptimizer optimizer = DistributedOptimizer.wrap(
+                        new Sgd(new ArrayParameters().add("w", weights, new float[4]), 0.1))
+                .context(hvd)
+                .build();
+        SortedMap<String, Tensor> model = new TreeMap<>();
+        model.put("w", Tensor.of(weights));
+        for (int i = 0; i < 6; i++) {
+            model.put("norm" + i + ".running_mean", Tensor.of(new float[] {hvd.rank()}));
+        }
+        return more.apply(Checkpoints.in(folder, hvd, optimizer)
+                        .model(() -> model, saved -> ResumableParts.overwrite(model, saved)))
+                .build();
+    }
+
+    private Path set(long step) {
+        return new CheckpointFolder(folder).set(step);
+    }
+
+    @Test
+    void filesSayTheirFormatToTransformers() throws IOException {
+        Hvd.spawn(2, hvd -> {
+            try (Checkpoints one = checkpoints(hvd, folder, builder -> builder);
+                    Checkpoints all = checkpoints(hvd, folder, CheckpointsBuilder::everyRankWrites)) {
+                one.saveAndWait(1, 0);
+                all.resumeLatest();
+                all.saveAndWait(2, 0);
+                assertThat(all.resumeLatest().orElseThrow().others()).doesNotContainKey("format");
+            }
+            return null;
+        });
+        for (Path file : List.of(
+                new CheckpointFolder(folder).file(1),
+                set(2).resolve("model-00001-of-00002.safetensors"),
+                set(2).resolve("model-00002-of-00002.safetensors"))) {
+            assertThat(Checkpoint.read(file).metadata()).containsEntry("format", "pt");
+        }
+    }
+
+    @Test
+    void buffersOfTheModelAreAllTheFirstRanks() throws IOException {
+        Hvd.spawn(3, hvd -> {
+            try (Checkpoints all = checkpoints(hvd, folder, CheckpointsBuilder::everyRankWrites)) {
+                all.saveAndWait(1, 0);
+            }
+            return null;
+        });
+        SortedMap<String, Tensor> saved = new TreeMap<>(Checkpoint.read(set(1)).tensors());
+        saved.keySet().removeIf(name -> !name.contains("running_mean"));
+        assertThat(saved).hasSize(6);
+        saved.forEach((name, tensor) ->
+                assertThat((float[]) tensor.toArray()).as(name).containsExactly(0));
+    }
+
+    @Test
+    void optimizersOfFullyShardAreRefused() {
+        Hvd.spawn(2, hvd -> {
+            try (FullyShard shard =
+                    FullyShard.over(hvd, FullyShardOptions.zero3()).root(new Models.Net(1))) {
+                var optimizer = shard.optimizer(shards -> new SGD(shards, new SGDOptions(0.1)));
+                List<ThrowingCallable> calls = List.of(
+                        () -> Checkpoints.in(folder, hvd, optimizer).build(),
+                        () -> TrainingState.of(given -> optimizer).build().sync(hvd, 0));
+                for (ThrowingCallable call : calls) {
+                    assertThatThrownBy(call)
+                            .isInstanceOfSatisfying(
+                                    HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.UNSUPPORTED))
+                            .hasMessageContainingAll("FullyShard.shards()", "FullyShard.stateDict(root)");
+                }
+            }
+            return null;
+        });
+    }
+
+    @Test
+    void aSetOfTheSameStepStaysAsideUntilTheNewOneIsThere() throws IOException {
+        UnfinishedSet unfinished = UnfinishedSet.of(folder, 7, WholeFile.owner(), "ab", 1);
+        Files.createDirectories(unfinished.path());
+        new Checkpoint(new TreeMap<>(), new TreeMap<>()).write(unfinished.file(0));
+        Files.createDirectories(set(7));
+        Files.writeString(set(7).resolve("old"), "as it was");
+
+        Path aside = unfinished.commit(set(7)).orElseThrow();
+
+        assertThat(aside.resolve("old")).hasContent("as it was");
+        assertThat(set(7).resolve("model-00001-of-00001.safetensors")).exists();
+        assertThat(unfinished.path()).doesNotExist();
+        UnfinishedSet.deleteLeftovers(folder);
+        assertThat(aside).doesNotExist();
+    }
+
+    @Test
+    void filesThatAreBegunMayStayAsTheyAreForLonger() throws IOException {
+        UnfinishedSet unfinished = UnfinishedSet.of(folder, 7, WholeFile.owner(), "ab", 3);
+        Files.createDirectories(unfinished.path());
+        Files.createFile(unfinished.path().resolve(".model-00002-of-00003.safetensors." + WholeFile.owner() + ".tmp"));
+        assertThat(unfinished.stillMinutes(List.of(1))).isEqualTo(30);
+        assertThat(unfinished.stillMinutes(List.of(1, 2))).isEqualTo(5);
+    }
+
+    @Test
+    void whatAnyExceptionSaysComesToAllRanks() {
+        Hvd.spawn(2, hvd -> {
+            RanksTogether ranks = new RanksTogether(hvd);
+            assertThat(ranks.firstFailure("attempt", () -> fail(hvd)))
+                    .isEqualTo("rank 1: java.lang.IllegalStateException");
+            assertThatThrownBy(() -> ranks.ask("question", () -> fail(hvd), () -> {}))
+                    .isInstanceOf(HvdException.class)
+                    .hasMessageContaining("java.lang.IllegalStateException");
+            return null;
+        });
+    }
+
+    private static String fail(HvdContext hvd) {
+        if (hvd.rank() == 1) {
+            throw new IllegalStateException();
+        }
+        return "";
+    }
+
+    @Test
+    void aRankThatSeesAnotherFolderIsNamedOnAllRanks() {
+        Hvd.spawn(2, hvd -> {
+            try (Checkpoints all = checkpoints(hvd, folder, CheckpointsBuilder::everyRankWrites)) {
+                all.saveAndWait(1, 0);
+            }
+            Path seen = hvd.rank() == 0 ? folder : folder.resolve("none");
+            try (Checkpoints all = checkpoints(hvd, seen, CheckpointsBuilder::everyRankWrites)) {
+                assertThatThrownBy(all::resumeLatest)
+                        .isInstanceOfSatisfying(
+                                HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.NO_VALID_CHECKPOINT))
+                        .hasMessageContaining("rank 1: ");
+            }
+            return null;
+        });
+    }
+
+    @Test
+    void whatFailedSavesHaveLeftIsDeletedBeforeRoomIsAskedFor() throws IOException {
+        Path left = UnfinishedSet.of(folder, 7, WholeFile.owner(), "ab", 2).path();
+        Hvd.spawn(2, hvd -> {
+            try (Checkpoints all = checkpoints(hvd, folder, CheckpointsBuilder::everyRankWrites)) {
+                makeLeftover(hvd, left);
+                all.requireWritable();
+                assertThat(left).doesNotExist();
+                makeLeftover(hvd, left);
+                all.prepare(1, 0);
+                assertThat(left).doesNotExist();
+            }
+            return null;
+        });
+    }
+
+    private static void makeLeftover(HvdContext hvd, Path left) throws IOException {
+        hvd.barrier();
+        if (hvd.rank() == 0) {
+            Files.createDirectory(left);
+            Files.writeString(left.resolve("model-00001-of-00002.safetensors"), "half");
+        }
+        hvd.barrier();
+    }
+
+    @Test
+    void oldCheckpointsThatCannotBeDeletedAreAWarning() throws Exception {
+        String said = StandardError.during(() -> Hvd.spawn(2, hvd -> {
+            try (Checkpoints all = checkpoints(
+                    hvd, folder, builder -> builder.everyRankWrites().keep(1))) {
+                all.saveAndWait(1, 0);
+                if (hvd.rank() == 0) {
+                    Files.createDirectories(set(1).resolve("of-another/program"));
+                }
+                all.saveAndWait(2, 0);
+                all.saveAndWait(3, 0);
+            }
+            return null;
+        }));
+        assertThat(said).contains("could not be deleted");
+        assertThat(new CheckpointFolder(folder).steps()).containsExactly(3L);
+    }
+
+    @Test
+    void aPreparedCopyIsWrittenOnceAndNotAfterALaterSave() throws IOException {
+        Hvd.spawn(2, hvd -> {
+            try (Checkpoints all = checkpoints(hvd, folder, CheckpointsBuilder::everyRankWrites)) {
+                all.prepare(1, 0);
+                all.savePrepared();
+                all.saveAndWait(1, 0);
+                all.prepare(2, 0);
+                all.saveAndWait(3, 0);
+                all.savePrepared(); // there is none any more
+            }
+            return null;
+        });
+        assertThat(new CheckpointFolder(folder).steps()).containsExactly(3L, 1L);
+    }
+}
