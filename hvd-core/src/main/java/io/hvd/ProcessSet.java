@@ -287,8 +287,8 @@ public class ProcessSet {
      * hvd.allgatherIntoAsync("parts", mine, all).synchronize();
      * }</pre>
      *
-     * @param output has {@link #size()} times the rows of {@code tensor}, lies on the same device and must not overlap it; should another rank
-     *     have other rows, the handle's result is a new tensor and this one is left unchanged
+     * @param output has {@link #size()} times the rows of {@code tensor}, lies on the same device and must not overlap
+     *     it; should another rank have other rows, the handle's result is a new tensor and this one is left unchanged
      * @throws HvdException if the output has another type, shape or device
      */
     public Handle allgatherIntoAsync(String name, Tensor tensor, Tensor output) {

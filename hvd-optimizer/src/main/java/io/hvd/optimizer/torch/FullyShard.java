@@ -52,8 +52,9 @@ import org.bytedeco.pytorch.TensorVector;
  *
  * <p>The optimizer steps each unit's shard as one vector, so it must treat every element alike, as SGD, Adam, AdamW, RMSprop and Adagrad do. A
  * parameter without a gradient counts as one with zeros. No DistributedOptimizer goes around it, no AmpOptimizer, no MasterWeights, and
- * no BroadcastState is needed. Not for elastic jobs, joins, sparse gradients and {@code create_graph}. All collectives are of one process set. Ranks that are threads of one JVM must not share a GPU: LibTorch has one thread
- * for backward per device and process, in which one rank would wait for the other.
+ * no BroadcastState is needed. Not for elastic jobs, joins, sparse gradients and {@code create_graph}. All collectives are of one process set.
+ * Ranks that are threads of one JVM must not share a GPU: LibTorch has one thread for backward per device and process, in which one rank
+ * would wait for the other.
  *
  * <p>(S. Rajbhandari et al., "ZeRO", SC 2020, the second and third stage; Y. Zhao et al., "PyTorch FSDP", VLDB 2023.) It has not been run on a
  * GPU.

@@ -179,6 +179,31 @@ class FullyShardGraphTest {
         });
     }
 
+    /** The gradients that come after the average would be lost. */
+    @Test
+    void twoForwardsWithABackwardBetweenThemHaveNoBackwardInCommon() throws Exception {
+        Hvd.spawn(2, hvd -> {
+            Layers layers = new Layers();
+            Graph graph = (all, caller, rank, x) -> {
+                Tensor b = caller.call(1, () -> all.layers.get(1).forward(x));
+                return caller.call(0, () -> all.layers.get(0).forward(b));
+            };
+            try (FullyShard shard = layers.sharded(hvd, FullyShardOptions.zero3());
+                    PointerScope scope = new PointerScope()) {
+                Caller caller = (unit, body) -> shard.forward(NAMES.get(unit), body);
+                Tensor first = loss(graph, layers, caller, 0);
+                Tensor second = loss(graph, layers, caller, 0);
+                shard.backward(first);
+                Tensor both = loss(graph, layers, caller, 0).add(second);
+                assertThatThrownBy(() -> shard.backward(both))
+                        .isInstanceOfSatisfying(
+                                HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.OPTIMIZER_MISUSE))
+                        .hasMessageContainingAll("unit \"a\"", "once more");
+            }
+            return null;
+        });
+    }
+
     @Test
     void aParameterThatIsFrozenLaterIsNamed() throws Exception {
         Hvd.spawn(2, hvd -> {
