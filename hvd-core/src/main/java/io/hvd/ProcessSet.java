@@ -287,8 +287,8 @@ public class ProcessSet {
      * hvd.allgatherIntoAsync("parts", mine, all).synchronize();
      * }</pre>
      *
-     * @param output has {@link #size()} times the rows of {@code tensor}, and lies on the same device; should another rank
-     *     have other rows, the handle's result is a new tensor and this one is left unchanged
+     * @param output has {@link #size()} times the rows of {@code tensor}, lies on the same device and must not overlap
+     *     it; should another rank have other rows, the handle's result is a new tensor and this one is left unchanged
      * @throws HvdException if the output has another type, shape or device
      */
     public Handle allgatherIntoAsync(String name, Tensor tensor, Tensor output) {
@@ -418,7 +418,7 @@ public class ProcessSet {
      * Reduces into a tensor of the program's, as torch's {@code reduce_scatter_tensor}.
      *
      * @param tensor its number of rows is a multiple of {@link #size()}
-     * @param output has as many rows as each rank gets, and lies on the same device
+     * @param output has as many rows as each rank gets, lies on the same device and must not overlap {@code tensor}
      * @throws HvdException if the rows do not divide evenly, or the output has another type, shape or device
      */
     public Handle reducescatterIntoAsync(String name, Tensor tensor, Tensor output, AllreduceOptions options) {

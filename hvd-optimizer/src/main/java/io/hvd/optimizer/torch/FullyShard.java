@@ -47,12 +47,14 @@ import org.bytedeco.pytorch.TensorVector;
  *
  * <p>The parameters of a module are there within {@link #forward} of its unit, and while backward goes through it; at other times LibTorch
  * throws if an element is touched. All ranks call the same units in the same order, run backward through all of them, and begin with the
- * parameters and buffers of the first rank. One backward pass gives {@code hvd.size()}-th parts of sums, as a DistributedOptimizer with AVERAGE; several
+ * parameters and buffers of the first rank. Each pass averages the gradients over the ranks, as a DistributedOptimizer with AVERAGE; several
  * passes before a step add up.
  *
  * <p>The optimizer steps each unit's shard as one vector, so it must treat every element alike, as SGD, Adam, AdamW, RMSprop and Adagrad do. A
  * parameter without a gradient counts as one with zeros. No DistributedOptimizer goes around it, no AmpOptimizer, no MasterWeights, and
  * no BroadcastState is needed. Not for elastic jobs, joins, sparse gradients and {@code create_graph}. All collectives are of one process set.
+ * Ranks that are threads of one JVM must not share a GPU: LibTorch has one thread for backward per device and process, in which one rank
+ * would wait for the other.
  *
  * <p>(S. Rajbhandari et al., "ZeRO", SC 2020, the second and third stage; Y. Zhao et al., "PyTorch FSDP", VLDB 2023.) It has not been run on a
  * GPU.
@@ -141,6 +143,8 @@ public final class FullyShard implements AutoCloseable {
      * Runs a unit's forward with its parameters gathered. A collective where they are not yet. It may run without a graph, for an evaluation.
      *
      * @param body may read tensors besides the input; what it returns must be computed from them
+     * @throws HvdException if there is no such unit, {@code requires_grad} of one of its parameters was changed since {@link #unit}, the body
+     *     returns a parameter, or this FullyShard is closed
      */
     public org.bytedeco.pytorch.Tensor forward(
             String unit, UnaryOperator<org.bytedeco.pytorch.Tensor> body, org.bytedeco.pytorch.Tensor input) {
@@ -149,12 +153,12 @@ public final class FullyShard implements AutoCloseable {
 
     /** As {@link #forward(String, UnaryOperator, org.bytedeco.pytorch.Tensor)}, with inputs of any number. */
     public org.bytedeco.pytorch.Tensor forward(String unit, Supplier<org.bytedeco.pytorch.Tensor> body) {
-        return passes.forward(passes.unit(unit), body, List::of);
+        return passes.forward(passes.unit(unit), () -> List.of(body.get())).get(0);
     }
 
     /** As {@link #forward(String, Supplier)}, for a unit that returns several tensors. */
     public List<org.bytedeco.pytorch.Tensor> forwardAll(String unit, Supplier<List<org.bytedeco.pytorch.Tensor>> body) {
-        return passes.forward(passes.unit(unit), body, outputs -> outputs);
+        return passes.forward(passes.unit(unit), body);
     }
 
     /** Runs the model's forward with the parameters of {@link #root} gathered. */
@@ -224,7 +228,8 @@ public final class FullyShard implements AutoCloseable {
      *
      * @param before how many ranks have saved
      * @param ofRank gives what {@link #shards} was on a rank; called for those only of which this rank needs a part
-     * @throws HvdException if they are another model's or optimizer's
+     * @throws HvdException if they are another model's or optimizer's, or of different steps, or {@code before} is below 1; no parameter is
+     *     changed then
      */
     public void loadShards(int before, IntFunction<? extends Map<String, Tensor>> ofRank) {
         new ShardState(open(), ranks, steps).load(before, ofRank);

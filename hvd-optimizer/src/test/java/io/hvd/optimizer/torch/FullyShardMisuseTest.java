@@ -214,6 +214,74 @@ class FullyShardMisuseTest {
         });
     }
 
+    @Test
+    void shardsOfSeveralStepsAndOfNoRankAreRefusedAndNothingIsChanged() throws Exception {
+        AtomicReferenceArray<SortedMap<String, Tensor>> saved = new AtomicReferenceArray<>(2);
+        Hvd.spawn(2, hvd -> {
+            ResidualModel model = ResidualModel.of(ScalarType.Float, 1);
+            try (FullyShard shard = model.sharded(over(hvd));
+                    PointerScope scope = new PointerScope()) {
+                var optimizer = shard.optimizer(FullyShardRuns.ADAMW);
+                for (int step = 1; step <= 2; step++) {
+                    shard.backward(model.loss(0, 4));
+                    optimizer.step();
+                    if (step == 1 || hvd.rank() == 1) {
+                        saved.set(hvd.rank(), shard.shards());
+                    }
+                }
+            }
+            return null;
+        });
+        Hvd.spawn(1, hvd -> {
+            ResidualModel model = ResidualModel.of(ScalarType.Float, 2);
+            try (FullyShard shard = model.sharded(over(hvd))) {
+                shard.optimizer(FullyShardRuns.ADAMW);
+                float[] before = shard.shards().get("flat_param").toFloatArray();
+                assertRefused(ErrorId.STATE_MISMATCH, () -> shard.loadShards(2, saved::get))
+                        .hasMessageContainingAll("block0.flat_param.moment.step", "rank 1 is 2", "expected 1");
+                assertRefused(ErrorId.BAD_ARGUMENT, () -> shard.loadShards(0, saved::get))
+                        .hasMessageContainingAll("loadShards(0", "at least 1");
+                SortedMap<String, Tensor> odd = saved.get(0);
+                SortedMap<String, Tensor> other = saved.get(1);
+                for (var shards : List.of(odd, other)) {
+                    shards.keySet().removeIf(name -> name.endsWith(".moment.step") || name.endsWith(".exp_avg"));
+                }
+                assertRefused(ErrorId.STATE_MISMATCH, () -> shard.loadShards(2, saved::get));
+                assertThat(shard.shards().get("flat_param").toFloatArray()).containsExactly(before);
+            }
+            return null;
+        });
+    }
+
+    @Test
+    void aRootWithoutAStateIsNamedOnAllRanks() throws Exception {
+        Hvd.spawn(2, hvd -> {
+            ResidualModel model = ResidualModel.of(ScalarType.Float, 1);
+            try (FullyShard shard = model.sharded(over(hvd))) {
+                assertRefused(ErrorId.STATE_MISMATCH, () -> shard.loadStateDict(null, 1))
+                        .hasMessageContainingAll("the state on rank 1", "is null");
+            }
+            return null;
+        });
+    }
+
+    @Test
+    void anOptimizerWhoseShardsAreFreedSaysSo() throws Exception {
+        Hvd.spawn(1, hvd -> {
+            FullyShard shard = ResidualModel.of(ScalarType.Float, 1).sharded(over(hvd));
+            var optimizer = shard.optimizer(FullyShardRuns.ADAMW);
+            shard.close();
+            for (ThrowingCallable call : List.<ThrowingCallable>of(
+                    optimizer::parameters,
+                    optimizer::learningRate,
+                    () -> optimizer.learningRate(1),
+                    optimizer::settings)) {
+                assertRefused(ErrorId.OPTIMIZER_MISUSE, call).hasMessageContaining("is closed");
+            }
+            return null;
+        });
+    }
+
     /** A rank that ends in the middle of forward ends the others, which wait for it in the next unit. */
     @Test
     void aRankThatFailsInAUnitEndsTheOthers() {

@@ -95,11 +95,6 @@ final class BlockPool {
         }
     }
 
-    /** Bytes that are kept for later. */
-    long bytes() {
-        return free.stream().mapToLong(Block::bytes).sum();
-    }
-
     void close() {
         free.forEach(block -> block.carrier.releaseReference());
         free.clear();

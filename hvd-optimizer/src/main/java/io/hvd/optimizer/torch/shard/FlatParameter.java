@@ -1,6 +1,8 @@
 package io.hvd.optimizer.torch.shard;
 
 import io.hvd.Handle;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
 import io.hvd.optimizer.torch.memory.TensorViews;
 import io.hvd.tensor.Shape;
 import java.util.List;
@@ -141,6 +143,20 @@ public final class FlatParameter {
 
     boolean isTrainable() {
         return shard.requires_grad();
+    }
+
+    /** What is trained was settled when the unit was made. @throws HvdException if requires_grad of a parameter has been changed since */
+    void requireTrainedAsMade() {
+        for (int i = 0; i < parameters.size(); i++) {
+            if (parameters.get(i).requires_grad() != isTrainable()) {
+                throw new HvdException(
+                        ErrorId.OPTIMIZER_MISUSE,
+                        "parameter " + layout.entries().get(i).names() + " of unit \"" + unit + "\" on " + ranks.here()
+                                + " has requires_grad " + !isTrainable() + ", expected " + isTrainable()
+                                + " as when the unit was made: freeze parameters, or train them, before unit(...) or"
+                                + " root(...)");
+            }
+        }
     }
 
     boolean isGathered() {

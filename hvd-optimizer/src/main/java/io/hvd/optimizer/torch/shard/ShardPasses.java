@@ -2,15 +2,18 @@ package io.hvd.optimizer.torch.shard;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Function;
 import java.util.function.Supplier;
 import org.bytedeco.pytorch.GradMode;
+import org.bytedeco.pytorch.Node;
 import org.bytedeco.pytorch.Tensor;
 
 /**
@@ -34,6 +37,10 @@ public final class ShardPasses {
     private final Map<String, ShardUnit> units = new LinkedHashMap<>();
     private final UnitOrder<ShardUnit> order = new UnitOrder<>();
     private final BlockPool pool = new BlockPool();
+    /** The units whose forward runs, the innermost first. */
+    private final Deque<ShardUnit> running = new ArrayDeque<>();
+    /** The nodes of the units' outputs since the last pass, by their addresses. */
+    private final Set<Long> outputs = new HashSet<>();
     /** The unit that is gathered ahead; null if none is. */
     private ShardUnit ahead;
     /** Whether the calling thread, or LibTorch's for it, is in {@link #backward}. */
@@ -87,30 +94,53 @@ public final class ShardPasses {
     /**
      * Runs a unit's forward with its parameters there.
      *
-     * @param outputs the tensors in its result through which backward comes to it
+     * @return what the body returns, each with a node of its own in the graph
      */
-    public <T> T forward(ShardUnit unit, Supplier<T> body, Function<T, List<Tensor>> outputs) {
+    public List<Tensor> forward(ShardUnit unit, Supplier<List<Tensor>> body) {
         requireOpen();
+        unit.requireTrainedAsMade();
         boolean wasGathered = unit.isGathered();
         gather(unit);
         gatherAhead(calledAfter(unit));
-        T result;
-        List<Tensor> watched;
+        unit.calledWithin(running);
+        running.push(unit);
+        List<Tensor> results;
         try {
-            result = body.get();
-            watched =
-                    outputs.apply(result).stream().filter(Tensor::requires_grad).toList();
-            watched.forEach(output -> requireComputed(unit, output));
+            results = body.get();
+            results.stream().filter(Tensor::requires_grad).forEach(output -> requireComputed(unit, output));
         } catch (RuntimeException | Error e) {
             failed(unit, wasGathered);
             throw e;
+        } finally {
+            running.pop();
         }
+        results = results.stream().map(this::withOwnNode).toList();
+        List<Tensor> watched = results.stream().filter(Tensor::requires_grad).toList();
         watched.forEach(unit::watch);
         boolean stays = wasGathered || !watched.isEmpty() && (unit.isRoot() || !freesAfterForward);
         if (!stays) {
             unit.free();
         }
-        return result;
+        return results;
+    }
+
+    /**
+     * A unit that returns its input, as a layer that is dropped, returns the output of another unit, which backward must come to after this one.
+     * Other outputs are no views, so that what follows may change them in place.
+     */
+    private Tensor withOwnNode(Tensor output) {
+        if (!output.requires_grad() || outputs.add(node(output))) {
+            return output;
+        }
+        Tensor view = output.view_as(output);
+        outputs.add(node(view));
+        return view;
+    }
+
+    private static long node(Tensor output) {
+        try (Node node = output.grad_fn()) {
+            return node.address();
+        }
     }
 
     private Optional<ShardUnit> calledAfter(ShardUnit unit) {
@@ -201,12 +231,12 @@ public final class ShardPasses {
         }
     }
 
-    /** Backward is through with all units that it has come to before this one, but for the root. */
+    /** Backward is through with all units that it has come to before this one, but for the root and those that have called this one. */
     private void through(ShardUnit unit) {
         for (ShardUnit other : units.values()) {
-            if (other != unit && !other.isRoot() && other.isReached()) {
+            if (other != unit && !other.isRoot() && other.isReached() && !unit.isCalledWithin(other)) {
                 other.free();
-                if (other.isToReduce() && other.hasAllGradients()) {
+                if (other.isToReduce() && other.isThrough()) {
                     send(other);
                 }
             }
@@ -238,6 +268,7 @@ public final class ShardPasses {
 
     /** Frees whatever is gathered. A collective where a unit is gathered ahead. */
     private void free() {
+        outputs.clear();
         if (ahead != null) {
             ahead.dropPrefetched();
             ahead = null;
@@ -249,6 +280,7 @@ public final class ShardPasses {
     }
 
     private void abandon() {
+        outputs.clear();
         order.forget();
         rootIsCalled = false;
         units.values().forEach(ShardUnit::abandon);

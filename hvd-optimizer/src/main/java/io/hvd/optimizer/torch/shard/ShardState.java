@@ -56,9 +56,8 @@ public final class ShardState {
                 saved.put(flat.name(), WholeState.copy(flat.name(), flat.shard()));
                 saved.put(flat.name() + LAYOUT, Tensor.of(layout(flat, ranks.size(), ranks.rank())));
                 moments(flat)
-                        .forEach((moment, tensor) -> saved.put(
-                                flat.name() + MOMENT + moment,
-                                TensorViews.onHost(moment, tensor, TensorViews.LONGEST_BUFFER)));
+                        .forEach((moment, tensor) ->
+                                saved.put(flat.name() + MOMENT + moment, WholeState.copy(moment, tensor)));
             }
             unit.buffers().forEach((name, buffer) -> saved.put(BUFFER + name, WholeState.copy(name, buffer)));
         }
@@ -84,9 +83,15 @@ public final class ShardState {
      *
      * @param before how many ranks have saved
      * @param ofRank reads what a rank has saved; called for those ranks only of which this one needs something, one after the other
-     * @throws HvdException if names or layouts are not those of this model, and nothing is changed
+     * @throws HvdException if names, layouts or moments are not those of this model, and no parameter is changed
      */
     public void load(int before, IntFunction<? extends Map<String, Tensor>> ofRank) {
+        if (before < 1) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT,
+                    "loadShards(" + before + ", ...) on " + ranks.here()
+                            + ": expected the number of ranks that have saved," + " which is at least 1");
+        }
         try (PointerScope scope = new PointerScope();
                 NoGradGuard guard = new NoGradGuard()) {
             Map<FlatParameter, Taken> taken = new LinkedHashMap<>();
@@ -106,8 +111,9 @@ public final class ShardState {
                     own = isOwn ? whole(saved) : own;
                 }
             }
+            taken.forEach(this::putMoments);
             passes.stepBegins();
-            taken.forEach(this::put);
+            taken.forEach((flat, each) -> flat.shard().detach().copy_(each.shard));
             put(own);
         }
     }
@@ -127,7 +133,7 @@ public final class ShardState {
             if (steps != null && name.startsWith(prefix)) {
                 String moment = name.substring(prefix.length());
                 if (tensor.dtype() == DType.INT64) {
-                    taken.moments.put(moment, torch.full(new long[0], new Scalar(first(tensor)), integer()));
+                    count(name, tensor, rank, moment, taken);
                 } else {
                     run(
                             name,
@@ -137,6 +143,18 @@ public final class ShardState {
                 }
             }
         });
+    }
+
+    /** All ranks have counted the same steps. */
+    private static void count(String name, Tensor saved, int rank, String moment, Taken taken) {
+        var before = taken.moments.putIfAbsent(moment, torch.full(new long[0], new Scalar(first(saved)), integer()));
+        if (before != null && before.item_long() != first(saved)) {
+            throw new HvdException(
+                    ErrorId.STATE_MISMATCH,
+                    "the shards do not fit together: \"" + name + "\" of rank " + rank + " is " + first(saved)
+                            + ", expected " + before.item_long()
+                            + " as of the ranks before it. They are of different steps: load those of one checkpoint");
+        }
     }
 
     private static TensorOptions integer() {
@@ -207,8 +225,7 @@ public final class ShardState {
         return whole;
     }
 
-    private void put(FlatParameter flat, Taken taken) {
-        flat.shard().detach().copy_(taken.shard);
+    private void putMoments(FlatParameter flat, Taken taken) {
         if (steps != null && flat.isTrainable()) {
             steps.moments(flat, taken.moments);
         }

@@ -7,11 +7,13 @@ import io.hvd.optimizer.torch.parameter.DistinctParameters;
 import io.hvd.optimizer.torch.shard.FlatParameter.Member;
 import io.hvd.tensor.Shape;
 import java.util.ArrayList;
-import java.util.BitSet;
+import java.util.Collection;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import org.bytedeco.pytorch.GradMode;
 import org.bytedeco.pytorch.Module;
@@ -25,12 +27,14 @@ public final class ShardUnit {
     private final List<FlatParameter> flats;
     private final TreeMap<String, Tensor> buffers;
     private final UnitHooks hooks;
-    /** Which trained parameters have got a gradient in this pass. */
-    private final BitSet arrived = new BitSet();
-
-    private final int trained;
-    /** Whether backward has come by in this pass. */
-    private boolean reached;
+    /** The units in whose forward this one has been called: backward comes to the rest of theirs after it. */
+    private final Set<ShardUnit> around = new LinkedHashSet<>();
+    /** Outputs of this pass through which backward is to come to it. */
+    private int watched;
+    /** How many times backward has come to an output in this pass. */
+    private int come;
+    /** Whether a parameter has got a gradient in this pass. */
+    private boolean hasGradient;
     /** Whether the gradients of this pass have been sent off. */
     private boolean sent;
 
@@ -44,15 +48,12 @@ public final class ShardUnit {
         this.isRoot = isRoot;
         this.flats = flats;
         this.buffers = buffers;
-        this.trained = trained().map(flat -> flat.parameters().size()).orElse(0);
         List<Tensor> parameters =
                 flats.stream().flatMap(flat -> flat.parameters().stream()).toList();
-        List<Runnable> comes = new ArrayList<>();
-        for (int i = 0; i < trained; i++) {
-            int place = i;
-            comes.add(() -> passes.guarded(() -> gradientComes(place)));
-        }
-        this.hooks = UnitHooks.of(parameters, () -> passes.guarded(() -> passes.backwardReaches(this)), comes);
+        this.hooks = UnitHooks.of(
+                parameters,
+                () -> passes.guarded(() -> passes.backwardReaches(this)),
+                () -> passes.guarded(this::gradientComes));
     }
 
     /**
@@ -135,32 +136,57 @@ public final class ShardUnit {
     void watch(Tensor output) {
         if (!flats.isEmpty()) {
             hooks.watch(output);
+            watched++;
         }
     }
 
-    private void gradientComes(int place) {
+    private void gradientComes() {
         if (GradMode.is_enabled()) {
             throw new HvdException(
                     ErrorId.UNSUPPORTED,
                     "backward with create_graph through unit \"" + name + "\" of a FullyShard: its gradients travel and"
                             + " are freed, and have no gradient of their own. Call backward without create_graph");
         }
+        if (sent) {
+            throw new HvdException(
+                    ErrorId.OPTIMIZER_MISUSE,
+                    "backward comes to unit \"" + name + "\" of a FullyShard once more after it has averaged the unit's"
+                            + " gradients of this pass. Compute with the unit's parameters within its forward only, and"
+                            + " call backward once for each loss if there was a backward between their forwards");
+        }
         trained().orElseThrow().gradient().collect();
-        arrived.set(place);
+        hasGradient = true;
     }
 
-    /** Backward has come by. */
+    /** Its forward runs within those of other units. */
+    void calledWithin(Collection<ShardUnit> others) {
+        around.addAll(others);
+    }
+
+    boolean isCalledWithin(ShardUnit other) {
+        return around.contains(other);
+    }
+
+    /** Backward has come to an output. */
     void reach() {
-        reached = true;
+        come++;
     }
 
     boolean isReached() {
-        return reached;
+        return come > 0;
     }
 
-    /** Whether every trained parameter has its gradient of this pass. */
-    boolean hasAllGradients() {
-        return trained > 0 && arrived.cardinality() == trained;
+    /**
+     * Whether backward has come to all outputs of this pass. They are the same on all ranks, unlike the parameters that have got a gradient, where a
+     * branch or an expert is called on some ranks only.
+     */
+    boolean isThrough() {
+        return watched > 0 && come == watched;
+    }
+
+    /** @throws HvdException if a parameter was frozen or thawed since the unit was made */
+    void requireTrainedAsMade() {
+        flats.forEach(FlatParameter::requireTrainedAsMade);
     }
 
     void gather(long version) {
@@ -186,12 +212,12 @@ public final class ShardUnit {
 
     /** Whether backward has come to it, or to any of its parameters. */
     boolean isTouched() {
-        return reached || !arrived.isEmpty();
+        return come > 0 || hasGradient;
     }
 
     /** Whether it has gradients, or should have, that have not been sent off in this pass. */
     boolean isToReduce() {
-        return trained > 0 && !sent;
+        return trained().isPresent() && !sent;
     }
 
     /** Sends the gradients off. */
@@ -210,9 +236,10 @@ public final class ShardUnit {
 
     /** This pass is over. */
     void pass() {
-        reached = false;
+        watched = 0;
+        come = 0;
+        hasGradient = false;
         sent = false;
-        arrived.clear();
     }
 
     void abandon() {

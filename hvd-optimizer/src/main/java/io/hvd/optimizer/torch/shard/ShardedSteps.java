@@ -78,6 +78,7 @@ public final class ShardedSteps implements AveragingOptimizer {
     /** The shards, by the names of their flat parameters. */
     @Override
     public List<Parameter> parameters() {
+        passes.requireOpen();
         return optimizers.keySet().stream()
                 .map(flat -> {
                     Tensor gradient = flat.shard().grad();
@@ -119,16 +120,19 @@ public final class ShardedSteps implements AveragingOptimizer {
 
     @Override
     public double learningRate() {
+        passes.requireOpen();
         return rates.get(0).first();
     }
 
     @Override
     public void learningRate(double rate) {
+        passes.requireOpen();
         rates.forEach(each -> each.set(rate));
     }
 
     @Override
     public Map<String, String> settings() {
+        passes.requireOpen();
         Map<String, String> settings =
                 new TreeMap<>(TorchSettings.of(optimizers.values().iterator().next()));
         settings.remove(COUNT);

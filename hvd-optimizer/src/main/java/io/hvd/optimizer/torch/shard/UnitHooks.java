@@ -37,15 +37,14 @@ final class UnitHooks {
      * @param backwardBegins called with an output's gradient
      * @param gradientComes called with the gradient of each parameter that needs one
      */
-    static UnitHooks of(List<Tensor> parameters, Runnable backwardBegins, List<Runnable> gradientComes) {
+    static UnitHooks of(List<Tensor> parameters, Runnable backwardBegins, Runnable gradientComes) {
         UnitHooks made = new UnitHooks(backwardBegins);
-        int next = 0;
         for (Tensor parameter : parameters) {
             try (IValue value = new IValue(parameter)) {
                 made.parameters.add(new WeakIValue(value).retainReference());
             }
             if (parameter.requires_grad()) {
-                parameter.register_hook(made.kept(new Told(gradientComes.get(next++))));
+                parameter.register_hook(made.kept(new Told(gradientComes)));
             }
         }
         synchronized (LIVING) {

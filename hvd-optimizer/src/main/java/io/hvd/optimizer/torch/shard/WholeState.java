@@ -98,7 +98,7 @@ public final class WholeState {
                 : found;
         if (!difference.isEmpty()) {
             throw new HvdException(
-                    ErrorId.STATE_MISMATCH, "the state on rank " + root + " is of another model: " + difference);
+                    ErrorId.STATE_MISMATCH, "the state on rank " + root + " is not of this model: " + difference);
         }
         for (ShardUnit unit : passes.units()) {
             unit.flats().forEach(flat -> scatter(flat, state, root));
@@ -108,6 +108,9 @@ public final class WholeState {
 
     /** In words; empty if there is none. */
     private String difference(Map<String, Tensor> state) {
+        if (state == null) {
+            return "it is null, expected the model's parameters and buffers by name";
+        }
         TreeMap<String, String> expected = new TreeMap<>();
         for (ShardUnit unit : passes.units()) {
             unit.flats()
@@ -134,7 +137,7 @@ public final class WholeState {
     }
 
     private static String words(Tensor tensor) {
-        return words(tensor.dtype(), tensor.shape());
+        return tensor == null ? "null" : words(tensor.dtype(), tensor.shape());
     }
 
     private static String words(DType type, Shape shape) {
