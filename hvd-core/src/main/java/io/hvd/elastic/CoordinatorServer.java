@@ -34,6 +34,10 @@ public final class CoordinatorServer implements AutoCloseable {
     private static final long ALIVE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private static final int FIRST_MESSAGE_MILLIS = 10_000;
+    /** What a process has sent before its end is here within this time, unless its host is cut off. */
+    private static final long LAST_WORDS_MILLIS = 500;
+
+    private static final String CONNECTION_ENDED = "its connection has ended";
     /** The number by which a worker introduces itself that comes by itself. */
     static final int UNNUMBERED = -1;
 
@@ -46,6 +50,8 @@ public final class CoordinatorServer implements AutoCloseable {
     private final Events events;
     private final long begun = System.nanoTime();
     private final Map<Integer, Connected> workers = new HashMap<>();
+    /** How processes of workers have ended. */
+    private final Map<Integer, String> exits = new HashMap<>();
     /** Where the ranks of the current generation have met; null before the first one. */
     private Meeting meeting;
 
@@ -123,9 +129,26 @@ public final class CoordinatorServer implements AutoCloseable {
         handle(new ElasticEvent.Started(worker, host));
     }
 
-    /** A worker's process has ended. */
+    /**
+     * A worker's process has ended. What it has said last, which may still be on its way, says more than its exit code.
+     */
     public void ended(int worker, String why) {
+        awaitLastWords(worker, why);
         handle(new ElasticEvent.Ended(worker, why));
+    }
+
+    private synchronized void awaitLastWords(int worker, String why) {
+        exits.put(worker, why);
+        long begin = System.nanoTime();
+        try {
+            for (long left = LAST_WORDS_MILLIS;
+                    workers.containsKey(worker) && left > 0;
+                    left = LAST_WORDS_MILLIS - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begin)) {
+                wait(left);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     private void run() {
@@ -170,7 +193,7 @@ public final class CoordinatorServer implements AutoCloseable {
 
     /** Takes what a worker says, as long as it says something. @return why it does not any more */
     private String hearOut(int worker, FramedConnection connection) {
-        String why = "its connection has ended";
+        String why = CONNECTION_ENDED;
         try {
             while (true) {
                 WorkerMessage message = WorkerMessage.decode(connection.receiveBytes(WorkerMessage.MOST_BYTES));
@@ -223,7 +246,8 @@ public final class CoordinatorServer implements AutoCloseable {
         Connected known = workers.get(worker);
         if (known != null && known.connection() == connection) {
             workers.remove(worker);
-            handle(new ElasticEvent.Ended(worker, why));
+            String more = why.equals(CONNECTION_ENDED) ? exits.getOrDefault(worker, why) : why;
+            handle(new ElasticEvent.Ended(worker, more));
             notifyAll();
         }
     }
