@@ -4,6 +4,7 @@ import io.hvd.Compression;
 import io.hvd.examples.CompressionFlags;
 import io.hvd.examples.Flags;
 import io.hvd.examples.data.DataOrigin;
+import io.hvd.examples.training.GlobalBatch;
 import io.hvd.examples.training.TorchDevice;
 import io.hvd.transformers.Lora;
 import java.nio.file.Path;
@@ -201,12 +202,7 @@ record FinetuneOptions(
 
     /** Texts in a rank's part of a batch. */
     int batchPerRank(int ranks) throws ParseException {
-        if (globalBatch % ranks != 0) {
-            throw new ParseException("--global-batch is that of all ranks together: " + globalBatch
-                    + " cannot be dealt evenly to " + ranks + " ranks, " + Math.max(1, globalBatch / ranks) * ranks
-                    + " can");
-        }
-        return globalBatch / ranks;
+        return new GlobalBatch("global-batch", globalBatch).ofEachOf(ranks);
     }
 
     /** The rate at a part of the training: up in a straight line, and down to 0 in another. */

@@ -44,7 +44,7 @@ final class GanTraining {
     GanTraining(HvdContext hvd, GanOptions options) throws ParseException {
         this.hvd = hvd;
         this.options = options;
-        this.batchPerRank = new GlobalBatch(options.batchSize()).ofEachOf(hvd.size());
+        this.batchPerRank = new GlobalBatch("batch-size", options.batchSize()).ofEachOf(hvd.size());
         this.ring = new RingOfPoints(options.modes(), options.deviation(), options.points(), options.seed());
         this.device = TorchDevice.of(hvd, options.cuda());
         this.nets = new Adversaries(hvd, options, device);

@@ -172,6 +172,6 @@ record CifarOptions(
 
     /** The number of samples in a rank's part of the batch. */
     int batchPerRank(int ranks) throws ParseException {
-        return new GlobalBatch(batchSize).ofEachOf(ranks);
+        return new GlobalBatch("batch-size", batchSize).ofEachOf(ranks);
     }
 }

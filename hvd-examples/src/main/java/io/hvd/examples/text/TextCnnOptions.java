@@ -2,6 +2,7 @@ package io.hvd.examples.text;
 
 import io.hvd.examples.Flags;
 import io.hvd.examples.data.DataOrigin;
+import io.hvd.examples.training.GlobalBatch;
 import io.hvd.examples.training.ParallelMode;
 import io.hvd.examples.training.TorchDevice;
 import java.nio.file.Path;
@@ -142,12 +143,7 @@ record TextCnnOptions(
 
     /** The number of sentences in a rank's part of the batch. */
     int batchPerRank(int ranks) throws ParseException {
-        if (globalBatch % ranks != 0) {
-            throw new ParseException("--global-batch is that of all ranks together: " + globalBatch
-                    + " cannot be dealt evenly to " + ranks + " ranks, " + Math.max(1, globalBatch / ranks) * ranks
-                    + " can");
-        }
-        return globalBatch / ranks;
+        return new GlobalBatch("global-batch", globalBatch).ofEachOf(ranks);
     }
 
     /** Reads or draws the sentences. @throws ParseException if the file is no such text */

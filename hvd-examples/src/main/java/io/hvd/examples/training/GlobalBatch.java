@@ -2,8 +2,8 @@ package io.hvd.examples.training;
 
 import org.apache.commons.cli.ParseException;
 
-/** The batch of a flag {@code --batch-size} that counts the samples of all ranks together. @param samples of all ranks */
-public record GlobalBatch(int samples) {
+/** A batch that counts the samples of all ranks together. @param flag that gives it, without dashes @param samples of all ranks */
+public record GlobalBatch(String flag, int samples) {
     /**
      * The number of samples in each rank's part of the batch.
      *
@@ -11,7 +11,7 @@ public record GlobalBatch(int samples) {
      */
     public int ofEachOf(int ranks) throws ParseException {
         if (samples % ranks != 0) {
-            throw new ParseException("--batch-size is that of all ranks together: " + samples
+            throw new ParseException("--" + flag + " is that of all ranks together: " + samples
                     + " cannot be dealt evenly to " + ranks + " ranks, " + Math.max(1, samples / ranks) * ranks
                     + " can");
         }
