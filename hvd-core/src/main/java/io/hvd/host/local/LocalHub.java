@@ -2,10 +2,12 @@ package io.hvd.host.local;
 
 import io.hvd.buffer.BufferLedger;
 import io.hvd.buffer.BufferLedger.Owner;
+import io.hvd.config.Processors;
 import io.hvd.error.ShutdownException;
 import io.hvd.host.memory.Layout;
 import io.hvd.host.memory.MemoryGroup;
 import io.hvd.host.memory.Segment;
+import io.hvd.host.memory.Sleepers;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -52,7 +54,7 @@ public final class LocalHub {
         this.layout = new Layout(size, stageBytes(size, stageBytes));
         this.taken = new int[size];
         // Where there is not enough memory, the program learns of it before any rank waits for another.
-        memories.put(0, new Memory(allocate()));
+        memories.put(0, newMemory());
     }
 
     /** At least an element for each rank, in whole lines. */
@@ -100,11 +102,16 @@ public final class LocalHub {
      */
     public synchronized Segment memory(int place) {
         int number = taken[place]++;
-        Memory memory = memories.computeIfAbsent(number, any -> new Memory(allocate()));
+        Memory memory = memories.computeIfAbsent(number, any -> newMemory());
         if (++memory.takers == size()) {
             memories.remove(number);
         }
-        return new Segment(layout, place, memory.bytes.duplicate());
+        return new Segment(layout, place, memory.bytes.duplicate(), memory.sleepers);
+    }
+
+    private Memory newMemory() {
+        int cores = Processors.ofThisProcess(1).ofAll(1);
+        return new Memory(allocate(), size > Integer.getInteger("sleepers", 16) * cores ? new Sleepers(size) : null);
     }
 
     private ByteBuffer allocate() {
@@ -174,10 +181,12 @@ public final class LocalHub {
 
     private static final class Memory {
         final ByteBuffer bytes;
+        final Sleepers sleepers;
         int takers;
 
-        Memory(ByteBuffer bytes) {
+        Memory(ByteBuffer bytes, Sleepers sleepers) {
             this.bytes = bytes;
+            this.sleepers = sleepers;
         }
     }
 

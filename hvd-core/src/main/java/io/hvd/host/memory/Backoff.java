@@ -3,6 +3,7 @@ package io.hvd.host.memory;
 import io.hvd.config.Processors;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import java.util.function.LongConsumer;
 
 /**
  * How a thread waits for another rank that shares its memory. It spins for a moment where no other thread needs the core, then yields, and
@@ -192,6 +193,17 @@ public final class Backoff {
         long now = now();
         rest(now);
         return doubts(now);
+    }
+
+    /**
+     * Sleeps until this thread is woken, but not longer than it may go without a look at the other rank.
+     *
+     * @return as {@link #pause}
+     */
+    boolean sleep(LongConsumer sleep) {
+        now();
+        sleep.accept(DOUBT_NANOS);
+        return doubts(now());
     }
 
     /** Counts a wait of a thread that has had other work to do instead. */

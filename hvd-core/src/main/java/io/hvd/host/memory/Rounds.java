@@ -5,6 +5,7 @@ import io.hvd.host.memory.Layout.Counter;
 import io.hvd.spi.Activities;
 import java.nio.ByteBuffer;
 import java.util.function.BooleanSupplier;
+import java.util.function.LongConsumer;
 
 /**
  * One rank's sequence of rounds through a segment. In every round each rank may write to its stage, and tells the
@@ -109,23 +110,31 @@ public final class Rounds {
      */
     void await(Counter counter, long of) {
         for (int other = 0; other < segment.ranks(); other++) {
-            await(counter, other, of);
+            await(counter, other, of, nanos -> segment.sleepUntilAll(counter, of, nanos));
         }
     }
 
     /** Waits until one rank's counter has reached a round. */
     void await(Counter counter, int other, long of) {
+        await(counter, other, of, nanos -> segment.sleepUntil(counter, other, of, nanos));
+    }
+
+    private void await(Counter counter, int other, long of, LongConsumer sleep) {
         if (!segment.hasCome(counter, other, of)) {
             long begun = activities.begin();
             backoff.begin();
             while (!segment.hasCome(counter, other, of)) {
-                boolean doubts = meanwhile.getAsBoolean() ? backoff.worked() : backoff.pause();
+                boolean doubts = meanwhile.getAsBoolean() ? backoff.worked() : rest(sleep);
                 if (doubts) {
                     look(counter, other, of);
                 }
             }
             activities.end(Activities.WAIT_FOR_DATA, begun);
         }
+    }
+
+    private boolean rest(LongConsumer sleep) {
+        return segment.sleeps() ? backoff.sleep(sleep) : backoff.pause();
     }
 
     /**

@@ -21,13 +21,22 @@ public final class Segment {
     private final Layout layout;
     private final int rank;
     private final ByteBuffer memory;
+    /** Null where ranks wait by {@link Backoff}. */
+    private final Sleepers sleepers;
+
     private final Places places;
     /** Small places beside the counters, by parity of the round; the first rank's holds the result of so few bytes. */
     private final List<Place> besideCounters;
 
     /** @param memory mapped or direct memory, zero where no rank has written; it lives as long as it is reachable */
     public Segment(Layout layout, int rank, ByteBuffer memory) {
+        this(layout, rank, memory, null);
+    }
+
+    /** @param sleepers those of all views of this memory; null if ranks are not to sleep until they are woken */
+    public Segment(Layout layout, int rank, ByteBuffer memory, Sleepers sleepers) {
         this.layout = layout;
+        this.sleepers = sleepers;
         this.rank = rank;
         this.memory = memory.order(ByteOrder.nativeOrder());
         this.places = new Places(whole(0), whole(1), layout.stageBytes());
@@ -80,6 +89,33 @@ public final class Segment {
     /** Tells the others that this rank's counter has reached a round. */
     void publish(Counter counter, long round) {
         LONGS.setRelease(memory, layout.counter(counter, rank, round), round);
+        if (sleepers != null) {
+            VarHandle.fullFence();
+            sleepers.published(rank, counter, () -> haveCome(counter, round));
+        }
+    }
+
+    /** Whether a rank that waits is to sleep until it is woken. */
+    boolean sleeps() {
+        return sleepers != null;
+    }
+
+    /** Sleeps until a rank has reached a round, at most so long; also returns for no reason. */
+    void sleepUntil(Counter counter, int of, long round, long nanos) {
+        sleepers.untilRank(of, () -> hasCome(counter, of, round), nanos);
+    }
+
+    /** Sleeps until all ranks have reached a round, at most so long; also returns for no reason. */
+    void sleepUntilAll(Counter counter, long round, long nanos) {
+        sleepers.untilAll(counter, () -> haveCome(counter, round), nanos);
+    }
+
+    private boolean haveCome(Counter counter, long round) {
+        int other = 0;
+        while (other < layout.ranks() && hasCome(counter, other, round)) {
+            other++;
+        }
+        return other == layout.ranks();
     }
 
     /** Whether a rank's counter has reached a round. */
