@@ -2,7 +2,6 @@ package io.hvd.host.local;
 
 import io.hvd.buffer.BufferLedger;
 import io.hvd.buffer.BufferLedger.Owner;
-import io.hvd.config.Processors;
 import io.hvd.error.ShutdownException;
 import io.hvd.host.memory.Layout;
 import io.hvd.host.memory.MemoryGroup;
@@ -27,6 +26,8 @@ public final class LocalHub {
     private static final int MOST_STAGE_BYTES = 256 << 10;
 
     private static final int LINE = 64;
+    /** With more ranks on each core they sleep until they are woken: those who look again and again keep the core from who works. */
+    private static final int MANY_RANKS_ON_A_CORE = 16;
 
     /** The ranks, each with a mailbox in every channel. */
     private final int size;
@@ -35,6 +36,9 @@ public final class LocalHub {
     private final List<byte[]> exchanged;
     private final List<Crossing> crossings;
     private final Layout layout;
+    /** Null where ranks look again and again for what they wait for. */
+    private final Sleepers sleepers;
+
     /** How often each rank has taken its view of a memory, and the memories that some ranks have not taken yet. */
     private final int[] taken;
 
@@ -46,6 +50,14 @@ public final class LocalHub {
 
     /** @param stageBytes the most bytes of a rank's data that are under way at a time; large numbers are cut down */
     public LocalHub(int size, int stageBytes) {
+        this(
+                size,
+                stageBytes,
+                size > MANY_RANKS_ON_A_CORE * Runtime.getRuntime().availableProcessors());
+    }
+
+    /** @param sleep whether ranks that wait for each other sleep until they are woken */
+    public LocalHub(int size, int stageBytes, boolean sleep) {
         this.size = size;
         this.rendezvous = new Rendezvous(size);
         this.exchanged = new ArrayList<>(Collections.nCopies(size, null));
@@ -53,6 +65,7 @@ public final class LocalHub {
                 Stream.generate(Crossing::new).limit((long) size * size).toList();
         this.layout = new Layout(size, stageBytes(size, stageBytes));
         this.taken = new int[size];
+        this.sleepers = sleep ? new Sleepers(size) : null;
         // Where there is not enough memory, the program learns of it before any rank waits for another.
         memories.put(0, newMemory());
     }
@@ -110,8 +123,7 @@ public final class LocalHub {
     }
 
     private Memory newMemory() {
-        int cores = Processors.ofThisProcess(1).ofAll(1);
-        return new Memory(allocate(), size > Integer.getInteger("sleepers", 16) * cores ? new Sleepers(size) : null);
+        return new Memory(allocate(), sleepers == null ? null : sleepers.ofAnotherMemory());
     }
 
     private ByteBuffer allocate() {
@@ -159,6 +171,9 @@ public final class LocalHub {
         rendezvous.breakUp(why);
         crossings.forEach(crossing -> crossing.meeting.breakUp(why));
         sets.values().forEach(hub -> hub.breakUp(why));
+        if (sleepers != null) {
+            sleepers.wakeAll();
+        }
     }
 
     /** The ranks of this hub. When one has gone, no operation of all of them can end. */

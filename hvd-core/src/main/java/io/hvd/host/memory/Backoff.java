@@ -58,6 +58,8 @@ public final class Backoff {
      * fifth of the time in which a death must be noticed.
      */
     private static final long DOUBT_NANOS = 20_000_000;
+    /** Who sleeps until it is woken is woken by the other rank's end, too. */
+    private static final long LONGEST_UNTIL_WOKEN_NANOS = 1_000_000_000;
 
     /**
      * The communication thread: while it waits the program's own threads compute, and while one of them waits they do
@@ -196,14 +198,14 @@ public final class Backoff {
     }
 
     /**
-     * Sleeps until this thread is woken, but not longer than it may go without a look at the other rank.
+     * Sleeps until this thread is woken.
      *
+     * @param sleep is given the nanoseconds after which it has to end
      * @return as {@link #pause}
      */
     boolean sleep(LongConsumer sleep) {
-        now();
-        sleep.accept(DOUBT_NANOS);
-        return doubts(now());
+        sleep.accept(LONGEST_UNTIL_WOKEN_NANOS);
+        return true;
     }
 
     /** Counts a wait of a thread that has had other work to do instead. */

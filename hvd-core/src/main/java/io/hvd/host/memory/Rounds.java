@@ -5,7 +5,6 @@ import io.hvd.host.memory.Layout.Counter;
 import io.hvd.spi.Activities;
 import java.nio.ByteBuffer;
 import java.util.function.BooleanSupplier;
-import java.util.function.LongConsumer;
 
 /**
  * One rank's sequence of rounds through a segment. In every round each rank may write to its stage, and tells the
@@ -109,22 +108,25 @@ public final class Rounds {
      * @throws ShutdownException if this can never happen, because a rank has died
      */
     void await(Counter counter, long of) {
-        for (int other = 0; other < segment.ranks(); other++) {
-            await(counter, other, of, nanos -> segment.sleepUntilAll(counter, of, nanos));
+        int other = segment.firstMissing(counter, of, 0);
+        while (other < segment.ranks()) {
+            await(counter, other, of, true);
+            other = segment.firstMissing(counter, of, other + 1);
         }
     }
 
     /** Waits until one rank's counter has reached a round. */
     void await(Counter counter, int other, long of) {
-        await(counter, other, of, nanos -> segment.sleepUntil(counter, other, of, nanos));
+        await(counter, other, of, false);
     }
 
-    private void await(Counter counter, int other, long of, LongConsumer sleep) {
+    /** @param all whether the other ranks are waited for next */
+    private void await(Counter counter, int other, long of, boolean all) {
         if (!segment.hasCome(counter, other, of)) {
             long begun = activities.begin();
             backoff.begin();
             while (!segment.hasCome(counter, other, of)) {
-                boolean doubts = meanwhile.getAsBoolean() ? backoff.worked() : rest(sleep);
+                boolean doubts = meanwhile.getAsBoolean() ? backoff.worked() : rest(counter, other, of, all);
                 if (doubts) {
                     look(counter, other, of);
                 }
@@ -133,8 +135,18 @@ public final class Rounds {
         }
     }
 
-    private boolean rest(LongConsumer sleep) {
-        return segment.sleeps() ? backoff.sleep(sleep) : backoff.pause();
+    private boolean rest(Counter counter, int other, long of, boolean all) {
+        if (!segment.sleeps()) {
+            return backoff.pause();
+        }
+        BooleanSupplier enough = () -> segment.hasCome(counter, other, of) || group.hasEnded(other);
+        return backoff.sleep(nanos -> {
+            if (all) {
+                segment.sleepUntilAll(counter, enough, nanos);
+            } else {
+                segment.sleepUntil(other, enough, nanos);
+            }
+        });
     }
 
     /**

@@ -8,6 +8,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.List;
 import java.util.OptionalInt;
+import java.util.function.BooleanSupplier;
 import java.util.function.IntUnaryOperator;
 import java.util.stream.IntStream;
 
@@ -91,7 +92,7 @@ public final class Segment {
         LONGS.setRelease(memory, layout.counter(counter, rank, round), round);
         if (sleepers != null) {
             VarHandle.fullFence();
-            sleepers.published(rank, counter, () -> haveCome(counter, round));
+            sleepers.published(rank, counter, () -> firstMissing(counter, round, 0) == layout.ranks());
         }
     }
 
@@ -100,22 +101,35 @@ public final class Segment {
         return sleepers != null;
     }
 
-    /** Sleeps until a rank has reached a round, at most so long; also returns for no reason. */
-    void sleepUntil(Counter counter, int of, long round, long nanos) {
-        sleepers.untilRank(of, () -> hasCome(counter, of, round), nanos);
+    /** Sleeps until a rank publishes a counter, at most so long. @param enough ends the wait before it begins */
+    void sleepUntil(int of, BooleanSupplier enough, long nanos) {
+        sleepers.untilRank(of, enough, nanos);
     }
 
-    /** Sleeps until all ranks have reached a round, at most so long; also returns for no reason. */
-    void sleepUntilAll(Counter counter, long round, long nanos) {
-        sleepers.untilAll(counter, () -> haveCome(counter, round), nanos);
+    /** Sleeps until the last rank publishes a counter, at most so long. @param enough ends the wait before it begins */
+    void sleepUntilAll(Counter counter, BooleanSupplier enough, long nanos) {
+        sleepers.untilAll(counter, enough, nanos);
     }
 
-    private boolean haveCome(Counter counter, long round) {
-        int other = 0;
+    /**
+     * The first rank that may not have reached a round.
+     *
+     * @param from all ranks before this one have reached it
+     * @return the number of ranks if all have
+     */
+    int firstMissing(Counter counter, long round, int from) {
+        if (sleepers == null) {
+            return from;
+        }
+        int known = sleepers.known(counter, round);
+        int other = Math.max(from, known);
         while (other < layout.ranks() && hasCome(counter, other, round)) {
             other++;
         }
-        return other == layout.ranks();
+        if (other > known) {
+            sleepers.know(counter, round, other);
+        }
+        return other;
     }
 
     /** Whether a rank's counter has reached a round. */

@@ -2,6 +2,7 @@ package io.hvd.host.memory;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.host.local.LocalHub;
 import io.hvd.host.memory.Layout.Counter;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -39,15 +40,16 @@ class SleepersTest {
 
     private static void awaitAll(Segment segment, Counter counter, long round) {
         for (int other = 0; other < RANKS; other++) {
+            int awaited = other;
             while (!segment.hasCome(counter, other, round)) {
-                segment.sleepUntilAll(counter, round, FOR_EVER);
+                segment.sleepUntilAll(counter, () -> segment.hasCome(counter, awaited, round), FOR_EVER);
             }
         }
     }
 
     private static void await(Segment segment, Counter counter, int other, long round) {
         while (!segment.hasCome(counter, other, round)) {
-            segment.sleepUntil(counter, other, round, FOR_EVER);
+            segment.sleepUntil(other, () -> segment.hasCome(counter, other, round), FOR_EVER);
         }
     }
 
@@ -82,13 +84,28 @@ class SleepersTest {
         });
     }
 
+    @Test
+    void whoHasComeInOneMemoryHasNotComeInAnother() {
+        LocalHub hub = new LocalHub(2, 4096, true);
+        Segment first = hub.memory(0);
+        Segment other = hub.memory(1);
+        first.publish(Counter.PACKED, 1);
+        other.publish(Counter.PACKED, 1);
+        assertThat(first.firstMissing(Counter.PACKED, 1, 0)).isEqualTo(2);
+
+        Segment next = hub.memory(0);
+        next.publish(Counter.PACKED, 1);
+
+        assertThat(next.firstMissing(Counter.PACKED, 1, 0)).isEqualTo(1);
+    }
+
     /** It stays on the list until the rank publishes again, which wakes it for nothing. */
     @Test
     void whoFindsTheCounterThereDoesNotSleep() {
         Segment first = new Segment(LAYOUT, 0, memory.duplicate(), sleepers);
         first.publish(Counter.PACKED, 1);
 
-        first.sleepUntil(Counter.PACKED, 0, 1, FOR_EVER);
+        first.sleepUntil(0, () -> first.hasCome(Counter.PACKED, 0, 1), FOR_EVER);
 
         assertThat(first.hasCome(Counter.PACKED, 0, 1)).isTrue();
     }
