@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatCode;
 import io.hvd.examples.TrainHere;
 import io.hvd.testing.Job;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashSet;
@@ -15,6 +16,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -107,6 +109,26 @@ class PageCommandsIT {
             asking.add("--help");
             assertThat(assertSucceeds(asking).output()).as(line).contains("digits", "cifar10");
         }
+    }
+
+    /** The lines for plain mpirun with an archive, which the second one must really read. */
+    @Test
+    void anArchiveMadeByHandIsUsedUnderPlainMpirun(@TempDir Path folder) {
+        String archive = "/tmp/train.jsa";
+        List<String> lines = Pages.commands().stream()
+                .map(command -> String.join(" ", command))
+                .filter(command -> command.contains(archive))
+                .toList();
+        assertThat(lines).hasSize(2);
+        String own = folder.resolve("train.jsa").toString();
+
+        assertSucceeds(words(lines.get(0).replace(archive, own)));
+        Job job = assertSucceeds(forThisMachine(lines.get(1)
+                .replace(archive, own)
+                .replace("-XX:+UseSerialGC", "-XX:+UseSerialGC -Xlog:class+load")
+                .concat(" --max-steps 2")));
+
+        assertThat(job.output()).contains("io.hvd.Hvd source: shared objects file (top)", "RESULT ");
     }
 
     @Test
