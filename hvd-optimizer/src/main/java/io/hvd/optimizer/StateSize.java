@@ -26,7 +26,7 @@ public final class StateSize {
             throw new HvdException(
                     ErrorId.UNSUPPORTED,
                     "the state of " + optimizer + " has " + bytes + " bytes, and saveState gives at most " + most
-                            + ": share the parameters out to several optimizers, or save them without their state");
+                            + ": take namedState() or wholeState(), which have no limit");
         }
         return (int) bytes;
     }

@@ -1,10 +1,8 @@
 package io.hvd.optimizer.torch.state;
 
 import io.hvd.optimizer.StateOwner;
-import io.hvd.optimizer.StateSize;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.function.UnaryOperator;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.IValue;
 import org.bytedeco.pytorch.InputArchive;
@@ -30,9 +28,10 @@ public final class MomentsArchive {
     /** The moments, tensors of their own; none before the first step. */
     public static TreeMap<String, Tensor> read(Optimizer optimizer) {
         TreeMap<String, Tensor> moments = new TreeMap<>();
-        try (PointerScope scope = new PointerScope()) {
-            TorchArchive.open(TorchArchive.writeState(optimizer), archive -> {
-                InputArchive states = NumberedArchive.child(archive, STATE);
+        try (PointerScope scope = new PointerScope();
+                LargeArchive archive = LargeArchive.ofState(optimizer)) {
+            archive.open(opened -> {
+                InputArchive states = NumberedArchive.child(opened, STATE);
                 if (NumberedArchive.has(states, NUMBER)) {
                     read(NumberedArchive.child(states, NUMBER), moments);
                 }
@@ -62,11 +61,10 @@ public final class MomentsArchive {
      * @throws io.hvd.error.HvdException if they are not those of such an optimizer; nothing is changed then
      */
     public static void write(Optimizer optimizer, String parameter, Map<String, Tensor> moments) {
-        byte[] own = TorchArchive.writeState(optimizer);
-        try (PointerScope scope = new PointerScope()) {
-            byte[] archive = TorchArchive.write(
-                    out -> TorchArchive.open(own, template -> copy(template, moments, out)), StateSize.LARGEST);
-            load(optimizer, parameter, archive);
+        try (PointerScope scope = new PointerScope();
+                LargeArchive own = LargeArchive.ofState(optimizer);
+                LargeArchive archive = LargeArchive.of(out -> own.open(template -> copy(template, moments, out)))) {
+            new StateArchive(optimizer, tensor -> parameter).load(archive);
         }
     }
 
@@ -87,7 +85,7 @@ public final class MomentsArchive {
             if (key.equals(STATE)) {
                 out.write(STATE, states);
             } else {
-                ShareArchive.copy(template, key, out, key);
+                NumberedArchive.copy(template, key, out, key);
             }
         }
     }
@@ -102,6 +100,6 @@ public final class MomentsArchive {
         if (archive.length == 0) {
             throw StateOwner.mismatch("it has no archive of \"" + parameter + "\"");
         }
-        new StateArchive(optimizer, tensor -> parameter).load(archive, UnaryOperator.identity());
+        new StateArchive(optimizer, tensor -> parameter).load(archive, false);
     }
 }
