@@ -134,7 +134,12 @@ abstract sealed class DeviceOptimizer implements Optimizer, AutoCloseable permit
         return new NamedState(
                 tensors,
                 new TreeMap<>(Map.of(
-                        NamedState.KIND, owner().kind(), STEPS, Long.toString(steps), RATE, Double.toString(learningRate))));
+                        NamedState.KIND,
+                        owner().kind(),
+                        STEPS,
+                        Long.toString(steps),
+                        RATE,
+                        Double.toString(learningRate))));
     }
 
     private Shape shapeOf(String buffer) {
@@ -152,14 +157,15 @@ abstract sealed class DeviceOptimizer implements Optimizer, AutoCloseable permit
             return;
         }
         if (!state.word(NamedState.KIND).equals(owner().kind())) {
-            throw StateOwner.mismatch("it is of \"" + state.word(NamedState.KIND) + "\", expected \"" + owner().kind() + "\"");
+            throw StateOwner.mismatch(
+                    "it is of \"" + state.word(NamedState.KIND) + "\", expected \"" + owner().kind() + "\"");
         }
         state.requireLike(namedState());
         long made = state.whole(STEPS);
         learningRate = state.number(RATE);
         steps = made;
-        buffers.forEach((name, buffer) -> buffer.write(
-                Pointer.to(state.tensors().get(name).toFloatArray()), buffer.bytes()));
+        buffers.forEach((name, buffer) ->
+                buffer.write(Pointer.to(state.tensors().get(name).toFloatArray()), buffer.bytes()));
     }
 
     /** Queues the step of one parameter. @param step number of the step, from 1 */

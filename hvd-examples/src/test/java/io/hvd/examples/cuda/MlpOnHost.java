@@ -2,7 +2,6 @@ package io.hvd.examples.cuda;
 
 import io.hvd.data.cuda.DeviceBatch;
 import io.hvd.error.HvdException;
-import io.hvd.optimizer.NamedState;
 import io.hvd.examples.cuda.DeviceOptimizer.Streams;
 import io.hvd.examples.cuda.MlpKernels.Extent;
 import io.hvd.examples.cuda.MlpKernels.Turned;
@@ -10,6 +9,7 @@ import io.hvd.examples.gpu.DeviceArray;
 import io.hvd.examples.gpu.UserStream;
 import io.hvd.optimizer.Adam;
 import io.hvd.optimizer.ArrayParameters;
+import io.hvd.optimizer.NamedState;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.optimizer.Sgd;
 import io.hvd.tensor.DType;

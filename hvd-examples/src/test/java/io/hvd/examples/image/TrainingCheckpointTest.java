@@ -59,7 +59,8 @@ class TrainingCheckpointTest {
         assertThatThrownBy(() -> onOneRank(file, Precision.FP16, checkpoint -> checkpoint.restore(true)))
                 .isInstanceOf(HvdException.class)
                 .hasMessageContaining("HVD-501")
-                .hasMessageContaining(file + " is of no training, or of one with another optimizer or another precision")
+                .hasMessageContaining(
+                        file + " is of no training, or of one with another optimizer or another precision")
                 .hasMessageContainingAll("--amp", "disabled GradScaler");
     }
 

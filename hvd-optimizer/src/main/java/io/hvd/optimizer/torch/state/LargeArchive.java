@@ -44,7 +44,7 @@ final class LargeArchive implements AutoCloseable {
         try (PointerScope scope = new PointerScope();
                 LargeArchive own = of(optimizer::save)) {
             LargeArchive copy = of(numbered -> own.open(opened -> NumberedArchive.copy(opened, numbered)));
-            copy.pieces.values().forEach(scope::detach);
+            copy.pieces.values().forEach(Pointer::retainReference); // beyond the scope
             return copy;
         }
     }
