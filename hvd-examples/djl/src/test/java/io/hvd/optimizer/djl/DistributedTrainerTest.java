@@ -423,7 +423,9 @@ class DistributedTrainerTest {
             try (Model model = TinyTask.deepModel(hvd, 1500);
                     DistributedTrainer trainer = DistributedTrainer.of(hvd, model, TinyTask.config(sgd()))) {
                 trainer.initialize(new Shape(1, 1));
-                byte[] state = ElasticModel.of(model, TinyTask.config(sgd())).optimizer().saveState();
+                byte[] state = ElasticModel.of(model, TinyTask.config(sgd()))
+                        .optimizer()
+                        .saveState();
                 assertThat(state.length).isGreaterThan(65_535);
                 trainer.loadOptimizerState(NamedState.ofBytes(state));
             }
