@@ -6,10 +6,8 @@ import java.util.TreeMap;
 import java.util.function.Consumer;
 import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.Pointer;
-import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.ArchiveWriter;
 import org.bytedeco.pytorch.InputArchive;
-import org.bytedeco.pytorch.Optimizer;
 import org.bytedeco.pytorch.OutputArchive;
 import org.bytedeco.pytorch.Reader;
 import org.bytedeco.pytorch.SizeTSupplier;
@@ -37,16 +35,6 @@ final class LargeArchive implements AutoCloseable {
         }
         archive.flush();
         return archive;
-    }
-
-    /** The optimizer's archive in the form of {@link NumberedArchive}. */
-    static LargeArchive ofState(Optimizer optimizer) {
-        try (PointerScope scope = new PointerScope();
-                LargeArchive own = of(optimizer::save)) {
-            LargeArchive copy = of(numbered -> own.open(opened -> NumberedArchive.copy(opened, numbered)));
-            copy.pieces.values().forEach(Pointer::retainReference); // beyond the scope
-            return copy;
-        }
     }
 
     void open(Consumer<InputArchive> use) {

@@ -20,8 +20,6 @@ import org.bytedeco.pytorch.global.torch;
 public final class MomentsArchive {
     private static final String STATE = "state";
     private static final String STEP = "step";
-    /** Of the only parameter. */
-    private static final String NUMBER = "1";
 
     private MomentsArchive() {}
 
@@ -29,11 +27,11 @@ public final class MomentsArchive {
     public static TreeMap<String, Tensor> read(Optimizer optimizer) {
         TreeMap<String, Tensor> moments = new TreeMap<>();
         try (PointerScope scope = new PointerScope();
-                LargeArchive archive = LargeArchive.ofState(optimizer)) {
+                LargeArchive archive = LargeArchive.of(optimizer::save)) {
             archive.open(opened -> {
                 InputArchive states = NumberedArchive.child(opened, STATE);
-                if (NumberedArchive.has(states, NUMBER)) {
-                    read(NumberedArchive.child(states, NUMBER), moments);
+                for (String only : NumberedArchive.keys(states)) {
+                    read(NumberedArchive.child(states, only), moments);
                 }
             });
         }
@@ -62,7 +60,7 @@ public final class MomentsArchive {
      */
     public static void write(Optimizer optimizer, String parameter, Map<String, Tensor> moments) {
         try (PointerScope scope = new PointerScope();
-                LargeArchive own = LargeArchive.ofState(optimizer);
+                LargeArchive own = LargeArchive.of(optimizer::save);
                 LargeArchive archive = LargeArchive.of(out -> own.open(template -> copy(template, moments, out)))) {
             new StateArchive(optimizer, tensor -> parameter).load(archive);
         }
@@ -79,7 +77,7 @@ public final class MomentsArchive {
                     state.write(name, tensor);
                 }
             });
-            states.write(NUMBER, state);
+            states.write(NumberedArchive.numbers(template).keySet().iterator().next(), state);
         }
         for (String key : NumberedArchive.keys(template)) {
             if (key.equals(STATE)) {

@@ -114,9 +114,11 @@ public final class StateArchive {
             return;
         }
         Set<String> kept = new HashSet<>();
-        try (LargeArchive archive = LargeArchive.ofState(optimizer)) {
-            archive.open(
-                    own -> kept.addAll(new Entries("", own).child(STATE).values.keySet()));
+        try (LargeArchive archive = LargeArchive.of(optimizer::save)) {
+            archive.open(own -> {
+                Map<String, String> numbers = NumberedArchive.numbers(own);
+                new Entries("", own).child(STATE).values.keySet().forEach(key -> kept.add(numbers.get(key)));
+            });
         }
         int number = 0;
         for (Map.Entry<String, Member> member : members.entrySet()) {
