@@ -50,7 +50,6 @@ class LargeMomentsTest {
                     .put(torch.full(new long[] {1}, new org.bytedeco.pytorch.Scalar(3f))
                             .expand(LENGTH));
             adam.step().close();
-            adam.zero_grad(true);
         }
         return adam;
     }
