@@ -67,7 +67,6 @@ KilledWritersIT      200 processes that are killed while all of their ranks writ
 LargeCheckpointTest  checkpoints beyond 2^31 bytes
 LargeCheckpointsTest  training beside a checkpoint of 3 GiB
 LargeHandOverIT      an elastic job's hand-over of a shared-out state beyond 2^31 bytes, with 12 GB of memory
-LargeMomentsTest     the moments of a shard of FullyShard beyond 2^31 bytes
 LargeStateTest       an optimizer's state beyond 2^31 bytes, with 8 GB of memory
 LargeTensorTest      tensors beyond 2^31 bytes
 LifecycleIT          init after a close, and other ways to end where others join again

@@ -35,9 +35,9 @@ class ModuleTest {
 
     private static final int MOST_TYPES_IN_THE_FACADE = 25;
     /** Other numbers than these are put here and into CONTRIBUTING.md on purpose, also smaller ones. */
-    private static final int PUBLIC_TYPES_OF_THE_API = 46;
+    private static final int PUBLIC_TYPES_OF_THE_API = 47;
 
-    private static final int PUBLIC_TYPES_SEEN_OUTSIDE = 165;
+    private static final int PUBLIC_TYPES_SEEN_OUTSIDE = 166;
 
     private static final Pattern MODULE_NAME = Pattern.compile("<Automatic-Module-Name>(.+)</Automatic-Module-Name>");
     private static final Pattern IMPORT = Pattern.compile("^import (?:static )?(io\\.hvd[.a-z]*)\\.[A-Z].*;");

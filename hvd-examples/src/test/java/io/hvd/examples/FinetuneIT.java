@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import io.hvd.testing.Job;
 import io.hvd.train.Checkpoint;
+import java.io.BufferedReader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -95,6 +96,51 @@ class FinetuneIT {
             assertThat(losses(sharded.output()).get(epoch)).isCloseTo(whole.get(epoch), within(1e-3));
         }
         assertThat(run("--epochs 1 --freeze all --threads 2 --model " + saved)).contains("BERT from " + saved);
+    }
+
+    private static String sharded(String flags) throws Exception {
+        TrainHere training = TrainHere.run((SMALL + "--fully-shard " + flags).split(" "));
+        assertThat(training.exitCode()).as(training.output()).isZero();
+        return training.output();
+    }
+
+    /** Behind an epoch other ranks learn what they would have learnt without an end, and as many within one learn that to the bit. */
+    @Test
+    void shardsGoOnWithOtherRanks() throws Exception {
+        String flags = "--epochs 2 --checkpoint-dir " + folder.resolve("series");
+        String atOnce = loss(sharded("--epochs 2 --threads 4"));
+        sharded(flags + " --threads 4 --max-steps 4");
+        assertThat(loss(sharded(flags + " --threads 4"))).isEqualTo(atOnce);
+
+        String others = flags.replace("series", "others");
+        sharded(others + " --threads 4 --max-steps 9");
+        String on = sharded(others + " --threads 2");
+        assertThat(on)
+                .contains("epoch 2/2: ", "ranks=2 epochs=2 steps=9 ")
+                .doesNotContain("epoch 1/2: ", "weights of all ranks");
+        assertThat(Double.parseDouble(loss(on))).isCloseTo(Double.parseDouble(atOnce), within(1e-3));
+    }
+
+    private static String loss(String output) {
+        return output.replaceFirst("(?s).*RESULT.* loss=([\\d.]+) .*", "$1");
+    }
+
+    @Test
+    void shardsOfAKilledProcessGoOnWithOtherRanks() throws Exception {
+        Path series = folder.resolve("series");
+        String flags = SMALL + "--epochs 300 --fully-shard --checkpoint-dir " + series + " --threads ";
+        Process process = TrainJar.start((flags + "2").split(" "));
+        try (BufferedReader lines = process.inputReader()) {
+            String line = lines.readLine();
+            while (line != null && !Files.exists(series.resolve("step-0000000009"))) {
+                line = lines.readLine();
+            }
+            assertThat(line).as("it trains").isNotNull();
+        } finally {
+            process.destroyForcibly().waitFor();
+        }
+        String on = sharded(flags.replace(SMALL, "") + "4 --max-steps 1");
+        assertThat(on).contains("going on from " + series, "which 2 ranks have written", "ranks=4 ", "steps=0 ");
     }
 
     @Test

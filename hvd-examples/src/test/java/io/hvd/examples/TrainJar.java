@@ -5,6 +5,7 @@ import io.hvd.testing.ClassArchive;
 import io.hvd.testing.Job;
 import io.hvd.testing.Mpirun;
 import java.io.File;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -72,6 +73,15 @@ public final class TrainJar {
         command.addAll(List.of("-jar", JAR.toString()));
         command.addAll(List.of(flags));
         return run(inFolderOfJar(command), environment);
+    }
+
+    /** Starts it alone, with both streams as one; whoever calls it ends it. */
+    public static Process start(String... flags) throws IOException {
+        List<String> command = new ArrayList<>(List.of(JDK.resolve("java").toString()));
+        command.addAll(forAShortLife());
+        command.addAll(List.of("-jar", JAR.toString()));
+        command.addAll(List.of(flags));
+        return new ProcessBuilder(command).redirectErrorStream(true).start();
     }
 
     private static Job horovodrun(int ranks, List<String> wrapper, String... flags) {

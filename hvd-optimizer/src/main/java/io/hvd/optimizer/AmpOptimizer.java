@@ -198,7 +198,7 @@ public final class AmpOptimizer implements AveragingOptimizer, AutoCloseable {
         return optimizer.lastStep();
     }
 
-    /** How often this object has made a step, without those that were skipped. */
+    @Override
     public long stepsMade() {
         return optimizer.stepsMade();
     }

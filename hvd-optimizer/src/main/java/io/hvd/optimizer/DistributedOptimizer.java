@@ -180,7 +180,7 @@ public final class DistributedOptimizer implements AveragingOptimizer, AutoClose
         stepNow();
     }
 
-    /** How often this object has made a step; backward passes without one are not counted. */
+    @Override
     public long stepsMade() {
         return progress.made();
     }

@@ -14,6 +14,7 @@ import io.hvd.train.safetensors.FileChecksum;
 import io.hvd.train.safetensors.SetIndex;
 import io.hvd.train.safetensors.SetReader;
 import io.hvd.train.safetensors.TensorSums;
+import io.hvd.train.safetensors.Wanted;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.FileSystemException;
@@ -162,6 +163,11 @@ public record Checkpoint(SortedMap<String, Tensor> tensors, Map<String, String> 
      * @param file or the folder
      */
     public static Checkpoint read(Path file, Predicate<String> wanted) throws IOException {
+        return read(file, Wanted.wholes(wanted));
+    }
+
+    /** Reads the file, or the folder, and keeps some elements of some of its tensors in memory. */
+    public static Checkpoint read(Path file, Wanted wanted) throws IOException {
         if (Files.isDirectory(file) && Files.exists(file.resolve(SetIndex.NAME))) {
             CheckpointReader.Content content = new SetReader(file, PIECE, LONGEST_BUFFER).read(wanted);
             return new Checkpoint(content.tensors(), content.words());
@@ -174,11 +180,10 @@ public record Checkpoint(SortedMap<String, Tensor> tensors, Map<String, String> 
      * @param longestBuffer bytes of a tensor that one buffer may hold; a multiple of 8
      */
     static Checkpoint read(Path file, int pieceBytes, int longestBuffer) throws IOException {
-        return read(file, name -> true, pieceBytes, longestBuffer);
+        return read(file, Wanted.wholes(name -> true), pieceBytes, longestBuffer);
     }
 
-    private static Checkpoint read(Path file, Predicate<String> wanted, int pieceBytes, int longestBuffer)
-            throws IOException {
+    private static Checkpoint read(Path file, Wanted wanted, int pieceBytes, int longestBuffer) throws IOException {
         try (FileChannel channel = FileChannel.open(RegularFile.at(file))) {
             CheckpointReader.Content content =
                     new CheckpointReader(file, channel, pieceBytes, longestBuffer).read(wanted);

@@ -4,17 +4,23 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.optimizer.torch.TorchTensors;
 import io.hvd.tensor.DType;
+import io.hvd.tensor.ElementRun;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.SplitMemory;
 import io.hvd.tensor.Tensor;
+import io.hvd.train.safetensors.CheckpointReader;
+import io.hvd.train.safetensors.Wanted;
 import java.io.IOException;
+import java.lang.reflect.Array;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.global.torch;
@@ -67,6 +73,39 @@ class CheckpointPiecesTest {
             assertThat(read.get(name).shape()).as(name).isEqualTo(tensor.shape());
             assertThat(read.get(name).toArray()).as(name).isEqualTo(tensor.toArray());
         });
+    }
+
+    /** Runs that begin and end within pieces, at their ends, and beyond; each has the elements that the whole tensor has there. */
+    @ParameterizedTest
+    @ValueSource(ints = {8, 24, 4096, 1 << 20})
+    void someElementsOfATensorAreAVector(int pieceBytes) throws IOException {
+        Path file = folder.resolve("file");
+        Map<String, Tensor> tensors = everyKind();
+        new Checkpoint(new TreeMap<>(tensors), Map.of()).write(file);
+        for (ElementRun run :
+                List.of(new ElementRun(0, 0), new ElementRun(1, 1), new ElementRun(0, 3), new ElementRun(1023, 1026))) {
+            Wanted wanted = (name, shape) -> run.isWithin(shape) ? Optional.of(run) : Optional.empty();
+            Map<String, Tensor> read;
+            try (FileChannel channel = FileChannel.open(file)) {
+                read = new CheckpointReader(file, channel, pieceBytes, 4096)
+                        .read(wanted)
+                        .tensors();
+            }
+            assertThat(read).isNotEmpty();
+            read.forEach((name, part) -> {
+                Tensor whole = tensors.get(name);
+                assertThat(part.dtype()).isEqualTo(whole.dtype());
+                if (run.elements() < whole.elements()) {
+                    assertThat(part.shape()).isEqualTo(Shape.of(run.elements()));
+                }
+                Object all = whole.toArray();
+                for (int i = 0; i < run.elements(); i++) {
+                    assertThat(Array.get(part.toArray(), i))
+                            .as("%s, element %d of %s", name, i, run)
+                            .isEqualTo(Array.get(all, (int) run.from() + i));
+                }
+            });
+        }
     }
 
     @Test

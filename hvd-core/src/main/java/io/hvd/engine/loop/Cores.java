@@ -17,11 +17,6 @@ record Cores(int ranks, boolean areAll, int cores) {
                 ranks, ranks == topology.size(), Processors.ofThisProcess(ranks).ofAll(ranks));
     }
 
-    /** Whether there are fewer cores than ranks. */
-    boolean areShared() {
-        return ranks > cores;
-    }
-
     /**
      * Whether the data plane competes with the program for cores: all ranks run on one host, with fewer than two cores
      * each.

@@ -91,7 +91,7 @@ public final class EngineAssembly {
             CutAdvice advice,
             SettingsInForce inForce,
             DataPlaneLock lock) {
-        PromptWaits promptWaits = new PromptWaits(cores.areShared());
+        PromptWaits promptWaits = new PromptWaits(cores.ranks(), cores.cores());
         HeldPlan plan = new HeldPlan(queue, exit, promptWaits, advice, cores.areTakenFromProgram());
         StepFollower steps = new StepFollower(lock, sets.all(), plan, queue, log, deviceWork);
         CallerRuns callerRuns = new CallerRuns(lock, plan, steps);

@@ -16,23 +16,41 @@ public final class PromptWaits {
      * the longer wait, since the communication thread would take the core from a rank that computes.
      */
     private static final long PROMPT_ON_SHARED_CORES_NANOS = 3_000_000;
+    /** How long the last batch of a step is left for the program's own thread to run. */
+    private static final long LEFT_TO_PROGRAM_NANOS = 5_000_000;
+    /**
+     * With so many ranks on a core these times begin to grow with their number, as a step does: with 128 on each, every
+     * communication thread would wake up several times within a step, only to see that the step is not over.
+     */
+    private static final int MANY_RANKS_ON_A_CORE = 8;
     /** The number of steps in a row in which the program must have waited at once. */
     private static final int ENOUGH = 8;
 
     private final long promptNanos;
+    private final long leftNanos;
     private final LongSupplier clock;
     private final AtomicLong submittedNanos = new AtomicLong();
     private volatile boolean first;
     private volatile int prompt;
 
-    /** @param shareCores whether there are fewer cores than ranks */
-    public PromptWaits(boolean shareCores) {
-        this(shareCores, System::nanoTime);
+    /**
+     * @param ranks on this host
+     * @param cores of all of them together
+     */
+    public PromptWaits(int ranks, int cores) {
+        this(ranks, cores, System::nanoTime);
     }
 
-    PromptWaits(boolean shareCores, LongSupplier clock) {
+    PromptWaits(int ranks, int cores, LongSupplier clock) {
+        int crowd = Math.max(1, ranks / (MANY_RANKS_ON_A_CORE * cores));
         this.clock = clock;
-        this.promptNanos = shareCores ? PROMPT_ON_SHARED_CORES_NANOS : PROMPT_NANOS;
+        this.promptNanos = ranks > cores ? crowd * PROMPT_ON_SHARED_CORES_NANOS : PROMPT_NANOS;
+        this.leftNanos = crowd * LEFT_TO_PROGRAM_NANOS;
+    }
+
+    /** How long the last batch of a step is left for the program's own thread to run, if a wait for it is expected. */
+    long leftNanos() {
+        return leftNanos;
     }
 
     /** The program has submitted an operation of the step. A step may have hundreds, so this writes what has changed. */

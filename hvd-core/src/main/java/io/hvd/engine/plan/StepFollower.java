@@ -18,9 +18,6 @@ import java.util.concurrent.atomic.AtomicLong;
  * DataPlaneLock} calls this class.
  */
 public final class StepFollower {
-    /** How long the last batch of a step is left for the program's own thread to run. */
-    private static final long LEFT_TO_PROGRAM_NANOS = 5_000_000;
-
     private final DataPlaneLock lock;
     private final SetMember set;
     private final HeldPlan plan;
@@ -133,7 +130,7 @@ public final class StepFollower {
      */
     public long lookNanos() {
         assert lock.isMine();
-        return looksAgain ? LEFT_TO_PROGRAM_NANOS : Long.MAX_VALUE;
+        return looksAgain ? promptWaits.leftNanos() : Long.MAX_VALUE;
     }
 
     /** The number of batches that the plan has run; any thread may ask. */

@@ -6,6 +6,7 @@ import io.hvd.error.ShutdownException;
 import io.hvd.host.memory.Layout;
 import io.hvd.host.memory.MemoryGroup;
 import io.hvd.host.memory.Segment;
+import io.hvd.host.memory.Sleepers;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -25,6 +26,8 @@ public final class LocalHub {
     private static final int MOST_STAGE_BYTES = 256 << 10;
 
     private static final int LINE = 64;
+    /** With more ranks on each core they sleep until they are woken: those who look again and again keep the core from who works. */
+    private static final int MANY_RANKS_ON_A_CORE = 16;
 
     /** The ranks, each with a mailbox in every channel. */
     private final int size;
@@ -33,6 +36,9 @@ public final class LocalHub {
     private final List<byte[]> exchanged;
     private final List<Crossing> crossings;
     private final Layout layout;
+    /** Null where ranks look again and again for what they wait for. */
+    private final Sleepers sleepers;
+
     /** How often each rank has taken its view of a memory, and the memories that some ranks have not taken yet. */
     private final int[] taken;
 
@@ -44,6 +50,14 @@ public final class LocalHub {
 
     /** @param stageBytes the most bytes of a rank's data that are under way at a time; large numbers are cut down */
     public LocalHub(int size, int stageBytes) {
+        this(
+                size,
+                stageBytes,
+                size > MANY_RANKS_ON_A_CORE * Runtime.getRuntime().availableProcessors());
+    }
+
+    /** @param sleep whether ranks that wait for each other sleep until they are woken */
+    public LocalHub(int size, int stageBytes, boolean sleep) {
         this.size = size;
         this.rendezvous = new Rendezvous(size);
         this.exchanged = new ArrayList<>(Collections.nCopies(size, null));
@@ -51,8 +65,9 @@ public final class LocalHub {
                 Stream.generate(Crossing::new).limit((long) size * size).toList();
         this.layout = new Layout(size, stageBytes(size, stageBytes));
         this.taken = new int[size];
+        this.sleepers = sleep ? new Sleepers(size) : null;
         // Where there is not enough memory, the program learns of it before any rank waits for another.
-        memories.put(0, new Memory(allocate()));
+        memories.put(0, newMemory());
     }
 
     /** At least an element for each rank, in whole lines. */
@@ -100,11 +115,15 @@ public final class LocalHub {
      */
     public synchronized Segment memory(int place) {
         int number = taken[place]++;
-        Memory memory = memories.computeIfAbsent(number, any -> new Memory(allocate()));
+        Memory memory = memories.computeIfAbsent(number, any -> newMemory());
         if (++memory.takers == size()) {
             memories.remove(number);
         }
-        return new Segment(layout, place, memory.bytes.duplicate());
+        return new Segment(layout, place, memory.bytes.duplicate(), memory.sleepers);
+    }
+
+    private Memory newMemory() {
+        return new Memory(allocate(), sleepers == null ? null : sleepers.ofAnotherMemory());
     }
 
     private ByteBuffer allocate() {
@@ -152,6 +171,9 @@ public final class LocalHub {
         rendezvous.breakUp(why);
         crossings.forEach(crossing -> crossing.meeting.breakUp(why));
         sets.values().forEach(hub -> hub.breakUp(why));
+        if (sleepers != null) {
+            sleepers.wakeAll();
+        }
     }
 
     /** The ranks of this hub. When one has gone, no operation of all of them can end. */
@@ -174,10 +196,12 @@ public final class LocalHub {
 
     private static final class Memory {
         final ByteBuffer bytes;
+        final Sleepers sleepers;
         int takers;
 
-        Memory(ByteBuffer bytes) {
+        Memory(ByteBuffer bytes, Sleepers sleepers) {
             this.bytes = bytes;
+            this.sleepers = sleepers;
         }
     }
 

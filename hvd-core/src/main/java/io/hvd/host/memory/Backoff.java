@@ -3,6 +3,7 @@ package io.hvd.host.memory;
 import io.hvd.config.Processors;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import java.util.function.LongConsumer;
 
 /**
  * How a thread waits for another rank that shares its memory. It spins for a moment where no other thread needs the core, then yields, and
@@ -57,6 +58,8 @@ public final class Backoff {
      * fifth of the time in which a death must be noticed.
      */
     private static final long DOUBT_NANOS = 20_000_000;
+    /** Who sleeps until it is woken is woken by the other rank's end, too. */
+    private static final long LONGEST_UNTIL_WOKEN_NANOS = 1_000_000_000;
 
     /**
      * The communication thread: while it waits the program's own threads compute, and while one of them waits they do
@@ -192,6 +195,17 @@ public final class Backoff {
         long now = now();
         rest(now);
         return doubts(now);
+    }
+
+    /**
+     * Sleeps until this thread is woken.
+     *
+     * @param sleep is given the nanoseconds after which it has to end
+     * @return as {@link #pause}
+     */
+    boolean sleep(LongConsumer sleep) {
+        sleep.accept(LONGEST_UNTIL_WOKEN_NANOS);
+        return true;
     }
 
     /** Counts a wait of a thread that has had other work to do instead. */

@@ -13,11 +13,13 @@ import java.util.List;
  * ranks copy the whole. While the others still reduce a chunk, a rank packs the next. All ranks get the same bits,
  * because each slice has one owner, which adds in the order of the ranks.
  *
- * <p>Few bytes take one step instead: every rank adds all stages for itself.
+ * <p>Few bytes of few ranks take one step instead: every rank adds all stages for itself.
  */
 final class OneLevelAllreduce implements SegmentAllreduce {
     /** Up to this size, one more wait costs more than adding all stages on every rank. */
     private static final int FEW_BYTES = 2048;
+    /** Up to so many ranks: all of them together read the stages as often as the square of their number. */
+    private static final int FEW_RANKS = 64;
 
     private final Rounds rounds;
     private final Segment segment;
@@ -33,7 +35,7 @@ final class OneLevelAllreduce implements SegmentAllreduce {
     @Override
     public boolean run(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
         SegmentPass pass = SegmentPass.onOneHost(rounds, converter, reducer, inputs, outputs, how, FEW_BYTES);
-        return pass.isFew() ? inOneStep(pass) : inRounds(pass);
+        return pass.isFew() && segment.ranks() <= FEW_RANKS ? inOneStep(pass) : inRounds(pass);
     }
 
     private boolean inOneStep(SegmentPass pass) {

@@ -17,6 +17,11 @@ final class Places {
     private static final int MOST_BYTES = 32 << 10;
     /** The part of a stage through which the places move. */
     private static final int WINDOW_BYTES = 64 << 10;
+    /**
+     * Buffers of all turns together, at most. Every rank has its own ones, and views of them: with 256 ranks and 64 turns
+     * they would be millions, far beyond the caches.
+     */
+    private static final int MOST_BUFFERS = 512;
 
     private final Place[] whole;
     /** The moving places: by parity of the round, by the power of two of the bytes, by turn. */
@@ -62,7 +67,10 @@ final class Places {
     }
 
     private Place[] cut(Place place, int bytes) {
-        Place[] parts = new Place[Math.max(1, Math.min(WINDOW_BYTES, stageBytes) / bytes)];
+        int turns = Math.min(
+                Math.min(WINDOW_BYTES, stageBytes) / bytes,
+                MOST_BUFFERS / place.stages().size());
+        Place[] parts = new Place[Math.max(1, turns)];
         for (int i = 0; i < parts.length; i++) {
             parts[i] = place.part(i * bytes, bytes);
         }

@@ -108,24 +108,45 @@ public final class Rounds {
      * @throws ShutdownException if this can never happen, because a rank has died
      */
     void await(Counter counter, long of) {
-        for (int other = 0; other < segment.ranks(); other++) {
-            await(counter, other, of);
+        int other = segment.firstMissing(counter, of, 0);
+        while (other < segment.ranks()) {
+            await(counter, other, of, true);
+            other = segment.firstMissing(counter, of, other + 1);
         }
     }
 
     /** Waits until one rank's counter has reached a round. */
     void await(Counter counter, int other, long of) {
+        await(counter, other, of, false);
+    }
+
+    /** @param all whether the other ranks are waited for next */
+    private void await(Counter counter, int other, long of, boolean all) {
         if (!segment.hasCome(counter, other, of)) {
             long begun = activities.begin();
             backoff.begin();
             while (!segment.hasCome(counter, other, of)) {
-                boolean doubts = meanwhile.getAsBoolean() ? backoff.worked() : backoff.pause();
+                boolean doubts = meanwhile.getAsBoolean() ? backoff.worked() : rest(counter, other, of, all);
                 if (doubts) {
                     look(counter, other, of);
                 }
             }
             activities.end(Activities.WAIT_FOR_DATA, begun);
         }
+    }
+
+    private boolean rest(Counter counter, int other, long of, boolean all) {
+        if (!segment.sleeps()) {
+            return backoff.pause();
+        }
+        BooleanSupplier enough = () -> segment.hasCome(counter, other, of) || group.hasEnded(other);
+        return backoff.sleep(nanos -> {
+            if (all) {
+                segment.sleepUntilAll(counter, enough, nanos);
+            } else {
+                segment.sleepUntil(other, enough, nanos);
+            }
+        });
     }
 
     /**

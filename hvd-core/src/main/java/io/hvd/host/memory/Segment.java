@@ -8,6 +8,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.List;
 import java.util.OptionalInt;
+import java.util.function.BooleanSupplier;
 import java.util.function.IntUnaryOperator;
 import java.util.stream.IntStream;
 
@@ -21,13 +22,22 @@ public final class Segment {
     private final Layout layout;
     private final int rank;
     private final ByteBuffer memory;
+    /** Null where ranks wait by {@link Backoff}. */
+    private final Sleepers sleepers;
+
     private final Places places;
     /** Small places beside the counters, by parity of the round; the first rank's holds the result of so few bytes. */
     private final List<Place> besideCounters;
 
     /** @param memory mapped or direct memory, zero where no rank has written; it lives as long as it is reachable */
     public Segment(Layout layout, int rank, ByteBuffer memory) {
+        this(layout, rank, memory, null);
+    }
+
+    /** @param sleepers those of all views of this memory; null if ranks are not to sleep until they are woken */
+    public Segment(Layout layout, int rank, ByteBuffer memory, Sleepers sleepers) {
         this.layout = layout;
+        this.sleepers = sleepers;
         this.rank = rank;
         this.memory = memory.order(ByteOrder.nativeOrder());
         this.places = new Places(whole(0), whole(1), layout.stageBytes());
@@ -80,6 +90,46 @@ public final class Segment {
     /** Tells the others that this rank's counter has reached a round. */
     void publish(Counter counter, long round) {
         LONGS.setRelease(memory, layout.counter(counter, rank, round), round);
+        if (sleepers != null) {
+            VarHandle.fullFence();
+            sleepers.published(rank, counter, () -> firstMissing(counter, round, 0) == layout.ranks());
+        }
+    }
+
+    /** Whether a rank that waits is to sleep until it is woken. */
+    boolean sleeps() {
+        return sleepers != null;
+    }
+
+    /** Sleeps until a rank publishes a counter, at most so long. @param enough ends the wait before it begins */
+    void sleepUntil(int of, BooleanSupplier enough, long nanos) {
+        sleepers.untilRank(of, enough, nanos);
+    }
+
+    /** Sleeps until the last rank publishes a counter, at most so long. @param enough ends the wait before it begins */
+    void sleepUntilAll(Counter counter, BooleanSupplier enough, long nanos) {
+        sleepers.untilAll(counter, enough, nanos);
+    }
+
+    /**
+     * The first rank that may not have reached a round.
+     *
+     * @param from all ranks before this one have reached it
+     * @return the number of ranks if all have
+     */
+    int firstMissing(Counter counter, long round, int from) {
+        if (sleepers == null) {
+            return from;
+        }
+        int known = sleepers.known(counter, round);
+        int other = Math.max(from, known);
+        while (other < layout.ranks() && hasCome(counter, other, round)) {
+            other++;
+        }
+        if (other > known) {
+            sleepers.know(counter, round, other);
+        }
+        return other;
     }
 
     /** Whether a rank's counter has reached a round. */

@@ -65,7 +65,7 @@ class CallersAndSleepTest {
 
     private final DataPlaneLock lock = new DataPlaneLock();
     private final HeldPlan plan =
-            new HeldPlan(queue, PlanExit.ofOneRank(() -> {}), new PromptWaits(false), new NoCutAdvice(), false);
+            new HeldPlan(queue, PlanExit.ofOneRank(() -> {}), new PromptWaits(2, 2), new NoCutAdvice(), false);
     private final StepFollower steps = follower();
     private final Control control = new Control();
     private final Wakeup wakeup = new Wakeup(control);

@@ -7,7 +7,7 @@ import org.junit.jupiter.api.Test;
 class PromptWaitsTest {
     private static final long LONG_AGO_NANOS = 1_000_000_000;
 
-    private final PromptWaits waits = new PromptWaits(false);
+    private final PromptWaits waits = new PromptWaits(2, 2);
 
     private void promptSteps(int count) {
         for (int i = 0; i < count; i++) {
@@ -41,7 +41,7 @@ class PromptWaitsTest {
         waits.submitted(System.nanoTime() + LONG_AGO_NANOS);
         waits.waits();
         assertThat(waits.areExpected()).isTrue();
-        PromptWaits alone = new PromptWaits(false);
+        PromptWaits alone = new PromptWaits(2, 2);
         alone.submitted(System.nanoTime() + LONG_AGO_NANOS);
         for (int i = 0; i < 20; i++) {
             alone.waits();
@@ -63,7 +63,7 @@ class PromptWaitsTest {
     /** Another rank may have had the core for a millisecond, although the program has waited at once. */
     @Test
     void onSharedCoresAWaitMayComeATimeSliceLater() {
-        PromptWaits shared = new PromptWaits(true, () -> LONG_AGO_NANOS);
+        PromptWaits shared = new PromptWaits(3, 2, () -> LONG_AGO_NANOS);
         for (int i = 0; i < 8; i++) {
             shared.submitted(LONG_AGO_NANOS);
             shared.waits();
@@ -74,5 +74,20 @@ class PromptWaitsTest {
         shared.submitted(LONG_AGO_NANOS - 4_000_000);
         shared.nobodyWaits();
         assertThat(shared.areExpected()).isFalse();
+    }
+
+    /** All of the ranks get the core once in a step, which takes them that much longer. */
+    @Test
+    void withManyRanksOnACoreAllOfItTakesLonger() {
+        PromptWaits few = new PromptWaits(31, 2);
+        PromptWaits many = new PromptWaits(256, 2, () -> LONG_AGO_NANOS);
+
+        assertThat(many.leftNanos()).isEqualTo(16 * few.leftNanos());
+
+        for (int i = 0; i < 8; i++) {
+            many.submitted(LONG_AGO_NANOS - 16 * 2_000_000);
+            many.waits();
+        }
+        assertThat(many.areExpected()).isTrue();
     }
 }

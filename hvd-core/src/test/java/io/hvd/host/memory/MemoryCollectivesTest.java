@@ -51,13 +51,18 @@ class MemoryCollectivesTest {
 
     /** @param groups the name of each rank's group */
     private static void run(String groups, Body body) throws Exception {
+        run(groups, body, false);
+        run(groups, body, true);
+    }
+
+    private static void run(String groups, Body body, boolean sleep) throws Exception {
         List<String> group = List.of(groups.split(","));
         Map<String, List<Integer>> members = new TreeMap<>();
         IntStream.range(0, group.size())
                 .forEach(rank -> members.computeIfAbsent(group.get(rank), name -> new ArrayList<>())
                         .add(rank));
         Map<String, LocalHub> hubs = new TreeMap<>();
-        members.forEach((name, ranks) -> hubs.put(name, new LocalHub(ranks.size(), STAGE_BYTES)));
+        members.forEach((name, ranks) -> hubs.put(name, new LocalHub(ranks.size(), STAGE_BYTES, sleep)));
         List<LocalProvider> team = LocalProvider.ofThreads(group.size(), STAGE_BYTES);
         List<Collectives> oracles = PlainCollectives.team(group.size());
         onAll(group.size(), rank -> {
@@ -199,9 +204,10 @@ class MemoryCollectivesTest {
         });
     }
 
-    @Test
-    void aThreadThatIsLostReleasesThoseThatWaitForItInMemory() {
-        LocalHub hub = new LocalHub(2, STAGE_BYTES);
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aThreadThatIsLostReleasesThoseThatWaitForItInMemory(boolean sleep) {
+        LocalHub hub = new LocalHub(2, STAGE_BYTES, sleep);
         Rounds rounds = new Rounds(hub.memory(0), hub.group(), Backoff.ofThreads(2, 1));
         OneLevelCollectives first =
                 new OneLevelCollectives(rounds, new Reducer(), new ThreadPairs(hub, 0), true, Progress.NONE);

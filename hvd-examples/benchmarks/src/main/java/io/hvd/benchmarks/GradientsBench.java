@@ -32,7 +32,7 @@ final class GradientsBench implements Benchmark {
     @Override
     public String summary() {
         return "Times the averaging of ResNet-50's 161 gradients and of 400 tensors of 4 KiB, from the last layer on."
-                + " --only takes resnet50 or 400x4KiB; --sizes has no effect.";
+                + " --only takes resnet50, 400x4KiB or 64x16MiB, which is not timed otherwise; --sizes has no effect.";
     }
 
     @Override
@@ -50,12 +50,18 @@ final class GradientsBench implements Benchmark {
             throws IOException, InterruptedException {
         List<MpiSetting> settings = plan.repeat() == 1 ? List.of(MpiSetting.DEFAULT) : MpiSetting.FEW;
         for (int ranks : plan.ranks()) {
-            for (GradientSet gradients : GradientSet.ALL.stream()
-                    .filter(each -> plan.wants(each.name()))
-                    .toList()) {
+            for (GradientSet gradients : wanted(plan)) {
                 run(ranks, gradients, settings, plan, progress).forEach(results);
             }
         }
+    }
+
+    private static List<GradientSet> wanted(MeasurementPlan plan) {
+        return plan.only().equals(GradientSet.LARGE.name())
+                ? List.of(GradientSet.LARGE)
+                : GradientSet.USUAL.stream()
+                        .filter(each -> plan.wants(each.name()))
+                        .toList();
     }
 
     private static List<Result> run(
@@ -115,6 +121,7 @@ final class GradientsBench implements Benchmark {
                                 : run.about("gloo") + "[not-bound," + how + "]",
                         run.spread(opponent, bytes))
                 .with("ours", run.about("hvd"))
+                .with("memory_percent", 100 * run.spread("hvd-memory", bytes).median() / bytes)
                 .withOthers(run.othersPercent());
     }
 }

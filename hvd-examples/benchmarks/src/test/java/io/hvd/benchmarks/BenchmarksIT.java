@@ -117,6 +117,10 @@ class BenchmarksIT {
                 results("gradients", "--ranks", "2", "--rounds", "1", "--repeat", "1", "--only", "400x4KiB");
 
         assertThat(results).hasSize(20).allMatch(result -> result.bytes() == 400 * 4096);
+        assertThat(results)
+                .allSatisfy(
+                        result -> assertThat(Double.parseDouble(result.more().get("memory_percent")))
+                                .isPositive());
     }
 
     @Test

@@ -109,7 +109,8 @@ record FinetuneOptions(
                 .addOption(null, "merge", false, "save the whole model, with the adapters added to its weights")
                 .addOption(Flags.valued(
                         "checkpoint-dir",
-                        "folder of checkpoints, one per epoch and at SIGTERM, from which the run goes on"))
+                        "folder of checkpoints, one per epoch and at SIGTERM, from which the run goes on; with --fully-shard each"
+                                + " rank writes into it"))
                 .addOption(Flags.valued("preset", "quick: --texts " + QUICK_TEXTS))
                 .addOption(TorchDevice.flag());
         CompressionFlags.addTo(flags);
@@ -189,11 +190,9 @@ record FinetuneOptions(
         if (lora.isPresent() && line.hasOption("freeze")) {
             throw new ParseException("--freeze beside --lora, which freezes all of the model's own weights");
         }
-        if (fullyShard
-                && (lora.isPresent() || frozen >= 0 || checkpoints.isPresent() || compression != Compression.NONE)) {
-            throw new ParseException(
-                    "--fully-shard trains all weights: it takes neither --lora nor --freeze, --checkpoint-dir,"
-                            + " --fp16-allreduce or --bf16-allreduce");
+        if (fullyShard && (lora.isPresent() || frozen >= 0 || compression != Compression.NONE)) {
+            throw new ParseException("--fully-shard trains all weights: it takes neither --lora nor --freeze,"
+                    + " --fp16-allreduce or --bf16-allreduce");
         }
         if (merge && save.isEmpty()) {
             throw new ParseException("--merge without --save");

@@ -1,7 +1,12 @@
 package io.hvd.examples.finetune;
 
 import io.hvd.examples.training.RunTotals;
+import io.hvd.examples.training.WeightCheck;
 import io.hvd.optimizer.Optimizer;
+import io.hvd.train.checkpoint.CheckpointsBuilder;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Optional;
 import java.util.function.Supplier;
 import org.bytedeco.pytorch.Tensor;
 
@@ -21,6 +26,18 @@ interface FinetuneSteps extends AutoCloseable {
 
     /** Whether all ranks must run as many forwards as the others. */
     boolean meetInForward();
+
+    /** Says how the model and the optimizer are saved. */
+    CheckpointsBuilder saved(CheckpointsBuilder checkpoints);
+
+    /** Compares the weights of all ranks, of which each has the whole; empty if it has a shard. A collective. */
+    Optional<WeightCheck> compare();
+
+    /** What the training has taken, in words. */
+    String cost(RunTotals totals);
+
+    /** Has rank 0 write the model. A collective. */
+    void save(FinetuneModel model, Path folder) throws IOException;
 
     /** Frees what the model does not need. */
     @Override

@@ -10,7 +10,6 @@ import io.hvd.examples.training.RunTotals;
 import io.hvd.examples.training.TorchDevice;
 import io.hvd.examples.training.WeightCheck;
 import io.hvd.optimizer.torch.Autocast;
-import io.hvd.optimizer.torch.StateDict;
 import io.hvd.train.BroadcastState;
 import io.hvd.train.EpochMetrics;
 import io.hvd.train.LearningRate;
@@ -112,11 +111,11 @@ final class FinetuneTraining {
         if (options.checkpoints().isEmpty()) {
             return new Closing(Optional.empty());
         }
-        return new Closing(Optional.of(Checkpoints.in(options.checkpoints().get(), hvd, steps.optimizer())
-                .model(() -> StateDict.of(model.module()), saved -> StateDict.load(model.module(), saved))
-                .with("sampler", sampler)
-                .config("task", options.task().word())
-                .build()));
+        return new Closing(
+                Optional.of(steps.saved(Checkpoints.in(options.checkpoints().get(), hvd, steps.optimizer()))
+                        .with("sampler", sampler)
+                        .config("task", options.task().word())
+                        .build()));
     }
 
     private record Closing(Optional<Checkpoints> inner) implements AutoCloseable {
@@ -208,7 +207,13 @@ final class FinetuneTraining {
             return 0;
         }
         var tested = tested(end);
-        boolean equal = steps instanceof ShardedSteps sharded ? saved(sharded) : compared();
+        Optional<WeightCheck> weights = steps.compare();
+        weights.ifPresent(check -> say("%s", check));
+        say("%s", steps.cost(totals));
+        if (options.save().isPresent()) {
+            steps.save(model, options.save().get());
+            say("saved in %s", options.save().get());
+        }
         say(
                 "%s task=%s",
                 totals.result(
@@ -220,30 +225,7 @@ final class FinetuneTraining {
                         tested.get(TEST_ACCURACY).mean()),
                 options.task().word());
         steps.close();
-        return equal ? 0 : WEIGHTS_DIFFER;
-    }
-
-    /** @return true */
-    private boolean saved(ShardedSteps sharded) throws IOException {
-        say("%s", sharded.memory());
-        if (options.save().isPresent()) {
-            var weights = sharded.weights();
-            if (hvd.rank() == 0) {
-                model.save(weights, options.save().get());
-            }
-        }
-        return true;
-    }
-
-    private boolean compared() throws IOException {
-        WeightCheck weights = WeightCheck.of(hvd, model.module());
-        say("%s", weights);
-        say("%s", totals.sent());
-        if (options.save().isPresent() && hvd.rank() == 0) {
-            model.save(options.save().get());
-            say("saved in %s", options.save().get());
-        }
-        return weights.areEqual();
+        return weights.isEmpty() || weights.get().areEqual() ? 0 : WEIGHTS_DIFFER;
     }
 
     private void say(String format, Object... values) {

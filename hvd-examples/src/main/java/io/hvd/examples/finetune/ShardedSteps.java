@@ -3,12 +3,17 @@ package io.hvd.examples.finetune;
 import io.hvd.AllreduceOptions;
 import io.hvd.HvdContext;
 import io.hvd.examples.training.RunTotals;
+import io.hvd.examples.training.WeightCheck;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.optimizer.torch.FullyShard;
 import io.hvd.optimizer.torch.FullyShardOptions;
 import io.hvd.tensor.ReduceOp;
+import io.hvd.train.checkpoint.CheckpointsBuilder;
 import io.hvd.transformers.Transformer;
-import java.util.SortedMap;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Locale;
+import java.util.Optional;
 import java.util.function.Supplier;
 import org.bytedeco.pytorch.AdamW;
 import org.bytedeco.pytorch.AdamWOptions;
@@ -70,14 +75,28 @@ final class ShardedSteps implements FinetuneSteps {
         return true;
     }
 
-    /** The weights by name on the first rank. A collective. */
-    SortedMap<String, io.hvd.tensor.Tensor> weights() {
-        return shard.stateDict(0);
+    @Override
+    public CheckpointsBuilder saved(CheckpointsBuilder checkpoints) {
+        return checkpoints.everyRankWrites();
     }
 
-    String memory() {
+    @Override
+    public Optional<WeightCheck> compare() {
+        return Optional.empty();
+    }
+
+    @Override
+    public void save(FinetuneModel model, Path folder) throws IOException {
+        var weights = shard.stateDict(0);
+        if (hvd.rank() == 0) {
+            model.save(weights, folder);
+        }
+    }
+
+    @Override
+    public String cost(RunTotals totals) {
         return String.format(
-                java.util.Locale.ROOT,
+                Locale.ROOT,
                 "%s; at most %.1f MiB were gathered on rank 0",
                 shard,
                 shard.mostGatheredBytes() / (double) (1 << 20));

@@ -2,11 +2,17 @@ package io.hvd.examples.finetune;
 
 import io.hvd.HvdContext;
 import io.hvd.examples.training.RunTotals;
+import io.hvd.examples.training.WeightCheck;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.DistributedOptimizerBuilder;
 import io.hvd.optimizer.LocalReduction;
 import io.hvd.optimizer.Optimizer;
+import io.hvd.optimizer.torch.StateDict;
 import io.hvd.optimizer.torch.TorchOptimizer;
+import io.hvd.train.checkpoint.CheckpointsBuilder;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Optional;
 import java.util.function.Supplier;
 import org.bytedeco.pytorch.AdamW;
 import org.bytedeco.pytorch.AdamWOptions;
@@ -16,9 +22,13 @@ import org.bytedeco.pytorch.TensorVector;
 
 /** Every rank has the whole model, and the gradients of what is trained are averaged. */
 final class WholeSteps implements FinetuneSteps {
+    private final HvdContext hvd;
+    private final Module model;
     private final DistributedOptimizer optimizer;
 
     WholeSteps(HvdContext hvd, FinetuneOptions options, Module model) {
+        this.hvd = hvd;
+        this.model = model;
         TensorVector trained = new TensorVector();
         TensorVector all = model.parameters();
         for (long i = 0; i < all.size(); i++) {
@@ -65,6 +75,28 @@ final class WholeSteps implements FinetuneSteps {
     @Override
     public boolean meetInForward() {
         return false;
+    }
+
+    @Override
+    public CheckpointsBuilder saved(CheckpointsBuilder checkpoints) {
+        return checkpoints.model(() -> StateDict.of(model), saved -> StateDict.load(model, saved));
+    }
+
+    @Override
+    public Optional<WeightCheck> compare() {
+        return Optional.of(WeightCheck.of(hvd, model));
+    }
+
+    @Override
+    public String cost(RunTotals totals) {
+        return totals.sent();
+    }
+
+    @Override
+    public void save(FinetuneModel whole, Path folder) throws IOException {
+        if (hvd.rank() == 0) {
+            whole.save(folder);
+        }
     }
 
     @Override

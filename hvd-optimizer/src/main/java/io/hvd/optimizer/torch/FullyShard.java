@@ -56,6 +56,9 @@ import org.bytedeco.pytorch.TensorVector;
  * Ranks that are threads of one JVM must not share a GPU: LibTorch has one thread for backward per device and process, in which one rank
  * would wait for the other.
  *
+ * <p>{@code Checkpoints} and {@code AutoResume} take the optimizer, with {@code everyRankWrites()} and without {@code model(...)}: each rank
+ * writes its shards, and any number of ranks goes on, each of which keeps the elements that it needs of the tensors that it reads.
+ *
  * <p>(S. Rajbhandari et al., "ZeRO", SC 2020, the second and third stage; Y. Zhao et al., "PyTorch FSDP", VLDB 2023.) It has not been run on a
  * GPU.
  */
@@ -217,7 +220,8 @@ public final class FullyShard implements AutoCloseable {
      * This rank's shards of the parameters and, with an optimizer, of its moments: copies in the host's memory, for a file of this rank. Other numbers
      * of ranks can load them. A unit's entries are called like {@code block.3.flat_param} (its shard; {@code .frozen_flat_param} of what is frozen),
      * {@code block.3.flat_param.layout} (int64: ranks, rank, elements, a number for the layout) and {@code block.3.flat_param.moment.exp_avg}; the
-     * root's have no prefix. {@code buffer.NAME} are this rank's buffers, {@code learning_rate} is the optimizer's.
+     * root's have no prefix. {@code buffer.NAME} are this rank's buffers, {@code learning_rate} is the optimizer's. {@code Checkpoints} with {@code
+     * everyRankWrites()} write the same, and need no call of this.
      */
     public SortedMap<String, Tensor> shards() {
         return new ShardState(open(), ranks, steps).save();

@@ -15,13 +15,17 @@ import java.util.stream.Stream;
 
 /**
  * The checkpoints of a series: {@code step-0000001200.safetensors} for that of step 1200, or the folder {@code step-0000001200} with
- * the files of all ranks. Other files in the folder are left alone.
+ * the files of all ranks. While another one of the same step takes the place of such a folder, it is {@code step-0000001200.replaced}, and still
+ * a checkpoint. Other files in the folder are left alone.
  */
 record CheckpointFolder(Path folder) {
-    private static final Pattern NAME = Pattern.compile("step-([0-9]{10,18})(\\.safetensors)?");
+    private static final String FILE = ".safetensors";
+    private static final String REPLACED = ".replaced";
+    private static final Pattern NAME =
+            Pattern.compile("step-([0-9]{10,18})(" + Pattern.quote(FILE) + "|" + Pattern.quote(REPLACED) + ")?");
 
     Path file(long step) {
-        return folder.resolve(name(step) + ".safetensors");
+        return folder.resolve(name(step) + FILE);
     }
 
     /** The folder of the files of all ranks. */
@@ -29,20 +33,28 @@ record CheckpointFolder(Path folder) {
         return folder.resolve(name(step));
     }
 
+    /** Where that folder is while another one takes its place. */
+    Path replaced(long step) {
+        return folder.resolve(name(step) + REPLACED);
+    }
+
     static String name(long step) {
         return String.format(Locale.ROOT, "step-%010d", step);
     }
 
-    /** The file and the folder of a step, as far as they are there. */
+    /** The file and the folders of a step, as far as they are there; what replaces comes before what is replaced. */
     List<Path> wholes(long step) {
-        return Stream.of(file(step), set(step))
-                .filter(path -> isSet(path) || !path.equals(set(step)) && Files.exists(path))
+        return Stream.concat(Stream.of(file(step)).filter(Files::exists), sets(step))
                 .toList();
+    }
+
+    private Stream<Path> sets(long step) {
+        return Stream.of(set(step), replaced(step)).filter(CheckpointFolder::isSet);
     }
 
     /** What there is of a step, for messages. */
     String words(long step) {
-        return (isSet(set(step)) ? set(step) : file(step)).toString();
+        return sets(step).findFirst().orElse(file(step)).toString();
     }
 
     private static boolean isSet(Path path) {
@@ -66,7 +78,7 @@ record CheckpointFolder(Path folder) {
 
     static OptionalLong step(Path path) {
         Matcher matcher = NAME.matcher(path.getFileName().toString());
-        return matcher.matches() && (matcher.group(2) != null || isSet(path))
+        return matcher.matches() && (FILE.equals(matcher.group(2)) || isSet(path))
                 ? OptionalLong.of(Long.parseLong(matcher.group(1)))
                 : OptionalLong.empty();
     }
@@ -93,6 +105,30 @@ record CheckpointFolder(Path folder) {
             }
         }
         return sum;
+    }
+
+    /** Makes room for another folder of the same step, if there is one: until that is there, this one is the checkpoint. */
+    void setAside(long step) throws IOException {
+        if (isSet(set(step))) {
+            deleteReplaced(step);
+            Files.move(set(step), replaced(step), StandardCopyOption.ATOMIC_MOVE);
+        } else if (Files.exists(set(step))) {
+            delete(set(step));
+        }
+    }
+
+    /** Puts it back, if the other one cannot come. */
+    void restore(long step) throws IOException {
+        if (Files.exists(replaced(step)) && !Files.exists(set(step))) {
+            Files.move(replaced(step), set(step), StandardCopyOption.ATOMIC_MOVE);
+        }
+    }
+
+    /** Deletes what another one has taken the place of, if there is something. */
+    void deleteReplaced(long step) throws IOException {
+        if (Files.exists(replaced(step)) && isSet(set(step))) {
+            delete(replaced(step));
+        }
     }
 
     /** Deletes what is older than the last so many checkpoints up to a step; later ones are of no run that goes on. */

@@ -28,6 +28,7 @@ public final class CheckpointsBuilder {
     private final SortedMap<String, String> versions = new TreeMap<>();
     private Supplier<? extends SortedMap<String, Tensor>> tensors;
     private Consumer<SortedMap<String, Tensor>> load;
+    private boolean namesModel;
     private Runnable together = () -> {};
     private boolean copiesAlone = true;
     private boolean everyRank;
@@ -58,6 +59,7 @@ public final class CheckpointsBuilder {
             Supplier<? extends SortedMap<String, Tensor>> current, Consumer<SortedMap<String, Tensor>> taker) {
         tensors = Objects.requireNonNull(current, "current");
         load = Objects.requireNonNull(taker, "taker");
+        namesModel = true;
         return this;
     }
 
@@ -108,8 +110,8 @@ public final class CheckpointsBuilder {
     /**
      * Has each rank write its share, {@code model-00001-of-00004.safetensors}, into a folder for each checkpoint, with an index that
      * Hugging Face's libraries read. Tensors are shared out by their bytes; of an optimizer that is shared out each rank writes what
-     * it keeps, and needs no {@link #after}. Any number of ranks goes on from it, each of which reads what it needs. The folder is on
-     * a file system of all hosts.
+     * it keeps, and needs no {@link #after}; of one of {@code FullyShard} it writes its shards, and there is no {@link #model}. Any number of
+     * ranks goes on from it, each of which reads what it needs. The folder is on a file system of all hosts.
      */
     public CheckpointsBuilder everyRankWrites() {
         everyRank = true;
@@ -131,15 +133,38 @@ public final class CheckpointsBuilder {
      * Makes it; reads and writes nothing yet.
      *
      * @throws HvdException if the optimizer has local parameters, of which the folder would have the first rank's only, or is
-     *     one of {@code FullyShard}, of which each rank has a shard
+     *     one of {@code FullyShard} and {@link #everyRankWrites} was not called, or {@link #model} or {@link #renamed} was
      */
     public Checkpoints build() {
         requireSharedState();
+        if (ResumableParts.shards(optimizer).isPresent()) {
+            requireShardsAlone();
+        }
         return new Checkpoints(this);
     }
 
+    private void requireShardsAlone() {
+        if (!everyRank) {
+            throw misuse(
+                    "each rank has a shard of every parameter, so each of them has to write. Call everyRankWrites()");
+        }
+        if (namesModel) {
+            throw misuse("the parameters are in its shards, and no rank has the whole model(...). Leave that out");
+        }
+        if (!renames.isEmpty()) {
+            throw misuse(
+                    "the layout of the shards is found by the parameters' names, so that none can be renamed(...), as "
+                            + renames
+                            + " are. Load the old names and save FullyShard.stateDict(root), which loadStateDict takes");
+        }
+    }
+
+    private HvdException misuse(String how) {
+        return new HvdException(
+                ErrorId.OPTIMIZER_MISUSE, "checkpoints in " + folder + " of an optimizer of FullyShard: " + how);
+    }
+
     private void requireSharedState() {
-        ResumableParts.requireWholeParameters("checkpoints in " + folder, optimizer);
         Set<String> local = ResumableParts.distributed(optimizer)
                 .map(DistributedOptimizer::localParameters)
                 .orElse(Set.of());

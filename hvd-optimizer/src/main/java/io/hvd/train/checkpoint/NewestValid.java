@@ -5,12 +5,12 @@ import io.hvd.error.HvdException;
 import io.hvd.log.HvdLogger;
 import io.hvd.optimizer.NamedState;
 import io.hvd.train.Checkpoint;
+import io.hvd.train.safetensors.Wanted;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.Predicate;
 
 /**
  * The checkpoints that rank 0 has found in the folder.
@@ -28,7 +28,7 @@ record NewestValid(Optional<Manifest> manifest, List<String> refused, NamedState
         for (long step : folder.steps()) {
             for (Path path : folder.wholes(step)) {
                 try {
-                    ResumableParts.Loaded loaded = load(path, step, parts, name -> true);
+                    ResumableParts.Loaded loaded = load(path, step, parts, Wanted.wholes(name -> true));
                     return new NewestValid(Optional.of(loaded.manifest()), refused, loaded.state());
                 } catch (HvdException e) {
                     refused.add(path + ": " + e.words());
@@ -40,9 +40,8 @@ record NewestValid(Optional<Manifest> manifest, List<String> refused, NamedState
         return new NewestValid(Optional.empty(), refused, null);
     }
 
-    /** Loads one. @param wanted its tensors that are kept in memory */
-    static ResumableParts.Loaded load(Path path, long step, ResumableParts parts, Predicate<String> wanted)
-            throws IOException {
+    /** Loads one. @param wanted what of it is kept in memory */
+    static ResumableParts.Loaded load(Path path, long step, ResumableParts parts, Wanted wanted) throws IOException {
         ResumableParts.Loaded loaded = parts.load(Checkpoint.read(path, wanted));
         if (loaded.manifest().step() != step) {
             throw new IOException("its field \"step\" is \"" + loaded.manifest().step() + "\", expected " + step

@@ -5,13 +5,15 @@ import io.hvd.data.Stateful;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.AmpOptimizer;
-import io.hvd.optimizer.AveragingOptimizer;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.ElasticShares;
 import io.hvd.optimizer.GradScaler;
+import io.hvd.optimizer.ModelShards;
 import io.hvd.optimizer.NamedBroadcast;
 import io.hvd.optimizer.NamedState;
 import io.hvd.optimizer.Optimizer;
+import io.hvd.tensor.ElementRun;
+import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import io.hvd.train.Checkpoint;
 import java.util.List;
@@ -72,7 +74,10 @@ record ResumableParts(
 
     /** Whether several ranks have shares of the optimizer's state. */
     boolean sharesState() {
-        return distributed(optimizer).filter(DistributedOptimizer::sharesState).isPresent();
+        return shards(optimizer).isPresent()
+                || distributed(optimizer)
+                        .filter(DistributedOptimizer::sharesState)
+                        .isPresent();
     }
 
     /** The tensors of a checkpoint with these parts. */
@@ -85,6 +90,9 @@ record ResumableParts(
 
     /** The names in a checkpoint of the model's tensors that the optimizer does not step: buffers, and parameters that are frozen. */
     Set<String> notStepped(SortedMap<String, Tensor> model) {
+        if (model.isEmpty()) {
+            return Set.of(); // shards, of which to ask for their gradients takes memory
+        }
         Set<String> names = new TreeSet<>(model.keySet());
         optimizer.parameters().forEach(parameter -> names.remove(parameter.name()));
         return names.stream().map(name -> MODEL + name).collect(Collectors.toSet());
@@ -152,13 +160,20 @@ record ResumableParts(
         return renames.getOrDefault(name, name);
     }
 
-    /** Whether this rank needs a tensor of a checkpoint: all of the model, and the state of the parameters that it steps. */
-    boolean needs(String name) {
-        if (!name.startsWith(OPTIMIZER)) {
-            return true;
+    /**
+     * What this rank needs of a tensor of a checkpoint: all of the model, and the state of the parameters that it steps; or the elements of its
+     * shards.
+     */
+    Optional<ElementRun> needs(String name, Shape shape) {
+        boolean isState = name.startsWith(OPTIMIZER);
+        String tensor = isState ? name.substring(OPTIMIZER.length()) : name;
+        Optional<ModelShards> shards = shards(optimizer);
+        if (shards.isPresent()) {
+            return isState ? shards.get().needs(tensor, shape) : Optional.empty();
         }
-        String tensor = name.substring(OPTIMIZER.length());
-        return !tensor.contains(".") || optimizer.keepsStateOf(newName(NamedState.parameter(tensor)));
+        boolean needed =
+                !isState || !tensor.contains(".") || optimizer.keepsStateOf(newName(NamedState.parameter(tensor)));
+        return needed ? Optional.of(ElementRun.all(shape)) : Optional.empty();
     }
 
     /** The optimizer's state in a checkpoint. @throws HvdException if there is none */
@@ -242,16 +257,9 @@ record ResumableParts(
         return optimizer instanceof DistributedOptimizer own ? Optional.of(own) : Optional.empty();
     }
 
-    /** @param what for the message @throws HvdException if each rank has a part of every parameter only */
-    static void requireWholeParameters(String what, Optimizer optimizer) {
-        if (optimizer instanceof AveragingOptimizer && distributed(optimizer).isEmpty()) {
-            throw new HvdException(
-                    ErrorId.UNSUPPORTED,
-                    what
-                            + " of an optimizer of FullyShard: each rank has a shard of the parameters and of their state only,"
-                            + " expected an optimizer of whole parameters. Save FullyShard.shards() on each rank, or"
-                            + " FullyShard.stateDict(root) on one");
-        }
+    /** The optimizer, if each rank has a shard of every parameter only. */
+    static Optional<ModelShards> shards(Optimizer optimizer) {
+        return optimizer instanceof ModelShards shards ? Optional.of(shards) : Optional.empty();
     }
 
     /** @param call for the message */
@@ -281,10 +289,15 @@ record ResumableParts(
         return word == null ? "missing" : "\"" + word + "\"";
     }
 
-    /** The tensors of a program that names no model: the optimizer's parameters, which must be in the host's memory. */
+    /**
+     * The tensors of a program that names no model: the optimizer's parameters, which must be in the host's memory. Shards are none of them: they
+     * are in the optimizer's state.
+     */
     static SortedMap<String, Tensor> parameters(Optimizer optimizer) {
         SortedMap<String, Tensor> values = new TreeMap<>();
-        optimizer.parameters().forEach(parameter -> values.put(parameter.name(), parameter.value()));
+        if (shards(optimizer).isEmpty()) {
+            optimizer.parameters().forEach(parameter -> values.put(parameter.name(), parameter.value()));
+        }
         return values;
     }
 

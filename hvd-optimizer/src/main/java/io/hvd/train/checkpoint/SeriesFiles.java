@@ -193,7 +193,7 @@ final class SeriesFiles {
         try {
             output.write(checkpoint.withTensorSums(), file);
             lastWhole = step;
-            deleteOld(step, Optional.empty());
+            deleteOld(step);
         } catch (IOException e) {
             throw new HvdException(ErrorId.CHECKPOINT_NOT_WRITTEN, notWritten(file, checkpoint, e), e);
         }
@@ -213,9 +213,9 @@ final class SeriesFiles {
             output.write(share.withTensorSums(), set.file(rank));
             if (rank == 0) {
                 set.await(isAbandoned);
-                Optional<Path> before = set.commit(folder.set(step));
+                set.commit(folder, step);
                 lastWhole = step;
-                deleteOld(step, before);
+                deleteOld(step);
             }
         } catch (IOException e) {
             if (rank != 0) {
@@ -229,11 +229,9 @@ final class SeriesFiles {
     }
 
     /** What cannot be deleted takes room, and the checkpoint is there all the same. */
-    private void deleteOld(long step, Optional<Path> replaced) {
+    private void deleteOld(long step) {
         try {
-            if (replaced.isPresent()) {
-                CheckpointFolder.deleteFiles(replaced.get());
-            }
+            folder.deleteReplaced(step);
             folder.keepLast(kept, step);
         } catch (IOException e) {
             LOG.warn("older checkpoints in {} could not be deleted: {}", folder.folder(), words(e));
@@ -244,6 +242,9 @@ final class SeriesFiles {
     void deleteLeftovers() {
         try {
             UnfinishedSet.deleteLeftovers(folder.folder());
+            for (long step : folder.steps()) {
+                folder.deleteReplaced(step);
+            }
         } catch (IOException e) {
             LOG.warn("unfinished checkpoints in {} could not be deleted: {}", folder.folder(), words(e));
         }

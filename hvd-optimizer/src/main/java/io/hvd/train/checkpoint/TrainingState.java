@@ -112,13 +112,23 @@ public final class TrainingState<O extends Optimizer> implements ElasticState {
             optimizer = built.optimizer.apply(hvd);
             parts = built.parts(optimizer);
             Optional<DistributedOptimizer> distributed = ResumableParts.distributed(optimizer);
-            ResumableParts.requireWholeParameters("a TrainingState", optimizer);
+            requireWholeParameters(optimizer);
             distributed.ifPresent(TrainingState::requireSharedState);
             shares = distributed.flatMap(DistributedOptimizer::elasticShares);
         }
         shares.ifPresent(mine -> mine.gather(hvd, root, built.saved));
         if (!isFirst) {
             rebind(hvd);
+        }
+    }
+
+    private static void requireWholeParameters(Optimizer optimizer) {
+        if (ResumableParts.shards(optimizer).isPresent()) {
+            throw new HvdException(
+                    ErrorId.UNSUPPORTED,
+                    "a TrainingState of an optimizer of FullyShard: each rank has a shard of every parameter, which a rank that"
+                            + " is lost takes with it, expected an optimizer of whole parameters. A job that is not elastic goes on"
+                            + " by Checkpoints with everyRankWrites()");
         }
     }
 

@@ -10,7 +10,6 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -48,7 +47,9 @@ record UnfinishedSet(Path path, int ranks) {
 
     /** A name for a checkpoint that is about to be deleted, by which the next save deletes it if this process does not come to it. */
     static Path aside(Path whole) {
-        return whole.resolveSibling("." + whole.getFileName() + "." + WholeFile.owner() + "." + drawNumber());
+        String step = CheckpointFolder.name(
+                CheckpointFolder.stepOf(whole.getFileName().toString()));
+        return whole.resolveSibling("." + step + "." + WholeFile.owner() + "." + drawNumber());
     }
 
     static String drawNumber() {
@@ -150,26 +151,20 @@ record UnfinishedSet(Path path, int ranks) {
         }
     }
 
-    /** Makes it a checkpoint, in place of one of the same step if there is one. @return where that one is now, to be deleted */
-    Optional<Path> commit(Path whole) throws IOException {
+    /** Makes it a checkpoint, in place of one of the same step if there is one, which stays set aside. */
+    void commit(CheckpointFolder series, long step) throws IOException {
         List<String> names = IntStream.range(0, ranks)
                 .mapToObj(rank -> file(rank).getFileName().toString())
                 .toList();
         WholeFile.write(path.resolve(SetIndex.NAME), SetIndex.of(path, names).encode());
-        Optional<Path> before = Files.exists(whole) ? Optional.of(aside(whole)) : Optional.empty();
-        if (before.isPresent()) {
-            Files.move(whole, before.get(), StandardCopyOption.ATOMIC_MOVE);
-        }
+        series.setAside(step);
         try {
-            Files.move(path, whole, StandardCopyOption.ATOMIC_MOVE);
+            Files.move(path, series.set(step), StandardCopyOption.ATOMIC_MOVE);
         } catch (IOException e) {
-            if (before.isPresent()) {
-                Files.move(before.get(), whole, StandardCopyOption.ATOMIC_MOVE);
-            }
+            series.restore(step);
             throw e;
         }
-        WholeFile.forceNames(whole.toAbsolutePath().getParent());
-        return before;
+        WholeFile.forceNames(series.folder().toAbsolutePath());
     }
 
     /** Deletes what killed processes have left, and this one's earlier failures. */

@@ -1,7 +1,6 @@
 package io.hvd.train.loop;
 
-import io.hvd.optimizer.AmpOptimizer;
-import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.AveragingOptimizer;
 import io.hvd.optimizer.Optimizer;
 
 /** Counts the batches since the optimizer's last step, to leave a training where no backward pass waits for its step. */
@@ -18,10 +17,7 @@ public final class PassWindow {
     }
 
     private long stepsMade() {
-        if (optimizer instanceof DistributedOptimizer distributed) {
-            return distributed.stepsMade();
-        }
-        return optimizer instanceof AmpOptimizer amp ? amp.stepsMade() : 0;
+        return optimizer instanceof AveragingOptimizer averaging ? averaging.stepsMade() : 0;
     }
 
     public void batchEnds() {

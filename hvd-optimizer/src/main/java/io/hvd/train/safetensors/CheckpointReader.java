@@ -9,6 +9,7 @@ import io.hvd.kernel.Converter;
 import io.hvd.kernel.Scale;
 import io.hvd.log.HvdLogger;
 import io.hvd.tensor.DType;
+import io.hvd.tensor.ElementRun;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.io.IOException;
@@ -20,9 +21,9 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.function.Predicate;
 
 /** Takes a checkpoint out of a file, piece by piece from its beginning to its end. */
 public final class CheckpointReader {
@@ -66,9 +67,9 @@ public final class CheckpointReader {
     /**
      * Reads the file from its beginning to its end.
      *
-     * @param wanted the tensors that are kept in memory
+     * @param wanted what is kept in memory
      */
-    public Content read(Predicate<String> wanted) throws IOException {
+    public Content read(Wanted wanted) throws IOException {
         try {
             byte[] json = headerBytes();
             CheckpointHeader header = HeaderParser.parse(json);
@@ -79,8 +80,9 @@ public final class CheckpointReader {
             }
             SortedMap<String, Tensor> tensors = new TreeMap<>();
             for (CheckpointHeader.Entry entry : header.entries()) {
-                if (entry.type().dtype().isPresent() && wanted.test(entry.name())) {
-                    tensors.put(entry.name(), tensor(entry, entry.type().dtype().get()));
+                Optional<ElementRun> run = wanted.of(entry.name(), entry.shape());
+                if (run.isPresent() && entry.type().dtype().isPresent()) {
+                    tensors.put(entry.name(), tensor(entry, entry.type().dtype().get(), run.get()));
                 } else {
                     passOver(entry);
                 }
@@ -98,7 +100,7 @@ public final class CheckpointReader {
      *
      * @param headerSum the header's own; null if it is not known, as in files of other programs
      */
-    Content read(Predicate<String> wanted, String headerSum) throws IOException, DamagedCheckpoint {
+    Content read(Wanted wanted, String headerSum) throws IOException, DamagedCheckpoint {
         byte[] json = headerBytes();
         String found = FileChecksum.ofBytes(json);
         if (headerSum != null && !found.equals(headerSum)) {
@@ -110,9 +112,10 @@ public final class CheckpointReader {
         TensorPlaces.require(header, data, channel.size());
         SortedMap<String, Tensor> tensors = new TreeMap<>();
         for (CheckpointHeader.Entry entry : header.entries()) {
-            if (entry.type().dtype().isPresent() && wanted.test(entry.name())) {
+            Optional<ElementRun> run = wanted.of(entry.name(), entry.shape());
+            if (run.isPresent() && entry.type().dtype().isPresent()) {
                 channel.position(data + entry.from());
-                tensors.put(entry.name(), tensor(entry, entry.type().dtype().get()));
+                tensors.put(entry.name(), tensor(entry, entry.type().dtype().get(), run.get()));
                 if (sums.isOther(entry.name(), header.words())) {
                     throw new DamagedCheckpoint("the tensor \"" + entry.name() + "\" (bytes " + (data + entry.from())
                             + " to " + (data + entry.to()) + " of " + file.getFileName() + ") is damaged");
@@ -152,9 +155,12 @@ public final class CheckpointReader {
                 RegularFile.recognise(channel).map(what -> "it " + what).orElse(otherwise));
     }
 
-    private Tensor tensor(CheckpointHeader.Entry entry, DType type) throws IOException, DamagedCheckpoint {
+    /** All of it is read, since its sum is that of all elements. */
+    private Tensor tensor(CheckpointHeader.Entry entry, DType type, ElementRun wanted)
+            throws IOException, DamagedCheckpoint {
         long elements = entry.shape().elements();
-        Tensor tensor = empty(type, entry.shape(), entry.bytes());
+        Shape shape = wanted.elements() == elements ? entry.shape() : Shape.of(wanted.elements());
+        Tensor tensor = empty(type, shape, wanted.elements() * type.bytes());
         int most = piece.capacity() / type.bytes();
         sums.begin();
         for (long done = 0; done < elements; done += most) {
@@ -162,7 +168,10 @@ public final class CheckpointReader {
             fill(piece.clear().limit(run * type.bytes()));
             checksum.add(piece.flip());
             sums.add(piece);
-            converter.unpack(piece, 0, type, tensor, done, run, Scale.ONE);
+            long from = Math.max(done, wanted.from());
+            int kept = (int) Math.max(0, Math.min(done + run, wanted.end()) - from);
+            converter.unpack(
+                    piece, (int) (from - done) * type.bytes(), type, tensor, from - wanted.from(), kept, Scale.ONE);
         }
         sums.end(entry.name());
         return tensor;

@@ -10,7 +10,6 @@ import java.nio.file.Path;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.function.Predicate;
 
 /** Takes tensors out of a checkpoint that lies in several files with an index, and reads no others. */
 public final class SetReader {
@@ -26,17 +25,23 @@ public final class SetReader {
     }
 
     /** The words are those of all files; where two files have a word, that of the first. */
-    public CheckpointReader.Content read(Predicate<String> wanted) throws IOException {
+    public CheckpointReader.Content read(Wanted wanted) throws IOException {
         CheckpointReader.Content all = new CheckpointReader.Content(new TreeMap<>(), new TreeMap<>());
         try {
             SetIndex index = SetIndex.in(folder);
             SortedSet<String> names = new TreeSet<>(index.files().values());
             names.addAll(index.headerSums().keySet());
-            for (String name : names) {
-                read(index, name, wanted, all);
-            }
             SortedSet<String> missing = new TreeSet<>(index.files().keySet());
-            missing.removeIf(name -> !wanted.test(name) || all.tensors().containsKey(name));
+            for (String name : names) {
+                read(
+                        index,
+                        name,
+                        (tensor, shape) -> {
+                            missing.remove(tensor);
+                            return wanted.of(tensor, shape);
+                        },
+                        all);
+            }
             if (!missing.isEmpty()) {
                 throw new DamagedCheckpoint("its index has tensors that are in no file: " + missing.first());
             }
@@ -46,7 +51,7 @@ public final class SetReader {
         }
     }
 
-    private void read(SetIndex index, String name, Predicate<String> wanted, CheckpointReader.Content all)
+    private void read(SetIndex index, String name, Wanted wanted, CheckpointReader.Content all)
             throws IOException, DamagedCheckpoint {
         if (name.contains("/") || name.contains("\\")) {
             throw new DamagedCheckpoint("its index names a file of another folder, " + name);

@@ -9,6 +9,8 @@ import io.hvd.HvdContext;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.tensor.Tensor;
+import io.hvd.train.checkpoint.Checkpoints;
+import io.hvd.train.checkpoint.Manifest;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -34,11 +36,14 @@ final class ShardMemoryProgram {
     private final Stack stack = new Stack();
     private final int blocks;
     private final int width;
+    /** Null if there are no checkpoints. */
+    private final Path checkpoints;
 
-    private ShardMemoryProgram(HvdContext hvd, int blocks, int width) {
+    private ShardMemoryProgram(HvdContext hvd, int blocks, int width, Path checkpoints) {
         this.hvd = hvd;
         this.blocks = blocks;
         this.width = width;
+        this.checkpoints = checkpoints;
     }
 
     /** Its blocks are added one by one. */
@@ -66,13 +71,17 @@ final class ShardMemoryProgram {
         }
     }
 
-    /** @param args whole, zero1, zero2 or zero3; the number of blocks; their width: each has 8 times its square of parameters */
+    /**
+     * @param args whole, zero1, zero2 or zero3; the number of blocks; their width: each has 8 times its square of parameters; of zero2 and zero3
+     *     maybe a folder of checkpoints, from which the training goes on, and which gets another
+     */
     public static void main(String[] args) throws IOException {
         try (HvdContext hvd = Hvd.init()) {
             TorchRuntime.load();
             TorchRuntime.shareCores();
             manual_seed(1);
-            new ShardMemoryProgram(hvd, Integer.parseInt(args[1]), Integer.parseInt(args[2])).run(args[0]);
+            Path checkpoints = args.length > 3 ? Path.of(args[3]) : null;
+            new ShardMemoryProgram(hvd, Integer.parseInt(args[1]), Integer.parseInt(args[2]), checkpoints).run(args[0]);
         }
     }
 
@@ -117,12 +126,28 @@ final class ShardMemoryProgram {
         return steps(optimizer, null, org.bytedeco.pytorch.Tensor::backward);
     }
 
-    private double sharded(FullyShardOptions options) {
+    private double sharded(FullyShardOptions options) throws IOException {
         try (FullyShard shard = FullyShard.over(hvd, options)) {
             for (int i = 0; i < blocks; i++) {
                 shard.unit("block" + i, stack.add(width));
             }
-            return steps(shard.optimizer(shards -> new Adam(shards, new AdamOptions(0.001))), shard, shard::backward);
+            var optimizer = shard.optimizer(shards -> new Adam(shards, new AdamOptions(0.001)));
+            return checkpoints == null ? steps(optimizer, shard, shard::backward) : resumed(shard, optimizer);
+        }
+    }
+
+    private double resumed(FullyShard shard, Optimizer optimizer) throws IOException {
+        try (Checkpoints series = Checkpoints.in(checkpoints, hvd, optimizer)
+                .everyRankWrites()
+                .keep(1)
+                .build()) {
+            long before = series.resumeLatest().map(Manifest::step).orElse(0L);
+            double seconds = steps(optimizer, shard, shard::backward);
+            series.saveAndWait(before + STEPS, 0);
+            if (hvd.rank() == 0) {
+                System.out.println("RESUMED step=" + before);
+            }
+            return seconds;
         }
     }
 

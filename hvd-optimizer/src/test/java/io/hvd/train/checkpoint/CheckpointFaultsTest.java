@@ -11,9 +11,6 @@ import io.hvd.file.WholeFile;
 import io.hvd.optimizer.ArrayParameters;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.Sgd;
-import io.hvd.optimizer.torch.FullyShard;
-import io.hvd.optimizer.torch.FullyShardOptions;
-import io.hvd.optimizer.torch.Models;
 import io.hvd.tensor.Tensor;
 import io.hvd.testing.StandardError;
 import io.hvd.train.Checkpoint;
@@ -24,9 +21,6 @@ import java.util.List;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.UnaryOperator;
-import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
-import org.bytedeco.pytorch.SGD;
-import org.bytedeco.pytorch.SGDOptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -93,41 +87,72 @@ class CheckpointFaultsTest {
                 assertThat((float[]) tensor.toArray()).as(name).containsExactly(0));
     }
 
+    /** What a kill between the two renames leaves, one by which the old set makes room and one by which the new one comes. */
     @Test
-    void optimizersOfFullyShardAreRefused() {
-        Hvd.spawn(2, hvd -> {
-            try (FullyShard shard =
-                    FullyShard.over(hvd, FullyShardOptions.zero3()).root(new Models.Net(1))) {
-                var optimizer = shard.optimizer(shards -> new SGD(shards, new SGDOptions(0.1)));
-                List<ThrowingCallable> calls = List.of(
-                        () -> Checkpoints.in(folder, hvd, optimizer).build(),
-                        () -> TrainingState.of(given -> optimizer).build().sync(hvd, 0));
-                for (ThrowingCallable call : calls) {
-                    assertThatThrownBy(call)
-                            .isInstanceOfSatisfying(
-                                    HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.UNSUPPORTED))
-                            .hasMessageContainingAll("FullyShard.shards()", "FullyShard.stateDict(root)");
-                }
+    void aSetThatAnotherOneOfItsStepIsToReplaceStaysACheckpointUntilThatIsThere() throws IOException {
+        save(7, "first");
+        CheckpointFolder series = new CheckpointFolder(folder);
+        UnfinishedSet another = another(7);
+
+        series.setAside(7);
+        assertThat(set(7)).doesNotExist();
+        assertThat(resumed()).isEqualTo("7 first");
+        UnfinishedSet.deleteLeftovers(folder);
+        assertThat(resumed()).isEqualTo("7 first");
+
+        save(7, "second");
+        assertThat(resumed()).isEqualTo("7 second");
+        another = another(7);
+        another.commit(series, 7);
+        assertThat(another.path()).doesNotExist();
+        assertThat(series.replaced(7)).isDirectoryContaining("glob:**/model-00001-of-00001.safetensors");
+        save(8, "third"); // the next save deletes what was replaced
+        assertThat(series.replaced(7)).doesNotExist();
+        assertThat(folder.toFile().list()).containsExactlyInAnyOrder("step-0000000007", "step-0000000008");
+    }
+
+    @Test
+    void aSetThatCannotBeReplacedIsPutBack() throws IOException {
+        save(7, "first");
+        UnfinishedSet gone = another(7);
+        CheckpointFolder.deleteFiles(gone.path());
+        Files.createDirectories(
+                gone.path().resolve("model.safetensors.index.json").getParent());
+        assertThatThrownBy(() -> gone.commit(new CheckpointFolder(folder), 7)).isInstanceOf(IOException.class);
+        assertThat(resumed()).isEqualTo("7 first");
+        new CheckpointFolder(folder).setAside(7);
+        new CheckpointFolder(folder).restore(7);
+        assertThat(set(7)).exists();
+    }
+
+    /** With a word that says which checkpoint it is. */
+    private void save(long step, String word) {
+        Hvd.spawn(1, hvd -> {
+            try (Checkpoints checkpoints = checkpoints(
+                    hvd, folder, builder -> builder.everyRankWrites().version("word", word))) {
+                checkpoints.resumeLatest();
+                checkpoints.saveAndWait(step, 0);
             }
             return null;
         });
     }
 
-    @Test
-    void aSetOfTheSameStepStaysAsideUntilTheNewOneIsThere() throws IOException {
-        UnfinishedSet unfinished = UnfinishedSet.of(folder, 7, WholeFile.owner(), "ab", 1);
+    private String resumed() {
+        return Hvd.spawn(1, hvd -> {
+                    try (Checkpoints checkpoints = checkpoints(hvd, folder, CheckpointsBuilder::everyRankWrites)) {
+                        Manifest found = checkpoints.resumeLatest().orElseThrow();
+                        return found.step() + " " + found.part("version").get("word");
+                    }
+                })
+                .get(0);
+    }
+
+    /** A set of one file that is about to become a checkpoint. */
+    private UnfinishedSet another(long step) throws IOException {
+        UnfinishedSet unfinished = UnfinishedSet.of(folder, step, WholeFile.owner(), "ab", 1);
         Files.createDirectories(unfinished.path());
         new Checkpoint(new TreeMap<>(), new TreeMap<>()).write(unfinished.file(0));
-        Files.createDirectories(set(7));
-        Files.writeString(set(7).resolve("old"), "as it was");
-
-        Path aside = unfinished.commit(set(7)).orElseThrow();
-
-        assertThat(aside.resolve("old")).hasContent("as it was");
-        assertThat(set(7).resolve("model-00001-of-00001.safetensors")).exists();
-        assertThat(unfinished.path()).doesNotExist();
-        UnfinishedSet.deleteLeftovers(folder);
-        assertThat(aside).doesNotExist();
+        return unfinished;
     }
 
     @Test

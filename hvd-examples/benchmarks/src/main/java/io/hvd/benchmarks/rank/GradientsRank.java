@@ -94,6 +94,7 @@ public final class GradientsRank {
             time("hvd-torch", hvd::barrier, () -> step(hvd, "torch", aliases));
             time("hvd-heap-prepared", hvd::barrier, prepared(hvd, "heap-prepared", heap));
             time("hvd-torch-prepared", hvd::barrier, prepared(hvd, "torch-prepared", aliases));
+            samples.add("hvd-memory", gradients.bytes(), hvd.memory().bytes());
             Hvd.shutdown();
         }
     }

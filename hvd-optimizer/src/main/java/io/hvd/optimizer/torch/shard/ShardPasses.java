@@ -286,13 +286,21 @@ public final class ShardPasses {
         units.values().forEach(ShardUnit::abandon);
     }
 
-    /** The shards are about to change: what has been gathered of them is worth nothing. */
+    /** The shards are about to change on all ranks: what has been gathered of them is worth nothing. */
     public void stepBegins() {
+        forgetPass();
+        version++;
+    }
+
+    /**
+     * As {@link #stepBegins}, where the shards may change on some ranks only, as in an attempt to load that fails on others. The next names of
+     * collectives stay as they are, since these ranks would call them otherwise than the others.
+     */
+    void forgetPass() {
         requireOpen();
         free();
         order.forget();
         rootIsCalled = false;
-        version++;
     }
 
     private void measure() {

@@ -2,23 +2,19 @@ package io.hvd.optimizer.torch.shard;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.NamedState;
+import io.hvd.optimizer.StateOwner;
 import io.hvd.optimizer.torch.memory.TensorViews;
-import io.hvd.optimizer.torch.memory.TorchCopy;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Tensor;
-import java.util.Arrays;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.IntFunction;
-import org.bytedeco.javacpp.PointerScope;
-import org.bytedeco.pytorch.MemoryFormatOptional;
-import org.bytedeco.pytorch.NoGradGuard;
-import org.bytedeco.pytorch.Scalar;
-import org.bytedeco.pytorch.TensorOptions;
-import org.bytedeco.pytorch.global.torch;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * This rank's shards and their moments as tensors with names, which any number of ranks can load:
@@ -32,10 +28,9 @@ import org.bytedeco.pytorch.global.torch;
  * </pre>
  */
 public final class ShardState {
-    private static final String LAYOUT = ".layout";
-    private static final String MOMENT = ".moment.";
-    private static final String BUFFER = "buffer.";
-    private static final String RATE = "learning_rate";
+    private static final String RANKS = "ranks";
+    /** The word for the parameters of all flat parameters, with their places. */
+    private static final String LAYOUTS = "layout";
 
     private final ShardPasses passes;
     private final Ranks ranks;
@@ -50,33 +45,109 @@ public final class ShardState {
 
     /** Copies in the host's memory. */
     public TreeMap<String, Tensor> save() {
-        TreeMap<String, Tensor> saved = new TreeMap<>();
+        TreeMap<String, Tensor> copies = new TreeMap<>();
+        views().forEach((name, tensor) -> copies.put(name, copy(tensor)));
+        return copies;
+    }
+
+    private static Tensor copy(Tensor tensor) {
+        Tensor copy = HostTensors.empty(tensor.dtype(), tensor.shape());
+        copy.copyFrom(tensor);
+        return copy;
+    }
+
+    /** The tensors, which are the training's own as far as they lie in the host's memory. */
+    private TreeMap<String, Tensor> views() {
+        TreeMap<String, Tensor> views = new TreeMap<>();
         for (ShardUnit unit : passes.units()) {
             for (FlatParameter flat : unit.flats()) {
-                saved.put(flat.name(), WholeState.copy(flat.name(), flat.shard()));
-                saved.put(flat.name() + LAYOUT, Tensor.of(layout(flat, ranks.size(), ranks.rank())));
-                moments(flat)
-                        .forEach((moment, tensor) ->
-                                saved.put(flat.name() + MOMENT + moment, WholeState.copy(moment, tensor)));
+                views.put(flat.name(), HostTensors.view(flat.name(), flat.shard()));
+                views.put(flat.name() + ShardNames.LAYOUT, Tensor.of(layout(flat, ranks.size(), ranks.rank())));
+                moments(flat).forEach((moment, tensor) -> views.put(flat.name() + ShardNames.MOMENT + moment, tensor));
             }
-            unit.buffers().forEach((name, buffer) -> saved.put(BUFFER + name, WholeState.copy(name, buffer)));
+            unit.buffers()
+                    .forEach((name, buffer) -> views.put(ShardNames.BUFFER + name, HostTensors.view(name, buffer)));
         }
         if (steps != null) {
-            saved.put(RATE, Tensor.of(new double[] {steps.learningRate()}));
+            views.put(ShardNames.RATE, Tensor.of(new double[] {steps.learningRate()}));
         }
-        return saved;
+        return views;
     }
 
-    private Map<String, org.bytedeco.pytorch.Tensor> moments(FlatParameter flat) {
-        return steps == null ? Map.of() : steps.moments(flat);
+    private SortedMap<String, Tensor> moments(FlatParameter flat) {
+        return steps == null ? new TreeMap<>() : steps.moments(flat);
     }
 
-    private static long[] layout(FlatParameter flat, int ranks, int rank) {
+    static long[] layout(FlatParameter flat, int ranks, int rank) {
         return new long[] {ranks, rank, flat.layout().elements(), flat.layout().fingerprint()};
     }
 
-    /** What a flat parameter is given, before anything is changed. */
-    private record Taken(org.bytedeco.pytorch.Tensor shard, Map<String, org.bytedeco.pytorch.Tensor> moments) {}
+    /** The same by names that no other rank uses, without a copy; the words are those of all ranks. */
+    NamedState named() {
+        SortedMap<String, String> words = new TreeMap<>();
+        StateOwner owner = owner();
+        words.put(NamedState.KIND, owner.kind());
+        words.put(RANKS, String.valueOf(ranks.size()));
+        words.put(LAYOUTS, owner.words().substring(owner.kind().length()).strip());
+        return new NamedState(ShardNames.ofRank(ranks.rank(), ranks.size(), views()), words);
+    }
+
+    /** The parameters and buffers, line by line. */
+    private StateOwner owner() {
+        List<String> lines = passes.units().stream()
+                .flatMap(unit -> Stream.concat(
+                        unit.flats().stream().flatMap(ShardState::lines),
+                        unit.buffers().entrySet().stream()
+                                .map(buffer -> ShardNames.BUFFER + buffer.getKey() + " "
+                                        + TensorViews.typeOf(buffer.getKey(), buffer.getValue())
+                                        + TensorViews.shape(buffer.getValue()))))
+                .toList();
+        return StateOwner.ofLines("FullyShard of " + steps.kind(), lines);
+    }
+
+    private static Stream<String> lines(FlatParameter flat) {
+        DType type = TensorViews.typeOf(flat.name(), flat.shard());
+        return flat.layout().entries().stream()
+                .map(entry -> flat.name() + " " + entry.names().stream().collect(Collectors.joining(" ")) + " " + type
+                        + entry.shape() + " at " + entry.offset());
+    }
+
+    /** Bytes of {@link #named} behind the first steps. */
+    long fullBytes() {
+        long bytes = Double.BYTES;
+        for (ShardUnit unit : passes.units()) {
+            for (FlatParameter flat : unit.flats()) {
+                bytes += flat.shard().nbytes() + 4L * Long.BYTES + steps.fullMomentBytes(flat);
+            }
+            bytes += unit.buffers().values().stream()
+                    .mapToLong(org.bytedeco.pytorch.Tensor::nbytes)
+                    .sum();
+        }
+        return bytes;
+    }
+
+    /** What this rank needs of the shards of any number of ranks. */
+    ShardParts parts() {
+        return new ShardParts(passes, ranks);
+    }
+
+    /**
+     * Takes this rank's shards from what {@link ShardParts#needs} says of a checkpoint.
+     *
+     * @throws HvdException if it is another model's or optimizer's, and no parameter is changed
+     */
+    void load(NamedState state) {
+        if (!state.words().containsKey(RANKS)) {
+            throw StateOwner.mismatch("it is not of a FullyShard, of which each rank has written its shards, but of "
+                    + (state.words().containsKey(NamedState.KIND)
+                            ? "\"" + state.word(NamedState.KIND) + "\""
+                            : "an optimizer that names no kind")
+                    + " with whole parameters");
+        }
+        owner().requireSame(state.word(NamedState.KIND) + "\n" + state.word(LAYOUTS));
+        long before = Math.max(1, Math.min(Integer.MAX_VALUE, state.whole(RANKS)));
+        load((int) before, state.tensors());
+    }
 
     /**
      * Takes this rank's shards from those that another number of ranks has saved.
@@ -92,151 +163,18 @@ public final class ShardState {
                     "loadShards(" + before + ", ...) on " + ranks.here()
                             + ": expected the number of ranks that have saved," + " which is at least 1");
         }
-        try (PointerScope scope = new PointerScope();
-                NoGradGuard guard = new NoGradGuard()) {
-            Map<FlatParameter, Taken> taken = new LinkedHashMap<>();
-            List<FlatParameter> flats = passes.units().stream()
-                    .flatMap(unit -> unit.flats().stream())
-                    .toList();
-            flats.forEach(flat ->
-                    taken.put(flat, new Taken(torch.zeros_like(flat.shard().detach()), new HashMap<>())));
-            Map<String, Tensor> own = Map.of();
-            for (int rank = 0; rank < before; rank++) {
-                boolean isOwn = rank == ranks.rank() % before;
-                if (isOwn || isNeeded(flats, before, rank)) {
-                    Map<String, Tensor> saved = ofRank.apply(rank);
-                    for (FlatParameter flat : flats) {
-                        take(flat, before, rank, saved, taken.get(flat));
-                    }
-                    own = isOwn ? whole(saved) : own;
-                }
-            }
-            taken.forEach(this::putMoments);
-            passes.stepBegins();
-            taken.forEach((flat, each) -> flat.shard().detach().copy_(each.shard));
-            put(own);
-        }
-    }
-
-    private boolean isNeeded(List<FlatParameter> flats, int before, int rank) {
-        return flats.stream()
-                .anyMatch(flat ->
-                        flat.layout().overlap(before, rank, ranks.rank()).elements() > 0);
-    }
-
-    private void take(FlatParameter flat, int before, int rank, Map<String, Tensor> saved, Taken taken) {
-        requireLayout(flat, before, rank, saved.get(flat.name() + LAYOUT));
-        FlatLayout.Overlap overlap = flat.layout().overlap(before, rank, ranks.rank());
-        run(flat.name(), saved.get(flat.name()), overlap, taken.shard);
-        String prefix = flat.name() + MOMENT;
-        saved.forEach((name, tensor) -> {
-            if (steps != null && name.startsWith(prefix)) {
-                String moment = name.substring(prefix.length());
-                if (tensor.dtype() == DType.INT64) {
-                    count(name, tensor, rank, moment, taken);
-                } else {
-                    run(
-                            name,
-                            tensor,
-                            overlap,
-                            taken.moments.computeIfAbsent(moment, key -> torch.zeros_like(taken.shard)));
-                }
-            }
-        });
-    }
-
-    /** All ranks have counted the same steps. */
-    private static void count(String name, Tensor saved, int rank, String moment, Taken taken) {
-        var before = taken.moments.putIfAbsent(moment, torch.full(new long[0], new Scalar(first(saved)), integer()));
-        if (before != null && before.item_long() != first(saved)) {
-            throw new HvdException(
-                    ErrorId.STATE_MISMATCH,
-                    "the shards do not fit together: \"" + name + "\" of rank " + rank + " is " + first(saved)
-                            + ", expected " + before.item_long()
-                            + " as of the ranks before it. They are of different steps: load those of one checkpoint");
-        }
-    }
-
-    private static TensorOptions integer() {
-        return new TensorOptions(torch.ScalarType.Long);
-    }
-
-    private static long first(Tensor tensor) {
-        return ((long[]) tensor.toArray())[0];
-    }
-
-    private void requireLayout(FlatParameter flat, int before, int rank, Tensor found) {
-        long[] expected = layout(flat, before, rank);
-        long[] is = found != null && found.dtype() == DType.INT64 ? (long[]) found.toArray() : new long[0];
-        if (!Arrays.equals(is, expected)) {
-            throw new HvdException(
-                    ErrorId.STATE_MISMATCH,
-                    "the shards of rank " + rank + " of " + before + ", as " + ranks.here()
-                            + " reads them, do not fit: \""
-                            + flat.name() + LAYOUT + "\" is " + Arrays.toString(is) + ", expected "
-                            + Arrays.toString(expected)
-                            + " (ranks, rank, elements, layout of "
-                            + flat.layout().words() + ")");
-        }
-    }
-
-    private static void run(String name, Tensor saved, FlatLayout.Overlap overlap, org.bytedeco.pytorch.Tensor into) {
-        if (saved == null
-                || saved.dtype() != TensorViews.typeOf(name, into)
-                || saved.shape().rank() != 1
-                || saved.elements() < overlap.fromOffset() + overlap.elements()) {
-            throw new HvdException(
-                    ErrorId.STATE_MISMATCH,
-                    "the shards do not fit: \"" + name + "\" is " + saved + ", expected "
-                            + TensorViews.typeOf(name, into) + " of at least "
-                            + (overlap.fromOffset() + overlap.elements()) + " elements");
-        }
-        if (overlap.elements() > 0) {
-            try (PointerScope scope = new PointerScope()) {
-                var all = torch.empty(
-                        saved.shape().toArray(), new TensorOptions(into.scalar_type()), new MemoryFormatOptional());
-                TorchCopy.copy(saved, all);
-                into.narrow(0, overlap.toOffset(), overlap.elements())
-                        .copy_(all.narrow(0, overlap.fromOffset(), overlap.elements()));
-            }
-        }
-    }
-
-    /** The entries that are not cut: buffers and the learning rate. */
-    private Map<String, Tensor> whole(Map<String, Tensor> saved) {
-        Map<String, Tensor> whole = new HashMap<>();
-        for (ShardUnit unit : passes.units()) {
-            unit.buffers().forEach((name, buffer) -> {
-                Tensor found = saved.get(BUFFER + name);
-                if (found == null
-                        || found.dtype() != TensorViews.typeOf(name, buffer)
-                        || !found.shape().equals(TensorViews.shape(buffer))) {
-                    throw new HvdException(
-                            ErrorId.STATE_MISMATCH,
-                            "the shards do not fit: \"" + BUFFER + name + "\" is " + found + ", expected "
-                                    + TensorViews.typeOf(name, buffer) + TensorViews.shape(buffer));
-                }
-                whole.put(BUFFER + name, found);
+        ShardParts parts = parts();
+        Map<String, Tensor> cut = new HashMap<>();
+        for (int rank : parts.ranksNeeded(before)) {
+            ShardNames.ofRank(rank, before, ofRank.apply(rank)).forEach((name, tensor) -> {
+                parts.needs(name, tensor.shape()).ifPresent(run -> cut.put(name, HostTensors.cut(tensor, run)));
             });
         }
-        if (saved.containsKey(RATE)) {
-            whole.put(RATE, saved.get(RATE));
-        }
-        return whole;
+        load(before, cut);
     }
 
-    private void putMoments(FlatParameter flat, Taken taken) {
-        if (steps != null && flat.isTrainable()) {
-            steps.moments(flat, taken.moments);
-        }
-    }
-
-    private void put(Map<String, Tensor> whole) {
-        passes.units()
-                .forEach(unit ->
-                        unit.buffers().forEach((name, buffer) -> TorchCopy.copy(whole.get(BUFFER + name), buffer)));
-        if (steps != null && whole.containsKey(RATE)) {
-            steps.learningRate(((double[]) whole.get(RATE).toArray())[0]);
-        }
+    private void load(int before, Map<String, Tensor> saved) {
+        passes.forgetPass();
+        new Resharding(passes, ranks, steps, before, saved).run();
     }
 }

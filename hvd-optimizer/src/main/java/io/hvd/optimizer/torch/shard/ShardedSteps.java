@@ -2,19 +2,25 @@ package io.hvd.optimizer.torch.shard;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
-import io.hvd.optimizer.AveragingOptimizer;
+import io.hvd.optimizer.ModelShards;
+import io.hvd.optimizer.NamedState;
 import io.hvd.optimizer.Parameter;
 import io.hvd.optimizer.StateOwner;
 import io.hvd.optimizer.StateSize;
 import io.hvd.optimizer.torch.parameter.GroupRates;
 import io.hvd.optimizer.torch.parameter.TorchSettings;
 import io.hvd.optimizer.torch.state.MomentsArchive;
+import io.hvd.optimizer.torch.state.TorchBuffers;
+import io.hvd.tensor.ElementRun;
+import io.hvd.tensor.Shape;
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.stream.Stream;
@@ -26,10 +32,10 @@ import org.bytedeco.pytorch.TensorVector;
 /**
  * Steps this rank's shards: a LibTorch optimizer for each unit, all made alike.
  *
- * <p>Its state is this rank's share. {@link #saveState} says of which rank, so that no other one takes it; what another number of ranks is to
- * load is {@code FullyShard.shards()}.
+ * <p>{@link #saveState} is the state of this rank's shards, and says of which rank, so that no other one takes it. {@link #namedState} has the
+ * shards themselves too, and any number of ranks loads those of all.
  */
-public final class ShardedSteps implements AveragingOptimizer {
+public final class ShardedSteps implements ModelShards {
     /** The one setting of {@link TorchSettings} that says nothing here. */
     private static final String COUNT = "parameters";
 
@@ -37,8 +43,10 @@ public final class ShardedSteps implements AveragingOptimizer {
     private final Ranks ranks;
     private final ShardedNorm norm;
     private final Map<FlatParameter, Optimizer> optimizers = new LinkedHashMap<>();
+    private final Map<FlatParameter, TorchBuffers> buffers = new LinkedHashMap<>();
     private final List<GroupRates> rates = new ArrayList<>();
     private boolean madeMoments;
+    private long stepsMade;
 
     /**
      * @param make makes the optimizer over the shards of a unit, of which there is one
@@ -52,6 +60,7 @@ public final class ShardedSteps implements AveragingOptimizer {
             Optimizer optimizer = make.apply(new TensorVector(flat.shard()));
             requireOneShard(flat, optimizer);
             optimizers.put(flat, optimizer);
+            buffers.put(flat, TorchBuffers.ofOne(optimizer, flat.name()));
             rates.add(new GroupRates(optimizer));
         });
         if (optimizers.isEmpty()) {
@@ -101,7 +110,13 @@ public final class ShardedSteps implements AveragingOptimizer {
         norm.beforeStep();
         optimizers.values().forEach(this::step);
         madeMoments = true;
+        stepsMade++;
         ranks.set().markStep();
+    }
+
+    @Override
+    public long stepsMade() {
+        return stepsMade;
     }
 
     /** Between the moments that the first step makes, what it needs in passing leaves holes in glibc's heap: the system gets their pages. */
@@ -140,21 +155,80 @@ public final class ShardedSteps implements AveragingOptimizer {
         return settings;
     }
 
-    /** The moments of a flat parameter's shard by their names, such as exp_avg, and the count of steps; none before the first step. */
-    TreeMap<String, Tensor> moments(FlatParameter flat) {
-        Optimizer optimizer = optimizers.get(flat);
-        return optimizer == null ? new TreeMap<>() : MomentsArchive.read(optimizer);
+    /**
+     * The moments of a flat parameter's shard by their names, such as exp_avg, and the count of steps; none before the first step, or of what is
+     * frozen. They are the optimizer's own as far as they lie in the host's memory.
+     */
+    SortedMap<String, io.hvd.tensor.Tensor> moments(FlatParameter flat) {
+        SortedMap<String, io.hvd.tensor.Tensor> moments = new TreeMap<>();
+        if (buffers.containsKey(flat)) {
+            buffers.get(flat).state().tensors().forEach((name, tensor) -> {
+                moments.put(name.substring(0, name.indexOf('.')), tensor);
+            });
+        }
+        return moments;
     }
 
     /** Takes over moments. @throws HvdException if they do not fit */
-    void moments(FlatParameter flat, Map<String, Tensor> moments) {
-        MomentsArchive.write(optimizers.get(flat), flat.name(), moments);
+    void moments(FlatParameter flat, SortedMap<String, io.hvd.tensor.Tensor> moments) {
+        TorchBuffers own = buffers.get(flat);
+        SortedMap<String, io.hvd.tensor.Tensor> named = new TreeMap<>();
+        moments.forEach((moment, tensor) -> named.put(NamedState.name(moment, flat.name()), tensor));
+        own.load(new NamedState(named, own.state().words()));
+    }
+
+    /** Bytes of {@link #moments} behind the first steps. */
+    long fullMomentBytes(FlatParameter flat) {
+        return buffers.containsKey(flat) ? buffers.get(flat).fullBytes() : 0;
+    }
+
+    /** LibTorch's optimizer by its name. */
+    String kind() {
+        return optimizers.values().iterator().next().getClass().getSimpleName();
+    }
+
+    private ShardState state() {
+        passes.requireOpen();
+        return new ShardState(passes, ranks, this);
+    }
+
+    @Override
+    public NamedState namedState() {
+        return state().named();
+    }
+
+    /** @throws HvdException if there are several ranks, each of which has its shards only */
+    @Override
+    public NamedState wholeState() {
+        if (ranks.size() > 1) {
+            throw new HvdException(
+                    ErrorId.UNSUPPORTED,
+                    "wholeState() of a FullyShard on " + ranks.here() + ": each rank has its shards only. Save them by"
+                            + " Checkpoints, FullyShard.shards() on each rank, or FullyShard.stateDict(root) without the"
+                            + " optimizer's state");
+        }
+        return namedState();
+    }
+
+    @Override
+    public Optional<ElementRun> needs(String tensor, Shape shape) {
+        return state().parts().needs(tensor, shape);
+    }
+
+    /** Takes this rank's shards from those of all ranks, as far as {@link #needs} says. */
+    @Override
+    public void loadNamedState(NamedState saved) {
+        state().load(saved);
+    }
+
+    @Override
+    public long fullStateBytes() {
+        return state().fullBytes();
     }
 
     private StateOwner owner() {
-        String kind = optimizers.values().iterator().next().getClass().getSimpleName();
         return StateOwner.ofLines(
-                "FullyShard of " + kind + ", " + ranks.here(),
+                "FullyShard of " + kind() + ", " + ranks.here(),
                 optimizers.keySet().stream()
                         .map(flat -> flat.name() + " " + flat.layout().elements() + " elements, layout "
                                 + flat.layout().fingerprint())
@@ -197,6 +271,7 @@ public final class ShardedSteps implements AveragingOptimizer {
 
     /** Frees the optimizers and their moments. */
     public void close() {
+        buffers.values().forEach(TorchBuffers::close);
         optimizers.values().forEach(Optimizer::releaseReference);
     }
 

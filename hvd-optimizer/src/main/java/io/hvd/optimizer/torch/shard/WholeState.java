@@ -12,11 +12,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.bytedeco.javacpp.PointerScope;
-import org.bytedeco.pytorch.Device;
-import org.bytedeco.pytorch.DeviceOptional;
-import org.bytedeco.pytorch.MemoryFormatOptional;
 import org.bytedeco.pytorch.NoGradGuard;
-import org.bytedeco.pytorch.TensorOptions;
 import org.bytedeco.pytorch.global.torch;
 
 /** The parameters and buffers of the whole model on one rank, by the names that its modules give them; the ranks go through it unit by unit. */
@@ -40,7 +36,7 @@ public final class WholeState {
         for (ShardUnit unit : passes.units()) {
             unit.flats().forEach(flat -> gather(flat, root, all));
             if (isRoot(root)) {
-                unit.buffers().forEach((name, buffer) -> all.put(name, copy(name, buffer)));
+                unit.buffers().forEach((name, buffer) -> all.put(name, HostTensors.copy(name, buffer)));
             }
         }
         return all;
@@ -58,30 +54,14 @@ public final class WholeState {
             if (ranks.areSeveral()) {
                 String name = ranks.scope() + flat.name() + ".whole";
                 Tensor gathered = ranks.set().gather(name, Ranks.alias(name, mine), root);
-                whole = isRoot(root) ? onHost(mine, flat.layout().padded()) : null;
+                whole = isRoot(root) ? HostTensors.empty(mine, flat.layout().padded()) : null;
                 if (whole != null) {
                     TorchCopy.copy(gathered, whole);
                 }
             }
             if (isRoot(root)) {
-                flat.named(whole).forEach((name, part) -> all.put(name, copy(name, part)));
+                flat.named(whole).forEach((name, part) -> all.put(name, HostTensors.copy(name, part)));
             }
-        }
-    }
-
-    private static org.bytedeco.pytorch.Tensor onHost(org.bytedeco.pytorch.Tensor like, long elements) {
-        return torch.empty(
-                new long[] {elements},
-                new TensorOptions(like.scalar_type()).device(new DeviceOptional(new Device(torch.DeviceType.CPU))),
-                new MemoryFormatOptional());
-    }
-
-    /** The copy stays as long as the hvd tensor, whatever scope is open. */
-    static Tensor copy(String name, org.bytedeco.pytorch.Tensor member) {
-        try (PointerScope scope = new PointerScope()) {
-            org.bytedeco.pytorch.Tensor copy =
-                    member.detach().cpu().contiguous().clone();
-            return TensorViews.onHost(name, copy.retainReference(), TensorViews.LONGEST_BUFFER);
         }
     }
 

@@ -51,11 +51,6 @@ public final class StateArchive {
         read(use -> TorchArchive.open(mayRepeat ? distinct(archive) : archive, use), opened -> {});
     }
 
-    /** Does as {@link #load(byte[], boolean)}, with an archive of any size. */
-    void load(LargeArchive archive) {
-        read(archive::open, opened -> {});
-    }
-
     /** @param behind is given the archive when the optimizer has read it, with the very tensors that the optimizer has now */
     void loadThen(byte[] archive, Consumer<InputArchive> behind) {
         read(use -> TorchArchive.open(archive, use), behind);

@@ -61,8 +61,13 @@ public final class TorchBuffers {
         this.options = new GroupOptions(optimizer);
     }
 
+    /** The buffers of an optimizer of one parameter. */
+    public static TorchBuffers ofOne(Optimizer optimizer, String parameter) {
+        return new TorchBuffers(optimizer, tensor -> parameter, new StateArchive(optimizer, tensor -> parameter));
+    }
+
     /** The tensors, which are the optimizer's own as far as they lie in the host's memory, and the options as words. */
-    NamedState state() {
+    public NamedState state() {
         SortedMap<String, io.hvd.tensor.Tensor> tensors = new TreeMap<>();
         try (PointerScope scope = new PointerScope();
                 NoGradGuard guard = new NoGradGuard()) {
@@ -205,7 +210,7 @@ public final class TorchBuffers {
      *
      * @throws io.hvd.error.HvdException if they are another optimizer's; then nothing is changed
      */
-    void load(NamedState state) {
+    public void load(NamedState state) {
         if (!state.word(NamedState.KIND).equals(kind())) {
             throw StateOwner.mismatch(
                     "it is of \"" + state.word(NamedState.KIND) + "\" where this optimizer is \"" + kind() + "\"");
@@ -340,7 +345,7 @@ public final class TorchBuffers {
     }
 
     /** Bytes of the buffers of all parameters, as the options have them, and of their numbers of steps. */
-    long fullBytes() {
+    public long fullBytes() {
         try (PointerScope scope = new PointerScope()) {
             int buffers = archive.buffersByOptions();
             return members().stream()
@@ -348,5 +353,11 @@ public final class TorchBuffers {
                     .mapToLong(member -> buffers * member.nbytes() + Long.BYTES)
                     .sum();
         }
+    }
+
+    /** Lets go of the optimizer's tensors, whose memory is freed with it. */
+    public void close() {
+        known.values().forEach(Tensor::close);
+        known.clear();
     }
 }
