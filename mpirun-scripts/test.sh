@@ -66,6 +66,7 @@ JavaLineIT           other lines of java that horovodrun starts as typed
 KilledWritersIT      200 processes that are killed while all of their ranks write, instead of 10
 LargeCheckpointTest  checkpoints beyond 2^31 bytes
 LargeCheckpointsTest  training beside a checkpoint of 3 GiB
+LargeHandOverIT      an elastic job's hand-over of a shared-out state beyond 2^31 bytes, with 12 GB of memory
 LargeStateTest       an optimizer's state beyond 2^31 bytes, with 8 GB of memory
 LargeTensorTest      tensors beyond 2^31 bytes
 LifecycleIT          init after a close, and other ways to end where others join again

@@ -6,6 +6,7 @@ import io.hvd.tensor.DType;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.SplitMemory;
 import io.hvd.tensor.Tensor;
+import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -45,6 +46,26 @@ class LargeTensorTest {
                 byte[] read = new byte[2];
                 tensor.hostMemory().read(DType.UINT8, at, read, 2);
                 assertThat(read).as("at element %d", at).containsExactly(3, 20);
+            }
+            return null;
+        });
+    }
+
+    @Test
+    void aParameterOfMoreElementsThanAnArrayHoldsIsBroadcastToItsLastElement() throws Exception {
+        long elements = (1L << 31) + 16;
+        Hvd.spawn(2, hvd -> {
+            Tensor tensor = Tensor.zeros(DType.UINT8, Shape.of(elements));
+            long border = Integer.MAX_VALUE & -8;
+            for (long at : new long[] {0, border - 1, elements - 2}) {
+                byte[] marks = hvd.rank() == 1 ? new byte[] {7, 8} : new byte[2];
+                tensor.hostMemory().write(DType.UINT8, at, marks, 2);
+            }
+            hvd.broadcastParameters(Map.of("embedding", tensor), 1);
+            for (long at : new long[] {0, border - 1, elements - 2}) {
+                byte[] read = new byte[2];
+                tensor.hostMemory().read(DType.UINT8, at, read, 2);
+                assertThat(read).as("at element %d", at).containsExactly(7, 8);
             }
             return null;
         });

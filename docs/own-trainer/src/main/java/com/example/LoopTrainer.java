@@ -120,7 +120,7 @@ final class LoopTrainer {
 
     private Checkpoint checkpoint(Training training) {
         var tensors = new TreeMap<>(Map.of("slope", Tensor.of(slope), "offset", Tensor.of(offset)));
-        tensors.put("optimizer", Tensor.ofBytes(training.optimizer().saveState()));
-        return new Checkpoint(tensors, Map.of("epochs", "" + (training.epoch() + 1)));
+        return new Checkpoint(tensors, Map.of("epochs", "" + (training.epoch() + 1)))
+                .withState("optimizer", training.optimizer().wholeState());
     }
 }

@@ -131,8 +131,9 @@ final class Recipes {
             throws IOException {
         if (hvd.rank() == 0) {
             var tensors = new TreeMap<>(state); // for a LibTorch module: TorchTensors.state(model)
-            tensors.put("optimizer", Tensor.ofBytes(optimizer.saveState()));
-            new Checkpoint(tensors, Map.of("epochs", "" + epochs)).write(file);
+            new Checkpoint(tensors, Map.of("epochs", "" + epochs))
+                    .withState("optimizer", optimizer.wholeState())
+                    .write(file);
         }
     }
 
@@ -143,7 +144,7 @@ final class Recipes {
         if (hvd.rank() == 0 && Files.exists(file)) {
             Checkpoint saved = Checkpoint.read(file);
             state.forEach((name, tensor) -> tensor.copyFrom(saved.tensors().get(name)));
-            optimizer.loadState((byte[]) saved.tensors().get("optimizer").toArray());
+            optimizer.loadNamedState(saved.state("optimizer"));
             epochs = saved.metadata().get("epochs");
         }
         hvd.broadcastParameters(state, 0);

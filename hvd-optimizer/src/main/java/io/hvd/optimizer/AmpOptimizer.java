@@ -300,9 +300,17 @@ public final class AmpOptimizer implements AveragingOptimizer, AutoCloseable {
     /** The scaler's state is in the words. */
     @Override
     public NamedState namedState() {
-        NamedState inside = optimizer.namedState();
+        return withScaler(optimizer.namedState());
+    }
+
+    @Override
+    public NamedState wholeState() {
+        return withScaler(optimizer.wholeState());
+    }
+
+    private NamedState withScaler(NamedState inside) {
         if (inside.bytes().isPresent()) {
-            return AveragingOptimizer.super.namedState();
+            return NamedState.ofBytes(saveState());
         }
         SortedMap<String, String> words = new TreeMap<>(inside.words());
         scaler.stateDict().forEach((key, number) -> words.put(ScalerState.PREFIX + key, Double.toString(number)));

@@ -2,7 +2,6 @@ package io.hvd.optimizer;
 
 import io.hvd.optimizer.arrays.ArrayBuffer;
 import io.hvd.optimizer.arrays.ArrayConstants;
-import io.hvd.optimizer.arrays.ArrayNumbers;
 import io.hvd.optimizer.arrays.ArrayState;
 import io.hvd.optimizer.arrays.ArrayTensors;
 import java.nio.ByteBuffer;
@@ -115,19 +114,22 @@ abstract sealed class ArrayOptimizer implements Optimizer
         return ArrayState.of(getClass().getSimpleName(), kinds(), others);
     }
 
-    /** Steps done, then the learning rate, then every buffer, as {@link ArrayState} says. */
-    final byte[] numbers() {
-        ByteBuffer bytes = ByteBuffer.allocate(state().numbersLength());
+    /** Steps done, then the learning rate, then every buffer, as {@link ArrayState} says; what began anew follows only where something did. */
+    private byte[] numbers() {
+        boolean tail = Arrays.stream(late).anyMatch(before -> before != 0);
+        ByteBuffer bytes = ByteBuffer.allocate(state().numbersLength(tail));
         bytes.putLong(steps).putDouble(learningRate);
         for (float[] buffer : buffers()) {
             bytes.asFloatBuffer().put(buffer);
             bytes.position(bytes.position() + Float.BYTES * buffer.length);
         }
-        return ArrayNumbers.encode(bytes.array(), late);
+        if (tail) {
+            bytes.asLongBuffer().put(late);
+        }
+        return bytes.array();
     }
 
-    /** Takes over what {@link #numbers()} of such an optimizer has given. */
-    final void numbers(byte[] numbers) {
+    private void numbers(byte[] numbers) {
         ByteBuffer bytes = ByteBuffer.wrap(numbers);
         steps = bytes.getLong();
         learningRate = bytes.getDouble();

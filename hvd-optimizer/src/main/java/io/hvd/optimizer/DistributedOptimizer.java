@@ -549,6 +549,11 @@ public final class DistributedOptimizer implements AveragingOptimizer, AutoClose
         return inner.namedState();
     }
 
+    @Override
+    public NamedState wholeState() {
+        return inner.wholeState();
+    }
+
     /** Takes over the state, as {@link #loadState} does. */
     @Override
     public void loadNamedState(NamedState state) {

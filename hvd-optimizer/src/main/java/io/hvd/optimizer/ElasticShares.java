@@ -7,7 +7,10 @@ import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /**
  * The shares of a {@link ShardedOptimizer}'s state in an elastic job. Each generation of ranks brings what the ranks still have to one of
@@ -64,7 +67,7 @@ public final class ElasticShares {
                 .get(teller);
         sharded.regroup(next, plan.number());
         if (joined.whole != null) {
-            sharded.loadState(joined.whole);
+            sharded.loadNamedState(joined.whole);
         }
     }
 
@@ -73,7 +76,7 @@ public final class ElasticShares {
         if (plan.source() == root) {
             return isRoot ? new Joined(sharded.wholeAtCommit(), news) : Joined.nothing();
         }
-        List<byte[]> given = JoinedShares.gather(next, NAME + "given", given(plan, next.rank()), root);
+        List<NamedState> given = NamedGather.of(next, NAME + "given", given(plan, next.rank()), root);
         if (plan.source() >= 0) {
             return new Joined(isRoot ? given.get(plan.source()) : null, next.rank() == plan.source() ? news : "");
         }
@@ -98,11 +101,12 @@ public final class ElasticShares {
         return ranks;
     }
 
-    private byte[] given(SharePlan plan, int rank) {
+    /** Null if this rank has nothing to give. */
+    private NamedState given(SharePlan plan, int rank) {
         if (rank == plan.source()) {
             return sharded.wholeAtCommit();
         }
-        return plan.holders().contains(rank) ? sharded.dealing().share().save() : new byte[0];
+        return plan.holders().contains(rank) ? sharded.namedState() : null;
     }
 
     /**
@@ -111,29 +115,43 @@ public final class ElasticShares {
      * @param whole null but on the root
      * @param news what is to be said about it
      */
-    private record Joined(byte[] whole, String news) {
+    private record Joined(NamedState whole, String news) {
         static Joined nothing() {
             return new Joined(null, "");
         }
     }
 
-    private Joined join(SharePlan plan, List<byte[]> given, int root, Saved saved) {
-        List<byte[]> shares = new ArrayList<>();
-        plan.holders().forEach(rank -> shares.add(rank < 0 ? null : given.get(rank)));
-        int[] owners = sharded.state().owners(shares.size());
-        JoinedShares joined = JoinedShares.of(owners, shares, plan.holders().indexOf(root));
-        ShardedShare share = sharded.dealing().share();
-        int missing = joined.missing();
-        if (missing == 0) {
-            return new Joined(share.join(joined), "");
+    private Joined join(SharePlan plan, List<NamedState> given, int root, Saved saved) {
+        List<NamedState> parts = new ArrayList<>();
+        plan.holders().stream().filter(rank -> rank >= 0 && rank != root).forEach(rank -> parts.add(given.get(rank)));
+        if (plan.holders().contains(root)) {
+            parts.add(0, given.get(root)); // whose learning rate all get
         }
-        byte[][] whole = new byte[1][];
-        OptionalLong step = saved.offer(state -> whole[0] = share.join(joined.withSaved(sharded.wholeOf(state))));
-        String lost =
-                ", the optimizer's state of " + missing + " of " + owners.length + " parameters was on lost ranks and ";
+        ShardedShare share = sharded.dealing().share();
+        Set<String> missing = missing(plan.holders());
+        if (missing.isEmpty()) {
+            return new Joined(share.join(parts), "");
+        }
+        NamedState[] whole = new NamedState[1];
+        OptionalLong step = saved.offer(state -> {
+            List<NamedState> all = new ArrayList<>(parts);
+            all.add(sharded.wholeOf(state).only(missing::contains));
+            whole[0] = share.join(all);
+        });
+        String lost = ", the optimizer's state of " + missing.size() + " of "
+                + sharded.parameters().size() + " parameters was on lost ranks and ";
         return step.isPresent()
                 ? new Joined(whole[0], lost + "comes from the checkpoint of step " + step.getAsLong())
-                : new Joined(share.join(joined), lost + "begins anew");
+                : new Joined(share.join(parts), lost + "begins anew");
+    }
+
+    /** The parameters whose share nobody has. @param holders of each rank's share; -1 for one that is lost */
+    private Set<String> missing(List<Integer> holders) {
+        int[] owners = sharded.state().owners(holders.size());
+        return IntStream.range(0, owners.length)
+                .filter(i -> holders.get(owners[i]) < 0)
+                .mapToObj(i -> sharded.parameters().get(i).name())
+                .collect(Collectors.toSet());
     }
 
     /** What the line about a new generation says of the shares; usually nothing. */
@@ -153,10 +171,7 @@ public final class ElasticShares {
      */
     public void handOver(HvdContext context) {
         if (context.size() > 1) {
-            Dealing dealing = sharded.dealing();
-            List<byte[]> shares =
-                    context.allgatherObject(NAME + "all", dealing.share().save(), ObjectCodec.bytes());
-            sharded.whole(dealing.share().join(JoinedShares.of(dealing.owners(), shares, dealing.rank())));
+            sharded.shareWithAll(NAME + "all");
         }
     }
 

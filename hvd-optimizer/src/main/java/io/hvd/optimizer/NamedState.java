@@ -3,6 +3,7 @@ package io.hvd.optimizer;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Tensor;
 import java.util.Collections;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SortedMap;
@@ -41,6 +42,24 @@ public record NamedState(SortedMap<String, Tensor> tensors, SortedMap<String, St
         return all != null && all.dtype() == DType.UINT8 && tensors.size() == 1
                 ? Optional.of((byte[]) all.toArray())
                 : Optional.empty();
+    }
+
+    /** A state with tensors of its own, which no step changes. */
+    public NamedState copy() {
+        SortedMap<String, Tensor> copies = new TreeMap<>();
+        tensors.forEach((name, tensor) -> {
+            Tensor copy = Tensor.zeros(tensor.dtype(), tensor.shape());
+            copy.copyFrom(tensor);
+            copies.put(name, copy);
+        });
+        return new NamedState(copies, words);
+    }
+
+    /** The tensors of all, and the words of the first. */
+    public static NamedState union(List<NamedState> parts) {
+        SortedMap<String, Tensor> all = new TreeMap<>();
+        parts.forEach(part -> all.putAll(part.tensors));
+        return new NamedState(all, parts.get(0).words);
     }
 
     /** The name of a buffer of a parameter. */

@@ -36,7 +36,7 @@ public interface Optimizer {
     /**
      * Encodes what the steps have changed: buffers, counters and the learning rate. It does not contain momentum, betas
      * and weight decay, which the constructor sets. It says whose state it is, as {@link StateOwner} does, so that another kind of
-     * optimizer refuses it.
+     * optimizer refuses it. A Java array ends at 2 GiB; {@link #wholeState} has no limit.
      */
     byte[] saveState();
 
@@ -66,6 +66,16 @@ public interface Optimizer {
                 .orElseThrow(() -> StateOwner.mismatch("it has tensors with names, such as "
                         + state.tensors().keySet().stream().findFirst().orElse("none") + ", and this optimizer ("
                         + getClass().getSimpleName() + ") knows none")));
+    }
+
+    /**
+     * The state of all parameters, for a file that one rank writes and any number of ranks loads. It is {@link #namedState} unless the
+     * state is shared out to the ranks.
+     *
+     * @throws io.hvd.error.HvdException if this rank does not have it, as before {@link ShardedOptimizer#consolidate}
+     */
+    default NamedState wholeState() {
+        return namedState();
     }
 
     /** Whether this rank keeps the state of a parameter; not if another rank does, to which it was shared out. */

@@ -56,6 +56,6 @@ final class ShardedArrays implements ShardedState {
                             + " parameters that the function was given, found " + made
                             + (made == null ? "" : " over " + made.parameters().size()));
         }
-        return new ArrayShare(all, owners, rank, optimizer);
+        return new ArrayShare(all.list(), optimizer);
     }
 }

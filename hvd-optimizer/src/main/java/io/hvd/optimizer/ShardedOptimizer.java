@@ -8,10 +8,8 @@ import io.hvd.error.HvdException;
 import io.hvd.optimizer.precision.ScalerState;
 import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.stream.IntStream;
@@ -41,7 +39,7 @@ public class ShardedOptimizer implements Optimizer {
     /** The beginning of the names of its collectives. */
     private String scope = "";
 
-    private ShardedOptimizer(ProcessSet set, ShardedState state) {
+    ShardedOptimizer(ProcessSet set, ShardedState state) {
         this.set = set;
         this.state = state;
         this.dealing = Dealing.to(set, state, 0);
@@ -54,7 +52,7 @@ public class ShardedOptimizer implements Optimizer {
     /** For makers of optimizers; programs call {@link #ofArrays} or {@code TorchOptimizer.sharded}. */
     public static ShardedOptimizer of(ProcessSet set, ShardedState state) {
         return state instanceof GradientSource source
-                ? new Announcing(set, state, source)
+                ? new AnnouncingShards(set, state, source)
                 : new ShardedOptimizer(set, state);
     }
 
@@ -106,7 +104,7 @@ public class ShardedOptimizer implements Optimizer {
                     "rebind(...) of a ShardedOptimizer: its state is shared out to " + set.size()
                             + " ranks, of which this was rank "
                             + set.rank() + ", and in the new context this is rank " + next.rank() + " of " + next.size()
-                            + ". Call consolidate(root) and saveState() before the old context is closed, and load the state"
+                            + ". Call consolidate(root) and wholeState() before the old context is closed, and load the state"
                             + " into an optimizer that is built in the new one");
         }
         set = next;
@@ -137,19 +135,15 @@ public class ShardedOptimizer implements Optimizer {
         return fresh || whole.atCommit() != null;
     }
 
-    final byte[] wholeAtCommit() {
-        return whole.atCommit() != null ? whole.atCommit() : saveState();
-    }
-
-    final void whole(byte[] joined) {
-        whole.is(joined);
+    final NamedState wholeAtCommit() {
+        return whole.atCommit() != null ? whole.atCommit() : freshWhole();
     }
 
     final Dealing dealing() {
         return dealing;
     }
 
-    /** Goes on with other ranks. This rank keeps its share until the next {@link #loadState}, which takes one of a new dealing. */
+    /** Goes on with other ranks. This rank keeps its share until the next {@link #loadNamedState}, which takes one of a new dealing. */
     final void regroup(ProcessSet next, long number) {
         set = next;
         following = number;
@@ -234,27 +228,37 @@ public class ShardedOptimizer implements Optimizer {
     }
 
     /**
-     * Brings the whole state to one rank, whose {@link #saveState} can then be called until the next step. A collective: every rank
+     * Brings the whole state to one rank, whose {@link #wholeState} can then be called until the next step. A collective: every rank
      * calls it, and only the root needs memory for the whole.
      *
      * @param root global rank
      */
     public final void consolidate(int root) {
-        byte[] mine = dealing.share().save();
         if (isAlone()) {
-            whole.is(join(Arrays.asList(mine)));
             return;
         }
-        List<byte[]> shares = JoinedShares.gather(set, scope + "sharded.state", mine, root);
-        whole.is(shares.isEmpty() ? null : join(shares));
+        List<NamedState> shares = NamedGather.of(set, scope + "sharded.state", share(), root);
+        whole.is(shares.isEmpty() ? null : dealing.join(shares));
     }
 
-    /** @param shares by rank; null for one that is not known and counts as fresh */
-    private byte[] join(List<byte[]> shares) {
-        return dealing.share().join(JoinedShares.of(dealing.owners(), shares, dealing.rank()));
+    /** That of this rank, in memory of its own where a step must not change it. */
+    private NamedState share() {
+        NamedState mine = dealing.share().named();
+        return whole.keeps() ? mine.copy() : mine;
     }
 
-    /** A collective: whether the root can write the whole state, as after {@link #loadState}. */
+    /** All ranks get the whole state. A collective. */
+    final void shareWithAll(String name) {
+        List<NamedState> shares = new ArrayList<>();
+        NamedState mine = share();
+        for (int rank = 0; rank < set.size(); rank++) {
+            int root = set.ranks().get(rank);
+            shares.add(NamedBroadcast.of(set, name + "." + rank, mine, root, parameter -> true));
+        }
+        whole.is(dealing.join(shares));
+    }
+
+    /** A collective: whether the root can give the whole state, as after {@link #loadState}. */
     final boolean hasWhole(int root) {
         int[] has = {whole.now() != null || fresh ? 1 : 0};
         if (set.included() && set.size() > 1) {
@@ -264,63 +268,84 @@ public class ShardedOptimizer implements Optimizer {
     }
 
     /**
-     * The whole state, as the optimizer writes it that is not sharded: it may be loaded by either, with any number of ranks.
+     * The state as the optimizer gives it that is not sharded: it may be loaded by either, with any number of ranks.
      *
      * @throws HvdException if there was a step since {@link #consolidate}, or this is not its root
      */
     @Override
-    public final byte[] saveState() {
-        if (whole.now() == null && fresh) {
-            byte[][] shares = new byte[dealing.ranks()][];
-            shares[dealing.rank()] = dealing.share().save();
-            whole.is(join(Arrays.asList(shares)));
+    public final NamedState wholeState() {
+        if (isAlone()) {
+            return namedState();
         }
-        if (whole.now() == null) {
+        if (whole.now() == null && !fresh) {
             throw new HvdException(
                     ErrorId.OPTIMIZER_MISUSE,
-                    "saveState() on rank " + set.ranks().get(set.rank()) + " of " + set.size()
-                            + ": this rank has its share of the state,"
+                    "the whole state on rank " + set.ranks().get(set.rank()) + " of " + set.size()
+                            + ": this rank has its share,"
                             + " " + stateBytes()
                             + " bytes, and not the whole. Call consolidate(root) on all ranks first,"
                             + " after the last step and with this rank as the root");
         }
-        return whole.now().clone();
+        return whole.now() != null ? whole.now() : freshWhole();
+    }
+
+    /** The state before the first step, with this rank's learning rate. */
+    private NamedState freshWhole() {
+        return new NamedState(
+                dealtToOne().named().tensors(), dealing.share().named().words());
+    }
+
+    /** An optimizer over all parameters. */
+    private ShardedShare dealtToOne() {
+        return state.deal(new int[parameters().size()], 0);
+    }
+
+    /**
+     * The bytes of {@link #wholeState}, as the optimizer writes them that is not sharded.
+     *
+     * @throws HvdException as it does, or if no array is as long
+     */
+    @Override
+    public final byte[] saveState() {
+        if (isAlone()) {
+            return dealing.share().save();
+        }
+        ShardedShare all = dealtToOne();
+        all.load(wholeState());
+        return all.save();
     }
 
     /** Takes this rank's share from a whole state. */
     @Override
     public final void loadState(byte[] wholeState) {
-        Dealing taking = following == 0 ? dealing : dealing.next(set, state, following);
-        taking.share().load(wholeState);
-        dealing = taking;
-        following = 0;
-        whole.is(wholeState.clone());
-        fresh = false;
+        loadNamedState(NamedState.ofBytes(wholeState));
     }
 
-    /** That of this rank's share; for the whole, {@link #consolidate} comes before {@link #saveState}. */
+    /** That of this rank's share; for the whole, {@link #consolidate} comes before {@link #wholeState}. */
     @Override
     public final NamedState namedState() {
         return dealing.share().named();
     }
 
+    /** Also of all parameters, while an elastic job deals the state anew: who has the whole can give it if another rank is lost meanwhile. */
     @Override
     public final boolean keepsStateOf(String parameter) {
-        int[] owners = dealing.owners();
-        return IntStream.range(0, owners.length)
-                .anyMatch(i -> owners[i] == dealing.rank()
-                        && parameters().get(i).name().equals(parameter));
+        return following != 0 || dealing.owns(parameter);
     }
 
-    /** Takes this rank's share from a state that has it, and maybe others. */
+    /**
+     * Takes this rank's share from a state that has it. If it has the others' too, this rank can give them theirs by {@link
+     * DistributedOptimizer#broadcastOptimizerState} before the next step.
+     */
     @Override
-    public final void loadNamedState(NamedState state) {
-        if (state.bytes().isPresent()) {
-            loadState(state.bytes().get());
-            return;
-        }
-        dealing.share().load(state.only(this::keepsStateOf));
-        whole.is(null);
+    public final void loadNamedState(NamedState given) {
+        NamedState loaded = given.bytes().isPresent() ? wholeOf(given) : given;
+        Dealing taking = following == 0 ? dealing : dealing.next(set, state, following);
+        boolean isWhole = given.bytes().isPresent() || following != 0 || taking.hasOthers(loaded);
+        taking.share().load(loaded.only(taking::owns));
+        dealing = taking;
+        following = 0;
+        whole.is(isWhole ? loaded : null);
         fresh = false;
     }
 
@@ -329,85 +354,18 @@ public class ShardedOptimizer implements Optimizer {
         return dealing.share().fullStateBytes();
     }
 
-    /** The bytes of a whole state, made by an optimizer over all parameters if these have names. */
-    final byte[] wholeOf(NamedState state) {
-        if (state.bytes().isPresent()) {
-            byte[] bytes = state.bytes().get();
-            return StateOwner.Mark.AMP.begins(bytes) ? ScalerState.split(bytes, new TreeMap<>()) : bytes;
-        }
-        int[] allMine = new int[parameters().size()];
-        ShardedShare all = this.state.deal(allMine, 0);
-        all.load(ScalerState.without(state));
-        return all.join(JoinedShares.of(allMine, Arrays.asList(all.save()), 0));
-    }
-
-    /** Passes on what gradients announce during backward. */
-    private static final class Announcing extends ShardedOptimizer implements GradientSource {
-        private final GradientSource source;
-
-        Announcing(ProcessSet set, ShardedState state, GradientSource source) {
-            super(set, state);
-            this.source = source;
-        }
-
-        @Override
-        public void listen(Listener listener) {
-            source.listen(listener);
-        }
-
-        @Override
-        public void stage(int parameter) {
-            source.stage(parameter);
-        }
-
-        @Override
-        public void stageAll(List<Integer> parameters) {
-            source.stageAll(parameters);
-        }
-
-        @Override
-        public void stageKept(List<Integer> parameters) {
-            source.stageKept(parameters);
-        }
-
-        @Override
-        public boolean keepsUntilStaged() {
-            return source.keepsUntilStaged();
-        }
-
-        @Override
-        public void requireInPlace() {
-            source.requireInPlace();
-        }
-
-        @Override
-        public void multiplyAccumulated(double factor) {
-            source.multiplyAccumulated(factor);
-        }
-
-        @Override
-        public void arrived() {
-            source.arrived();
-        }
-
-        @Override
-        public Optional<Tensor> ownGradient(int parameter) {
-            return source.ownGradient(parameter);
-        }
-
-        @Override
-        public void adopt() {
-            source.adopt();
-        }
-
-        @Override
-        public boolean addsToLastStep() {
-            return source.addsToLastStep();
-        }
-
-        @Override
-        public boolean hasNewGradient() {
-            return source.hasNewGradient();
-        }
+    /**
+     * The whole state in one that was saved, checked by an optimizer over all parameters.
+     *
+     * @param saved its tensors or its bytes, maybe with those of a scaler around it
+     * @throws HvdException if it is another optimizer's
+     */
+    final NamedState wholeOf(NamedState saved) {
+        ShardedShare all = dealtToOne();
+        all.load(saved.bytes()
+                .filter(StateOwner.Mark.AMP::begins)
+                .map(bytes -> NamedState.ofBytes(ScalerState.split(bytes, new TreeMap<>())))
+                .orElseGet(() -> ScalerState.without(saved)));
+        return all.named();
     }
 }

@@ -1,5 +1,6 @@
 package io.hvd.optimizer;
 
+import java.util.List;
 import java.util.Map;
 
 /** An optimizer that steps one rank's share of a model's parameters, and so keeps the state of this share only. */
@@ -22,23 +23,23 @@ public interface ShardedShare {
     /** The state of the share, with the names of the whole model's parameters. */
     NamedState named();
 
-    /** Takes over a state of the share's parameters. @throws io.hvd.error.HvdException if it does not fit; then nothing is changed */
+    /**
+     * Takes over a state of the share's parameters, or the bytes of one.
+     *
+     * @throws io.hvd.error.HvdException if it does not fit; then nothing is changed
+     */
     void load(NamedState share);
 
     /** Bytes of {@link #named} behind the first steps. */
     long fullStateBytes();
 
-    /** The state of the share, for {@link #join}. */
+    /** The state of a share that has all parameters, as {@link Optimizer#saveState} of an optimizer that is not sharded writes it. */
     byte[] save();
 
     /**
-     * Makes the state of an optimizer that is not sharded, as its {@link Optimizer#saveState} writes it.
+     * Makes the state of an optimizer that is not sharded, of the very tensors of the parts. The parameters of none begin anew.
      *
-     * @param shares of any dealing of the same parameters
-     * @throws io.hvd.error.HvdException if the state that stands in for lost shares is another optimizer's
+     * @param parts of any dealing of the same parameters, each of other ones; the first has the learning rate
      */
-    byte[] join(JoinedShares shares);
-
-    /** Takes the share from a whole state. @throws io.hvd.error.HvdException if it does not fit; then nothing is changed */
-    void load(byte[] whole);
+    NamedState join(List<NamedState> parts);
 }

@@ -3,7 +3,7 @@ package io.hvd.optimizer;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 
-/** An optimizer gives its state as one Java array, which has a limit. */
+/** An optimizer that gives its state as one Java array has a limit; {@link NamedState} has none. */
 public final class StateSize {
     /** The bytes that every virtual machine can allocate. */
     public static final int LARGEST = Integer.MAX_VALUE - 8;
@@ -26,7 +26,8 @@ public final class StateSize {
             throw new HvdException(
                     ErrorId.UNSUPPORTED,
                     "the state of " + optimizer + " has " + bytes + " bytes, and saveState gives at most " + most
-                            + ": share the parameters out to several optimizers, or save them without their state");
+                            + ": tensors with names have no limit, as namedState(), wholeState() and FullyShard.shards()"
+                            + " give them");
         }
         return (int) bytes;
     }

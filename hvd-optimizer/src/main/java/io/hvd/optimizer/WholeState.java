@@ -3,14 +3,14 @@ package io.hvd.optimizer;
 /** The whole of a state that is shared out, on a rank that has it. */
 final class WholeState {
     /** Null where this rank has its share only. */
-    private byte[] bytes;
+    private NamedState state;
     /** Whether there was a step since. */
     private boolean stepped;
     /** Whether a step may be abandoned, so that the whole of before is kept until the step is committed. */
     private final boolean keeps;
 
-    private WholeState(byte[] bytes, boolean stepped, boolean keeps) {
-        this.bytes = bytes;
+    private WholeState(NamedState state, boolean stepped, boolean keeps) {
+        this.state = state;
         this.stepped = stepped;
         this.keeps = keeps;
     }
@@ -21,39 +21,44 @@ final class WholeState {
 
     /** From now on steps are committed. */
     WholeState keeping() {
-        return new WholeState(bytes, stepped, true);
+        return new WholeState(state, stepped, true);
     }
 
     WholeState copy() {
-        return new WholeState(bytes, stepped, keeps);
+        return new WholeState(state, stepped, keeps);
+    }
+
+    /** Whether its tensors must stay as they are when this rank's share is stepped. */
+    boolean keeps() {
+        return keeps;
     }
 
     /** @param whole null if this rank does not have it */
-    void is(byte[] whole) {
-        bytes = whole;
+    void is(NamedState whole) {
+        state = whole;
         stepped = false;
     }
 
     void stepped() {
         stepped = true;
         if (!keeps) {
-            bytes = null;
+            state = null;
         }
     }
 
     void committed() {
         if (stepped) {
-            bytes = null;
+            state = null;
         }
     }
 
     /** The state as it is now; null where this rank does not have it. */
-    byte[] now() {
-        return stepped ? null : bytes;
+    NamedState now() {
+        return stepped ? null : state;
     }
 
     /** The state as it was at the last commit; null where this rank does not have it. */
-    byte[] atCommit() {
-        return bytes;
+    NamedState atCommit() {
+        return state;
     }
 }

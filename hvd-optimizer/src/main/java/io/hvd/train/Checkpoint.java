@@ -1,8 +1,11 @@
 package io.hvd.train;
 
+import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.file.RegularFile;
 import io.hvd.file.WholeFile;
+import io.hvd.optimizer.NamedState;
+import io.hvd.tensor.DType;
 import io.hvd.tensor.Tensor;
 import io.hvd.train.safetensors.CheckpointHeader;
 import io.hvd.train.safetensors.CheckpointReader;
@@ -20,6 +23,7 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.function.Predicate;
 
 /**
@@ -50,6 +54,53 @@ public record Checkpoint(SortedMap<String, Tensor> tensors, Map<String, String> 
         Map<String, String> words = new LinkedHashMap<>(metadata);
         words.putAll(TensorSums.words(tensors));
         return new Checkpoint(tensors, words);
+    }
+
+    /**
+     * Adds an optimizer's state: each tensor and each word under its name behind a prefix, such as {@code
+     * optimizer.exp_avg.layer1.weight}. It may have any size.
+     *
+     * @param name the prefix, such as {@code optimizer}
+     * @param state such as {@code optimizer.wholeState()}
+     */
+    public Checkpoint withState(String name, NamedState state) {
+        SortedMap<String, Tensor> all = new TreeMap<>(tensors);
+        state.tensors().forEach((key, tensor) -> all.put(name + "." + key, tensor));
+        Map<String, String> words = new LinkedHashMap<>(metadata);
+        state.words().forEach((key, word) -> words.put(name + "." + key, word));
+        return new Checkpoint(all, words);
+    }
+
+    /**
+     * Gives the state that {@link #withState} has added, or the one in a tensor of this name with the bytes of {@code
+     * Optimizer.saveState}.
+     *
+     * @throws HvdException if there is none
+     */
+    public NamedState state(String name) {
+        SortedMap<String, Tensor> found = part(tensors, name + ".");
+        SortedMap<String, String> words = part(metadata, name + ".");
+        Tensor bytes = tensors.get(name);
+        if (bytes != null && bytes.dtype() == DType.UINT8) {
+            return NamedState.ofBytes((byte[]) bytes.toArray());
+        }
+        if (found.isEmpty() && words.isEmpty()) {
+            throw new HvdException(
+                    ErrorId.STATE_MISMATCH,
+                    "it has no state of an optimizer: neither tensors nor words whose names begin with \"" + name
+                            + ".\"");
+        }
+        return new NamedState(found, words);
+    }
+
+    private static <T> SortedMap<String, T> part(Map<String, T> all, String prefix) {
+        SortedMap<String, T> part = new TreeMap<>();
+        all.forEach((name, value) -> {
+            if (name.startsWith(prefix)) {
+                part.put(name.substring(prefix.length()), value);
+            }
+        });
+        return part;
     }
 
     /**

@@ -10,6 +10,7 @@ import com.google.gson.JsonParser;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.file.WholeFileProgram;
+import io.hvd.optimizer.NamedState;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.Shape;
@@ -58,6 +59,33 @@ class CheckpointTest {
         assertThat(read.dtype()).isEqualTo(type);
         assertThat(read.shape()).isEqualTo(Shape.of(2, 3));
         assertThat(read.toArray()).isEqualTo(tensor.toArray());
+    }
+
+    /** Older files have the state as the bytes of one tensor, under the name itself or behind it. */
+    @Test
+    void anOptimizersStateIsFoundAgainByItsNameAndInOlderFilesToo() throws IOException {
+        NamedState state = new NamedState(
+                new TreeMap<>(Map.of("exp_avg.w", Tensor.of(1f, 2f))), new TreeMap<>(Map.of("steps", "3")));
+        Path file = folder.resolve("state.safetensors");
+        new Checkpoint(new TreeMap<>(Map.of("w", Tensor.of(5f))), Map.of("epochs", "1"))
+                .withState("adam", state)
+                .write(file);
+        Checkpoint read = Checkpoint.read(file);
+        assertThat(read.tensors()).containsOnlyKeys("w", "adam.exp_avg.w");
+        assertThat(read.metadata()).containsEntry("adam.steps", "3").containsEntry("epochs", "1");
+        NamedState found = read.state("adam");
+        assertThat(found.words()).isEqualTo(state.words());
+        assertThat(found.tensors()).containsOnlyKeys("exp_avg.w");
+        assertThat(found.tensors().get("exp_avg.w").toFloatArray()).containsExactly(1, 2);
+        assertThatThrownBy(() -> read.state("sgd"))
+                .isInstanceOfSatisfying(
+                        HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.STATE_MISMATCH))
+                .hasMessageContaining("\"sgd.\"");
+        for (String name : List.of("adam", "adam.state")) {
+            Tensor bytes = Tensor.ofBytes(new byte[] {7, 8});
+            Checkpoint older = new Checkpoint(new TreeMap<>(Map.of(name, bytes)), Map.of());
+            assertThat(older.state("adam").bytes()).hasValue(new byte[] {7, 8});
+        }
     }
 
     @Test

@@ -221,8 +221,8 @@ class TrainingLoopTest {
             SaveCheckpoint.Content content = training -> {
                 made.add(training.epoch());
                 TreeMap<String, Tensor> tensors = new TreeMap<>(Map.of("w", Tensor.of(mine.weight)));
-                tensors.put("optimizer", Tensor.ofBytes(optimizer.saveState()));
-                return new Checkpoint(tensors, Map.of("epochs", String.valueOf(training.epoch() + 1)));
+                return new Checkpoint(tensors, Map.of("epochs", String.valueOf(training.epoch() + 1)))
+                        .withState("optimizer", optimizer.wholeState());
             };
             TrainingLoop.of(hvd, optimizer)
                     .with(SaveCheckpoint.best(Goal.largest("accuracy"), file, content)

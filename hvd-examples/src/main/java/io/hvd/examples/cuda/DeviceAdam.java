@@ -12,8 +12,8 @@ final class DeviceAdam extends DeviceOptimizer {
     DeviceAdam(MlpKernels kernels, Streams streams, List<DeviceParameter> parameters, double rate) {
         super(streams, parameters, rate);
         this.kernels = kernels;
-        this.mean = newBuffers();
-        this.square = newBuffers();
+        this.mean = newBuffers("exp_avg");
+        this.square = newBuffers("exp_avg_sq");
     }
 
     @Override

@@ -13,7 +13,7 @@ final class DeviceSgd extends DeviceOptimizer {
         super(streams, parameters, rate);
         this.kernels = kernels;
         this.momentum = (float) momentum;
-        this.velocity = momentum == 0 ? List.of() : newBuffers();
+        this.velocity = momentum == 0 ? List.of() : newBuffers("momentum_buffer");
     }
 
     @Override

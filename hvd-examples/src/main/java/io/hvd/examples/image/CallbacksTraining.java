@@ -160,8 +160,8 @@ final class CallbacksTraining {
     private Checkpoint checkpoint(Training training) {
         TreeMap<String, Tensor> tensors = new TreeMap<>();
         StateDict.of(model).forEach((name, tensor) -> tensors.put("model." + name, tensor));
-        tensors.put("optimizer", Tensor.ofBytes(optimizer.saveState()));
-        return new Checkpoint(tensors, Map.of("epochs", String.valueOf(training.epoch() + 1)));
+        return new Checkpoint(tensors, Map.of("epochs", String.valueOf(training.epoch() + 1)))
+                .withState("optimizer", optimizer.wholeState());
     }
 
     private void printResult(Training end) {

@@ -6,7 +6,6 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.optimizer.torch.StateDict;
-import io.hvd.tensor.DType;
 import io.hvd.tensor.Tensor;
 import io.hvd.train.Checkpoint;
 import java.io.IOException;
@@ -24,7 +23,7 @@ final class TrainingCheckpoint {
     /** The key of an entry that every checkpoint has: the number of epochs that are done. */
     static final String EPOCHS = "epochs";
 
-    private static final String OPTIMIZER = "optimizer.state";
+    private static final String OPTIMIZER = "optimizer";
     private static final String MODEL = "model.";
 
     private final HvdContext hvd;
@@ -49,9 +48,9 @@ final class TrainingCheckpoint {
         }
         TreeMap<String, Tensor> tensors = new TreeMap<>();
         StateDict.of(model).forEach((name, tensor) -> tensors.put(MODEL + name, tensor));
-        tensors.put(OPTIMIZER, Tensor.ofBytes(optimizer.saveState()));
-        Checkpoint checkpoint =
-                new Checkpoint(tensors, new TreeMap<>(words)); // sorted: Map.of has another order in each process
+        Checkpoint checkpoint = new Checkpoint(
+                        tensors, new TreeMap<>(words)) // sorted: Map.of has another order in each process
+                .withState(OPTIMIZER, optimizer.wholeState());
         checkpoint.write(file.get());
         if (best) {
             checkpoint.write(bestOf(file.get()));
@@ -91,39 +90,29 @@ final class TrainingCheckpoint {
         } catch (HvdException e) {
             throw new HvdException(ErrorId.BAD_CHECKPOINT, existing + " is of another model: " + e.getMessage(), e);
         }
-        loadOptimizer(existing, optimizerState(existing, checkpoint));
+        loadOptimizer(existing, checkpoint);
         return wordsOf(existing, checkpoint);
     }
 
-    private void loadOptimizer(Path existing, byte[] state) {
+    private void loadOptimizer(Path existing, Checkpoint checkpoint) {
         try {
-            optimizer.loadState(state);
+            optimizer.loadNamedState(checkpoint.state(OPTIMIZER));
         } catch (HvdException e) {
             throw new HvdException(
                     ErrorId.BAD_CHECKPOINT,
                     existing
-                            + " is of a training with another optimizer or another precision; resume it with the flags that"
-                            + " wrote it, --amp among them: " + e.getMessage(),
+                            + " is of no training, or of one with another optimizer or another precision; resume it with the"
+                            + " flags that wrote it, --amp among them: " + e.getMessage(),
                     e);
         }
-    }
-
-    private static byte[] optimizerState(Path existing, Checkpoint checkpoint) {
-        Tensor state = checkpoint.tensors().get(OPTIMIZER);
-        if (state == null || state.dtype() != DType.UINT8) {
-            throw new HvdException(
-                    ErrorId.BAD_CHECKPOINT,
-                    existing + " is of no training: its tensor \"" + OPTIMIZER + "\" is " + state + ", expected one of "
-                            + DType.UINT8);
-        }
-        return (byte[]) state.toArray();
     }
 
     /** The entries of a checkpoint, whose values are single lines. */
     private static Map<String, String> wordsOf(Path existing, Checkpoint checkpoint) {
         Map<String, String> words = new LinkedHashMap<>(checkpoint.metadata());
         words.entrySet()
-                .removeIf(word -> (word.getKey() + word.getValue()).lines().count() > 1);
+                .removeIf(word -> word.getKey().startsWith(OPTIMIZER + ".")
+                        || (word.getKey() + word.getValue()).lines().count() > 1);
         String epochs = words.getOrDefault(EPOCHS, "");
         if (!epochs.matches("[0-9]{1,9}")) {
             throw new HvdException(

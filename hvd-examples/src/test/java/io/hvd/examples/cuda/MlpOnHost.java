@@ -9,6 +9,7 @@ import io.hvd.examples.gpu.DeviceArray;
 import io.hvd.examples.gpu.UserStream;
 import io.hvd.optimizer.Adam;
 import io.hvd.optimizer.ArrayParameters;
+import io.hvd.optimizer.NamedState;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.optimizer.Sgd;
 import io.hvd.tensor.DType;
@@ -263,7 +264,7 @@ public final class MlpOnHost {
         one.step();
         DeviceParameter second = DeviceParameter.of("w", Shape.of(100), read(first.value()));
         DeviceAdam two = new DeviceAdam(kernels, streams, List.of(second), 0.7);
-        two.loadState(one.saveState());
+        two.loadNamedState(one.namedState());
         float[] next = values(100);
         for (DeviceParameter each : List.of(first, second)) {
             each.gradient().write(Pointer.to(next), 400);
@@ -274,7 +275,7 @@ public final class MlpOnHost {
         byte[] ofSgd = new DeviceSgd(kernels, streams, List.of(second), 0.1, 0.9).saveState();
         for (byte[] foreign : List.of(new byte[20], ofSgd)) {
             try {
-                two.loadState(foreign);
+                two.loadNamedState(NamedState.ofBytes(foreign));
             } catch (HvdException e) {
                 System.out.println("REFUSED " + e.getMessage());
             }

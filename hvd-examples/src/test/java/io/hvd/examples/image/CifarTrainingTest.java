@@ -59,7 +59,9 @@ class CifarTrainingTest {
 
         assertThat(mixed.loss()).isCloseTo(plain.loss(), within(0.02)).isNotEqualTo(plain.loss());
         assertThat(Checkpoint.read(folder.resolve("mixed")).tensors().keySet())
-                .isEqualTo(Checkpoint.read(folder.resolve("plain")).tensors().keySet());
+                .filteredOn(name -> !name.startsWith("optimizer.master."))
+                .containsExactlyElementsOf(
+                        Checkpoint.read(folder.resolve("plain")).tensors().keySet());
     }
 
     @ParameterizedTest

@@ -147,7 +147,8 @@ class MnistCallbacksTest {
                 .startsWith("RESULT example=mnist-callbacks ranks=2 epochs=5 steps=15 ")
                 .endsWith(" data=drawn");
         assertThat(Checkpoint.read(file).metadata()).containsEntry("epochs", "5");
-        assertThat(Checkpoint.read(file).tensors()).containsKeys("model.conv1.weight", "optimizer");
+        assertThat(Checkpoint.read(file).tensors())
+                .containsKeys("model.conv1.weight", "optimizer.exp_avg.conv1.weight");
     }
 
     /** The dictionary of named_parameters() owns what it returns; with it gone, the copies must still be tensors. */

@@ -38,15 +38,14 @@ class TrainingCheckpointTest {
     @Test
     void aFileOfAnotherProgramIsNamedWithWhatItLacks() throws IOException {
         Path file = saved();
-        changed(file, (tensors, words) -> tensors.remove("optimizer.state"));
+        changed(file, (tensors, words) -> words.keySet().removeIf(key -> key.startsWith("optimizer.")));
         assertThatThrownBy(() -> restore(file))
-                .rootCause()
-                .hasMessageContaining("HVD-501")
-                .hasMessageContaining(file + " is of no training")
-                .hasMessageContaining("\"optimizer.state\" is null");
+                .hasStackTraceContaining("HVD-501")
+                .hasStackTraceContaining(file + " is of no training")
+                .hasStackTraceContaining("names begin with \"optimizer.\"");
 
-        changed(saved(), (tensors, words) -> tensors.put("optimizer.state", Tensor.of(1f)));
-        assertThatThrownBy(() -> restore(file)).rootCause().hasMessageContaining("is float32[1]");
+        changed(saved(), (tensors, words) -> tensors.put("optimizer.exp_avg.x", Tensor.of(1f)));
+        assertThatThrownBy(() -> restore(file)).hasStackTraceContaining("optimizer.exp_avg.x".substring(10));
 
         changed(saved(), (tensors, words) -> words.put("epochs", "three"));
         assertThatThrownBy(() -> restore(file)).rootCause().hasMessageContaining("\"epochs\" is \"three\"");
@@ -60,7 +59,8 @@ class TrainingCheckpointTest {
         assertThatThrownBy(() -> onOneRank(file, Precision.FP16, checkpoint -> checkpoint.restore(true)))
                 .isInstanceOf(HvdException.class)
                 .hasMessageContaining("HVD-501")
-                .hasMessageContaining(file + " is of a training with another optimizer or another precision")
+                .hasMessageContaining(
+                        file + " is of no training, or of one with another optimizer or another precision")
                 .hasMessageContainingAll("--amp", "disabled GradScaler");
     }
 

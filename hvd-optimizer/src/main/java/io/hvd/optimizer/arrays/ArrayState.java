@@ -34,7 +34,7 @@ public record ArrayState(String kind, List<ArrayBuffer> buffers, List<Parameter>
     private static final HvdLogger LOG = HvdLogger.of(ArrayState.class);
 
     /** Number of steps and learning rate. */
-    public static final int HEAD = Long.BYTES + Double.BYTES;
+    private static final int HEAD = Long.BYTES + Double.BYTES;
 
     /**
      * Of an optimizer over these parameters.
@@ -61,9 +61,18 @@ public record ArrayState(String kind, List<ArrayBuffer> buffers, List<Parameter>
         return owner().kind();
     }
 
-    /** The length of the numbers, which are what comes behind the words, where no buffers have begun anew. */
-    public int numbersLength() {
-        return StateSize.require(kind, HEAD + (long) Float.BYTES * buffers.size() * elements);
+    /**
+     * The length of the numbers, which are what comes behind the words.
+     *
+     * @param tail whether some buffers have begun anew
+     */
+    public int numbersLength(boolean tail) {
+        return StateSize.require(
+                kind, HEAD + (long) Float.BYTES * buffers.size() * elements + (tail ? tailLength() : 0));
+    }
+
+    private int numbersLength() {
+        return numbersLength(false);
     }
 
     /** The numbers with the words before them. */

@@ -5,6 +5,7 @@ import io.hvd.optimizer.NamedState;
 import io.hvd.optimizer.Parameter;
 import io.hvd.optimizer.StateOwner;
 import io.hvd.tensor.DType;
+import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.util.List;
 import java.util.SortedMap;
@@ -80,18 +81,62 @@ public record ArrayTensors(ArrayState form, List<float[]> buffers) {
         return head;
     }
 
+    private static long late(NamedState state, String parameter) {
+        String key = LATE + parameter;
+        return state.words().containsKey(key) ? state.whole(key) : 0;
+    }
+
     private long[] late(NamedState state) {
         long steps = state.whole(STEPS);
         long[] late = new long[form.parameters().size()];
         for (int i = 0; i < late.length; i++) {
-            String key = LATE + name(i);
-            late[i] = state.words().containsKey(key) ? state.whole(key) : 0;
+            late[i] = late(state, name(i));
             if (late[i] > steps) {
                 throw StateOwner.mismatch("the buffers of \"" + name(i) + "\" began anew after step " + late[i]
                         + ", and it has made " + steps);
             }
         }
         return late;
+    }
+
+    /**
+     * The state of all parameters, made of states of some, whose tensors it has. Each parameter keeps the number of steps that it has made
+     * there; one that is in none has made no step.
+     *
+     * @param form of an optimizer over all parameters
+     * @param parts each of other parameters; the first has the learning rate
+     */
+    public static NamedState join(ArrayState form, List<NamedState> parts) {
+        long steps = parts.stream().mapToLong(part -> part.whole(STEPS)).max().orElseThrow();
+        SortedMap<String, Tensor> tensors = new TreeMap<>();
+        SortedMap<String, String> words = new TreeMap<>(parts.get(0).words());
+        words.keySet().removeIf(key -> key.startsWith(LATE));
+        words.put(STEPS, Long.toString(steps));
+        for (Parameter parameter : form.buffers().isEmpty() ? List.<Parameter>of() : form.parameters()) {
+            NamedState part = partOf(parameter, form, parts);
+            for (ArrayBuffer kind : form.buffers()) {
+                String name = NamedState.name(kind.torchName(), parameter.name());
+                Shape shape = parameter.value().shape();
+                tensors.put(
+                        name,
+                        part == null
+                                ? Tensor.zeros(DType.FLOAT32, shape)
+                                : part.tensors().get(name));
+            }
+            long made = part == null ? 0 : part.whole(STEPS) - late(part, parameter.name());
+            if (made != steps) {
+                words.put(LATE + parameter.name(), Long.toString(steps - made));
+            }
+        }
+        return new NamedState(tensors, words);
+    }
+
+    private static NamedState partOf(Parameter parameter, ArrayState form, List<NamedState> parts) {
+        String name = NamedState.name(form.buffers().get(0).torchName(), parameter.name());
+        return parts.stream()
+                .filter(part -> part.tensors().containsKey(name))
+                .findFirst()
+                .orElse(null);
     }
 
     private void sayWhatIsLeftOut(NamedState state) {

@@ -12,12 +12,13 @@ import ai.djl.training.listener.EpochTrainingListener;
 import ai.djl.training.listener.EvaluatorTrainingListener;
 import ai.djl.training.listener.TrainingListener;
 import io.hvd.HvdContext;
-import io.hvd.ObjectCodec;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.BufferSync;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.DistributedOptimizerBuilder;
+import io.hvd.optimizer.NamedBroadcast;
+import io.hvd.optimizer.NamedState;
 import io.hvd.tensor.Tensor;
 import java.util.List;
 import java.util.Map;
@@ -221,23 +222,24 @@ public final class DistributedTrainer extends Trainer {
     }
 
     /**
-     * Encodes what DJL's optimizer remembers, such as the momentum and the number of updates, which {@code model.save} does not contain.
-     * It is the same on all ranks.
+     * Copies of what DJL's optimizer remembers, such as the momentum and the number of updates, which {@code model.save} does not contain.
+     * It is the same on all ranks; one of them puts it into a file by {@code Checkpoint.withState}.
      */
-    public byte[] saveOptimizerState() {
-        requireBegun("saveOptimizerState()");
-        return parameters.saveState();
+    public NamedState optimizerState() {
+        requireBegun("optimizerState()");
+        return parameters.namedState().copy();
     }
 
     /**
      * A collective: gives all ranks' optimizers rank 0's state. It comes after {@code initialize(shapes)}.
      *
-     * @param state of rank 0, as {@link #saveOptimizerState} wrote it for the same model and kind of optimizer; on other ranks anything, null too
+     * @param state of rank 0, as {@link #optimizerState} gave it for the same model and kind of optimizer, or the bytes of an older
+     *     version in {@link NamedState#ofBytes}; on other ranks anything, null too
      * @throws HvdException if it does not fit
      */
-    public void loadOptimizerState(byte[] state) {
+    public void loadOptimizerState(NamedState state) {
         requireBegun("loadOptimizerState(...)");
-        parameters.loadState(hvd.broadcastObject("djl.optimizer", state, ObjectCodec.bytes(), 0));
+        parameters.loadNamedState(NamedBroadcast.of(hvd, "djl.optimizer", state, 0, parameter -> true));
     }
 
     private void requireBegun(String call) {

@@ -3,6 +3,7 @@ package io.hvd.optimizer.djl;
 import ai.djl.training.tracker.ParameterTracker;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.NamedState;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.optimizer.Parameter;
 import java.util.List;
@@ -83,5 +84,19 @@ final class DjlOptimizer implements Optimizer {
     @Override
     public void loadState(byte[] state) {
         memory.load(state);
+    }
+
+    @Override
+    public NamedState namedState() {
+        return memory.named();
+    }
+
+    @Override
+    public void loadNamedState(NamedState state) {
+        if (state.bytes().isPresent()) {
+            loadState(state.bytes().get());
+        } else {
+            memory.load(state);
+        }
     }
 }

@@ -6,6 +6,8 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.training.optimizer.Optimizer;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.NamedState;
+import io.hvd.tensor.Tensor;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
@@ -16,13 +18,16 @@ import java.lang.reflect.Field;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The memory of a DJL optimizer between steps as bytes, which DJL itself does not save: the number of updates, and for each
+ * The memory of a DJL optimizer between steps, which DJL itself does not save, as tensors with names and as bytes: the number of updates, and for each
  * parameter an array for each of its maps, such as the momentum. DJL's keys are new in each run, so that the parameters go by their order.
  *
  * <pre>
@@ -36,6 +41,8 @@ import java.util.concurrent.ConcurrentHashMap;
  * Older states begin with the words as UTF, which has room for 65,535 bytes.
  */
 final class OptimizerMemory {
+    private static final String UPDATES = "updates";
+
     private final Optimizer optimizer;
     private final List<ParameterSlot> slots;
     /** It is read in every step. */
@@ -52,6 +59,63 @@ final class OptimizerMemory {
                 .orElse(0);
     }
 
+    /** The arrays, which are DJL's own, under the names of its fields, such as {@code means.01Linear_weight}. */
+    NamedState named() {
+        SortedMap<String, Tensor> tensors = new TreeMap<>();
+        maps().forEach((field, map) -> slots.forEach(slot -> {
+            NDArray array = array(map, slot);
+            if (array != null) {
+                tensors.put(NamedState.name(field, slot.name()), DjlTensors.alias(slot.name(), array));
+            }
+        }));
+        return new NamedState(
+                tensors,
+                new TreeMap<>(Map.of(
+                        NamedState.KIND, optimizer.getClass().getSimpleName(), UPDATES, String.valueOf(updates()))));
+    }
+
+    private static NDArray array(Map<String, Map<Device, NDArray>> map, ParameterSlot slot) {
+        return map.getOrDefault(slot.id(), Map.of()).get(slot.value().getDevice());
+    }
+
+    /** Checks everything before anything is changed. */
+    void load(NamedState state) {
+        String kind = optimizer.getClass().getSimpleName();
+        if (!state.word(NamedState.KIND).equals(kind)) {
+            throw mismatch("it is of \"" + state.word(NamedState.KIND) + "\", this one is \"" + kind + "\"");
+        }
+        int updates = (int) Math.min(Integer.MAX_VALUE, state.whole(UPDATES));
+        Map<Map<String, Map<Device, NDArray>>, Map<String, NDArray>> read = new IdentityHashMap<>();
+        SortedMap<String, Tensor> left = new TreeMap<>(state.tensors());
+        maps().forEach((field, map) -> {
+            boolean any = slots.stream().anyMatch(slot -> left.containsKey(NamedState.name(field, slot.name())));
+            Map<String, NDArray> arrays = new HashMap<>();
+            for (ParameterSlot slot : any ? slots : List.<ParameterSlot>of()) {
+                arrays.put(slot.id(), copy(slot, NamedState.name(field, slot.name()), left));
+            }
+            read.put(map, arrays);
+        });
+        if (!left.isEmpty()) {
+            throw mismatch("it has \"" + left.firstKey() + "\", and this one keeps " + maps().keySet() + " of "
+                    + slots.stream().map(ParameterSlot::name).toList());
+        }
+        read.forEach(OptimizerMemory::replace);
+        count(updates);
+    }
+
+    private static NDArray copy(ParameterSlot slot, String name, SortedMap<String, Tensor> from) {
+        Tensor saved = from.remove(name);
+        Tensor own = slot.valueAlias();
+        String expected = own.dtype() + "" + own.shape();
+        String found = saved == null ? "missing" : saved.dtype() + "" + saved.shape();
+        if (!found.equals(expected)) {
+            throw mismatch("its array \"" + name + "\" is " + found + ", expected " + expected);
+        }
+        NDArray array = slot.value().zerosLike();
+        DjlTensors.alias(slot.name(), array).copyFrom(saved);
+        return array;
+    }
+
     byte[] save() {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         try (DataOutputStream out = new DataOutputStream(bytes)) {
@@ -60,10 +124,9 @@ final class OptimizerMemory {
             out.writeInt(words.length);
             out.write(words);
             out.writeInt(updates());
-            for (Map<String, Map<Device, NDArray>> map : maps()) {
+            for (Map<String, Map<Device, NDArray>> map : maps().values()) {
                 for (ParameterSlot slot : slots) {
-                    Map<Device, NDArray> arrays = map.getOrDefault(slot.id(), Map.of());
-                    write(arrays.get(slot.value().getDevice()), out);
+                    write(array(map, slot), out);
                 }
             }
         } catch (IOException e) {
@@ -91,7 +154,7 @@ final class OptimizerMemory {
                 throw mismatch("it has made " + updates + " updates, expected 0 or more");
             }
             Map<Map<String, Map<Device, NDArray>>, Map<String, NDArray>> read = new IdentityHashMap<>();
-            for (Map<String, Map<Device, NDArray>> map : maps()) {
+            for (Map<String, Map<Device, NDArray>> map : maps().values()) {
                 read.put(map, read(in));
             }
             if (in.available() > 0) {
@@ -152,7 +215,7 @@ final class OptimizerMemory {
         });
     }
 
-    private void count(int updates) throws IOException {
+    private void count(int updates) {
         try {
             for (Field field : OptimizerFields.of(optimizer)) {
                 if (field.getName().equals(OptimizerFields.UPDATES)) {
@@ -163,18 +226,20 @@ final class OptimizerMemory {
                 }
             }
         } catch (IllegalAccessException e) {
-            throw new IOException(e);
+            throw mismatch("DJL's fields cannot be written (" + e + ")");
         }
     }
 
-    /** The maps from a parameter's key to an array on each device, in the order of the fields. */
-    private List<Map<String, Map<Device, NDArray>>> maps() {
-        return OptimizerFields.of(optimizer).stream()
-                .filter(field -> field.getGenericType().getTypeName().contains(NDArray.class.getName()))
-                .map(field -> OptimizerFields.read(field, optimizer))
-                .filter(Map.class::isInstance)
-                .map(OptimizerMemory::<Map<Device, NDArray>>asMap)
-                .toList();
+    /** The maps from a parameter's key to an array on each device, by the fields' names and in their order. */
+    private Map<String, Map<String, Map<Device, NDArray>>> maps() {
+        Map<String, Map<String, Map<Device, NDArray>>> maps = new LinkedHashMap<>();
+        for (Field field : OptimizerFields.of(optimizer)) {
+            if (field.getGenericType().getTypeName().contains(NDArray.class.getName())
+                    && OptimizerFields.read(field, optimizer) instanceof Map<?, ?> map) {
+                maps.put(field.getName(), asMap(map));
+            }
+        }
+        return maps;
     }
 
     @SuppressWarnings("unchecked") // the field's declared type says so

@@ -1,6 +1,5 @@
 package io.hvd.optimizer.step;
 
-import io.hvd.ObjectCodec;
 import io.hvd.ProcessSet;
 import io.hvd.optimizer.AmpOptimizer;
 import io.hvd.optimizer.GradientSource;
@@ -8,7 +7,6 @@ import io.hvd.optimizer.NamedBroadcast;
 import io.hvd.optimizer.NamedState;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.optimizer.Parameter;
-import io.hvd.optimizer.ShardedOptimizer;
 import io.hvd.optimizer.agreement.StepSkew;
 import io.hvd.optimizer.exchange.GradientExchange;
 import io.hvd.optimizer.exchange.LocalParameters;
@@ -92,31 +90,23 @@ public final class StateBroadcast {
     public void optimizerState(int root, Optimizer whole) {
         rules.requireSharedState("broadcastOptimizerState(...)", local);
         boolean isRoot = set.ranks().get(set.rank()) == root;
-        if (inner instanceof ShardedOptimizer) {
-            sharedOut(root, isRoot, whole);
+        if (!hasWhole.test(root)) {
+            rate(root, isRoot, whole);
             return;
         }
-        NamedState state = NamedBroadcast.of(set, NAME, isRoot ? whole.namedState() : null, root, whole::keepsStateOf);
+        NamedState state = NamedBroadcast.of(set, NAME, isRoot ? whole.wholeState() : null, root, whole::keepsStateOf);
         if (!isRoot) {
             whole.loadNamedState(state);
         }
     }
 
-    /** Where the root has the whole as bytes, the others take their shares of these; else each rank keeps its share, which no other has. */
-    private void sharedOut(int root, boolean isRoot, Optimizer whole) {
-        if (!hasWhole.test(root)) {
-            double[] rate = {whole.learningRate()};
-            set.broadcastInPlace(NAME + ".rate", Tensor.of(rate), root);
-            whole.learningRate(rate[0]);
-            if (whole instanceof AmpOptimizer amp) {
-                scale(root, isRoot, amp);
-            }
-            return;
-        }
-        byte[] mine = isRoot ? whole.saveState() : null;
-        byte[] state = set.broadcastObject(NAME, mine, ObjectCodec.bytes(), root);
-        if (!isRoot) {
-            whole.loadState(state);
+    /** Where the root has its share alone, each rank keeps its own, which no other has. */
+    private void rate(int root, boolean isRoot, Optimizer whole) {
+        double[] rate = {whole.learningRate()};
+        set.broadcastInPlace(NAME + ".rate", Tensor.of(rate), root);
+        whole.learningRate(rate[0]);
+        if (whole instanceof AmpOptimizer amp) {
+            scale(root, isRoot, amp);
         }
     }
 

@@ -49,7 +49,7 @@ final class ShardedTorch implements ShardedState, GradientSource, GradientArithm
         Optimizer inner = make.apply(share);
         requireOneGroup(inner, share.size());
         named.requireSteppedOnce(inner);
-        return new TorchShare(inner, named, gradients, owners, rank);
+        return new TorchShare(inner, named, gradients);
     }
 
     /** Parameters in the same memory are stepped on one rank: another rank's values would overwrite this one's step. */

@@ -1,15 +1,13 @@
 package io.hvd.optimizer.torch;
 
-import io.hvd.optimizer.JoinedShares;
 import io.hvd.optimizer.NamedState;
 import io.hvd.optimizer.ShardedShare;
 import io.hvd.optimizer.torch.gradient.TorchGradients;
 import io.hvd.optimizer.torch.parameter.GroupRates;
 import io.hvd.optimizer.torch.parameter.NamedParameters;
 import io.hvd.optimizer.torch.parameter.TorchSettings;
-import io.hvd.optimizer.torch.state.ShareArchive;
-import io.hvd.optimizer.torch.state.TorchArchive;
 import io.hvd.optimizer.torch.state.TorchState;
+import java.util.List;
 import java.util.Map;
 import org.bytedeco.pytorch.Optimizer;
 
@@ -22,16 +20,12 @@ final class TorchShare implements ShardedShare {
     private final TorchGradients gradients;
     private final GroupRates rates;
     private final TorchState state;
-    private final int[] owners;
-    private final int rank;
 
-    TorchShare(Optimizer inner, NamedParameters named, TorchGradients gradients, int[] owners, int rank) {
+    TorchShare(Optimizer inner, NamedParameters named, TorchGradients gradients) {
         this.inner = TorchOptimizer.prepared(inner);
         this.gradients = gradients;
         this.rates = new GroupRates(inner);
         this.state = TorchState.ofShare(inner, named, gradients.parameters());
-        this.owners = owners;
-        this.rank = rank;
     }
 
     @Override
@@ -59,12 +53,12 @@ final class TorchShare implements ShardedShare {
 
     @Override
     public long stateBytes() {
-        return ShareArchive.stateBytes(save());
+        return state.bytes();
     }
 
     @Override
     public byte[] save() {
-        return TorchArchive.writeState(inner);
+        return state.save();
     }
 
     @Override
@@ -75,7 +69,11 @@ final class TorchShare implements ShardedShare {
     @Override
     public void load(NamedState share) {
         gradients.arrived();
-        state.load(share);
+        if (share.bytes().isPresent()) {
+            state.load(share.bytes().get());
+        } else {
+            state.load(share);
+        }
     }
 
     @Override
@@ -83,15 +81,9 @@ final class TorchShare implements ShardedShare {
         return state.fullBytes();
     }
 
+    /** Each parameter has its number of steps among its tensors. */
     @Override
-    public byte[] join(JoinedShares shares) {
-        byte[] saved = shares.saved() == null ? null : state.archived(shares.saved());
-        return state.headed(ShareArchive.join(shares, saved));
-    }
-
-    @Override
-    public void load(byte[] whole) {
-        gradients.arrived();
-        state.load(whole, archive -> ShareArchive.part(archive, owners, rank));
+    public NamedState join(List<NamedState> parts) {
+        return NamedState.union(parts);
     }
 }

@@ -173,7 +173,7 @@ public final class CheckpointsBuilder {
                     ErrorId.OPTIMIZER_MISUSE,
                     "checkpoints in " + folder + " of an optimizer with localParameters(...) " + new TreeSet<>(local)
                             + ": their values and state are each rank's own, and the folder would have the first rank's only. Save"
-                            + " them on each rank by Checkpoint.write and optimizer.saveState()");
+                            + " them on each rank by Checkpoint.withState and write");
         }
     }
 

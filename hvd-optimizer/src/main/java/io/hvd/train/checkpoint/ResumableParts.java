@@ -66,10 +66,10 @@ record ResumableParts(
     /**
      * The optimizer's state.
      *
-     * @param shared whether each rank writes its own; else the whole of one that is shared out is its bytes
+     * @param shared whether each rank writes its own
      */
     NamedState state(boolean shared) {
-        return sharesState() && !shared ? NamedState.ofBytes(optimizer.saveState()) : optimizer.namedState();
+        return shared ? optimizer.namedState() : optimizer.wholeState();
     }
 
     /** Whether several ranks have shares of the optimizer's state. */
@@ -178,15 +178,7 @@ record ResumableParts(
 
     /** The optimizer's state in a checkpoint. @throws HvdException if there is none */
     static NamedState state(Checkpoint checkpoint) {
-        SortedMap<String, Tensor> tensors = part(checkpoint.tensors(), OPTIMIZER);
-        SortedMap<String, String> words = part(checkpoint.metadata(), OPTIMIZER);
-        if (tensors.isEmpty() && words.isEmpty()) {
-            throw new HvdException(
-                    ErrorId.STATE_MISMATCH,
-                    "it has no state of an optimizer: neither tensors nor words whose names begin with \"" + OPTIMIZER
-                            + "\"");
-        }
-        return new NamedState(tensors, words);
+        return checkpoint.state("optimizer");
     }
 
     private static <T> SortedMap<String, T> part(Map<String, T> all, String prefix) {

@@ -189,6 +189,8 @@ class FullyShardMisuseTest {
                 assertThat(optimizer.saveState()).isEqualTo(states.get(hvd.rank()));
                 assertRefused(ErrorId.STATE_MISMATCH, () -> optimizer.loadState(states.get(1 - hvd.rank())))
                         .hasMessageContainingAll("rank 0 of 2", "rank 1 of 2");
+                assertRefused(ErrorId.UNSUPPORTED, optimizer::wholeState)
+                        .hasMessageContainingAll("rank " + hvd.rank() + " of 2", "FullyShard.shards()");
             }
             return null;
         });

@@ -5,10 +5,20 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.hvd.Hvd;
 import io.hvd.optimizer.AdamW;
 import io.hvd.optimizer.ArrayParameters;
+import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.NamedState;
 import io.hvd.tensor.Tensor;
+import io.hvd.train.Checkpoint;
+import io.hvd.train.SaveCheckpoint;
+import io.hvd.train.TrainingLoop;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -67,20 +77,48 @@ class LargeStateTest {
         assertThat(sums()).isEqualTo(saved);
     }
 
+    @Test
+    void aCallbacksFileHasItAndGivesItBackToTheBit() throws IOException {
+        Arrays.fill(gradients[0], 3);
+        optimizer.step();
+        int saved = momentSums();
+        Path file = folder.resolve("last.safetensors");
+        SaveCheckpoint.Content content = training -> new Checkpoint(new TreeMap<>(), Map.of())
+                .withState("optimizer", training.optimizer().wholeState());
+        long begun = System.nanoTime();
+        Hvd.spawn(
+                1,
+                hvd -> TrainingLoop.of(hvd, DistributedOptimizer.wrap(optimizer).build())
+                        .with(SaveCheckpoint.everyEpochs(1, file, content))
+                        .run(1, List.of(1), 1, (batch, training) -> {}));
+        double seconds = (System.nanoTime() - begun) / 1e9;
+        System.out.printf(Locale.ROOT, "SaveCheckpoint wrote %d bytes in %.1f s%n", Files.size(file), seconds);
+        assertThat(Files.size(file)).isGreaterThan(1L << 31);
+        optimizer.step();
+        assertThat(momentSums()).isNotEqualTo(saved);
+        optimizer.loadNamedState(Checkpoint.read(file).state("optimizer"));
+        assertThat(momentSums()).isEqualTo(saved);
+    }
+
     /** Of weights and moments. */
     private int sums() {
-        NamedState state = optimizer.namedState();
-        int sum = state.words().hashCode();
+        int sum = momentSums();
         for (float[] value : values) {
             sum = 31 * sum + Arrays.hashCode(value);
         }
+        return sum;
+    }
+
+    private int momentSums() {
+        NamedState state = optimizer.namedState();
+        int sum = state.words().hashCode();
         for (Tensor tensor : state.tensors().values()) {
             sum = 31 * sum + hash(tensor);
         }
         return sum;
     }
 
-    private static int hash(Tensor tensor) {
+    static int hash(Tensor tensor) {
         float[] piece = new float[1 << 20];
         int sum = 0;
         for (long at = 0; at < tensor.elements(); at += piece.length) {

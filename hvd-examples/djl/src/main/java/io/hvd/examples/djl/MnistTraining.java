@@ -19,15 +19,19 @@ import io.hvd.examples.data.DataOrigin;
 import io.hvd.examples.data.ImageSets;
 import io.hvd.optimizer.djl.DistributedTrainer;
 import io.hvd.optimizer.djl.RankSampler;
+import io.hvd.train.Checkpoint;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
 
 /** One rank's training of a DJL model by {@code EasyTrain.fit}. */
 final class MnistTraining {
     private static final String MODEL = "djl-mnist";
     private static final String EPOCH = "Epoch";
+    private static final String OPTIMIZER = "optimizer";
 
     private final MnistFlags flags;
     private final HvdContext hvd;
@@ -77,7 +81,8 @@ final class MnistTraining {
             throws Exception {
         trainer.initialize(DigitBlock.IMAGES);
         if (done > 0 && trainer instanceof DistributedTrainer distributed) {
-            distributed.loadOptimizerState(hvd.rank() == 0 ? Files.readAllBytes(optimizerFile()) : null);
+            distributed.loadOptimizerState(
+                    hvd.rank() == 0 ? Checkpoint.read(optimizerFile()).state(OPTIMIZER) : null);
         }
         long begin = System.nanoTime();
         EasyTrain.fit(trainer, flags.epochs() - done, train, test);
@@ -120,11 +125,13 @@ final class MnistTraining {
             Model model = trainer.getModel();
             model.setProperty(EPOCH, Integer.toString(flags.epochs()));
             model.save(folder, MODEL);
-            Files.write(optimizerFile(), distributed.saveOptimizerState());
+            new Checkpoint(new TreeMap<>(), Map.of())
+                    .withState(OPTIMIZER, distributed.optimizerState())
+                    .write(optimizerFile());
         }
     }
 
     private Path optimizerFile() {
-        return flags.checkpoint().orElseThrow().resolve(MODEL + ".optimizer");
+        return flags.checkpoint().orElseThrow().resolve(MODEL + "." + OPTIMIZER);
     }
 }

@@ -24,9 +24,12 @@ import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.NamedState;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
@@ -307,7 +310,7 @@ class DistributedTrainerTest {
     void aTrainingGoesOnFromASavedModelAndStateOfTheOptimizer() throws Exception {
         for (UnaryOperator<Optimizer> kind : List.<UnaryOperator<Optimizer>>of(ignored -> sgd(), ignored -> adam())) {
             List<Map<String, float[]>> whole = Hvd.spawn(2, hvd -> steps(hvd, kind.apply(null), 4, null));
-            byte[][] state = new byte[1][];
+            NamedState[] state = new NamedState[1];
             List<Map<String, float[]>> half = Hvd.spawn(2, hvd -> steps(hvd, kind.apply(null), 2, state));
             List<Map<String, float[]>> resumed =
                     Hvd.spawn(2, hvd -> resumed(hvd, kind.apply(null), half.get(0), state[0]));
@@ -318,7 +321,7 @@ class DistributedTrainerTest {
         }
     }
 
-    private static Map<String, float[]> steps(HvdContext hvd, Optimizer optimizer, int steps, byte[][] state)
+    private static Map<String, float[]> steps(HvdContext hvd, Optimizer optimizer, int steps, NamedState[] state)
             throws Exception {
         try (Model model = TinyTask.model(hvd, false);
                 DistributedTrainer trainer = DistributedTrainer.of(hvd, model, TinyTask.config(optimizer))) {
@@ -328,14 +331,14 @@ class DistributedTrainerTest {
                 trainer.step();
             }
             if (state != null && hvd.rank() == 0) {
-                state[0] = trainer.saveOptimizerState();
+                state[0] = trainer.optimizerState();
             }
             return TinyTask.weights(model);
         }
     }
 
     private static Map<String, float[]> resumed(
-            HvdContext hvd, Optimizer optimizer, Map<String, float[]> weights, byte[] state) throws Exception {
+            HvdContext hvd, Optimizer optimizer, Map<String, float[]> weights, NamedState state) throws Exception {
         try (Model model = TinyTask.model(hvd, false);
                 DistributedTrainer trainer = DistributedTrainer.of(hvd, model, TinyTask.config(optimizer))) {
             trainer.initialize(TinyTask.INPUT);
@@ -355,7 +358,7 @@ class DistributedTrainerTest {
     void aStateOfAnotherOptimizerIsRefused() {
         onTwo(false, (trainer, hvd) -> {
             byte[] other = new byte[] {0, 1, 'x', 0, 0, 0, 0};
-            assertThatThrownBy(() -> trainer.loadOptimizerState(other))
+            assertThatThrownBy(() -> trainer.loadOptimizerState(NamedState.ofBytes(other)))
                     .isInstanceOf(HvdException.class)
                     .hasMessageContainingAll("does not fit", "\"x\"", "Sgd", "01Linear_weight");
             return null;
@@ -367,20 +370,46 @@ class DistributedTrainerTest {
         onTwo(false, (trainer, hvd) -> {
             backward(trainer, hvd);
             trainer.step();
-            byte[] state = trainer.saveOptimizerState();
+            byte[] state = trainer.optimizer().saveState();
             for (int length = 0; length < state.length; length += 23) {
                 refused(trainer, Arrays.copyOf(state, length), "does not fit");
             }
             refused(trainer, Arrays.copyOf(state, state.length + 1), "1 bytes are left");
-            trainer.loadOptimizerState(state);
-            assertThat(trainer.saveOptimizerState()).isEqualTo(state);
+            NamedState before = trainer.optimizerState();
+            backward(trainer, hvd);
+            trainer.step();
+            assertThat(trainer.optimizer().saveState()).isNotEqualTo(state);
+            trainer.loadOptimizerState(NamedState.ofBytes(state));
+            assertThat(trainer.optimizer().saveState()).isEqualTo(state);
+            refusesNames(trainer, before);
             backward(trainer, hvd);
             trainer.step();
             return null;
         });
     }
 
+    private static void refusesNames(DistributedTrainer trainer, NamedState state) {
+        String name = "momentumStates.01Linear_weight";
+        assertThat(state.tensors()).containsKey(name);
+        SortedMap<String, io.hvd.tensor.Tensor> tensors = new TreeMap<>(state.tensors());
+        SortedMap<String, String> words = new TreeMap<>(state.words());
+        NamedState other = new NamedState(tensors, words);
+        tensors.put("means.01Linear_weight", io.hvd.tensor.Tensor.of(1f));
+        refused(trainer, other, "means.01Linear_weight", "momentumStates");
+        tensors.remove("means.01Linear_weight");
+        tensors.put(name, io.hvd.tensor.Tensor.of(1f));
+        refused(trainer, other, name, "float32[1]");
+        tensors.remove(name);
+        refused(trainer, other, name, "missing");
+        words.put(NamedState.KIND, "Adam");
+        refused(trainer, other, "Adam", "Sgd");
+    }
+
     private static void refused(DistributedTrainer trainer, byte[] state, String... facts) {
+        refused(trainer, NamedState.ofBytes(state), facts);
+    }
+
+    private static void refused(DistributedTrainer trainer, NamedState state, String... facts) {
         assertThatThrownBy(() -> trainer.loadOptimizerState(state))
                 .isInstanceOfSatisfying(
                         HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.STATE_MISMATCH))
@@ -394,9 +423,11 @@ class DistributedTrainerTest {
             try (Model model = TinyTask.deepModel(hvd, 1500);
                     DistributedTrainer trainer = DistributedTrainer.of(hvd, model, TinyTask.config(sgd()))) {
                 trainer.initialize(new Shape(1, 1));
-                byte[] state = trainer.saveOptimizerState();
+                byte[] state = ElasticModel.of(model, TinyTask.config(sgd()))
+                        .optimizer()
+                        .saveState();
                 assertThat(state.length).isGreaterThan(65_535);
-                trainer.loadOptimizerState(state);
+                trainer.loadOptimizerState(NamedState.ofBytes(state));
             }
             return null;
         });
@@ -411,7 +442,7 @@ class DistributedTrainerTest {
                 for (int i = 0; i < 3; i++) {
                     backward(trainer, hvd);
                     trainer.step();
-                    trainer.loadOptimizerState(trainer.saveOptimizerState());
+                    trainer.loadOptimizerState(trainer.optimizerState());
                 }
                 assertThat(trainer.optimizer().parameters())
                         .extracting(io.hvd.optimizer.Parameter::name)

@@ -197,6 +197,19 @@ public final class ShardedSteps implements ModelShards {
         return state().named();
     }
 
+    /** @throws HvdException if there are several ranks, each of which has its shards only */
+    @Override
+    public NamedState wholeState() {
+        if (ranks.size() > 1) {
+            throw new HvdException(
+                    ErrorId.UNSUPPORTED,
+                    "wholeState() of a FullyShard on " + ranks.here() + ": each rank has its shards only. Save them by"
+                            + " Checkpoints, FullyShard.shards() on each rank, or FullyShard.stateDict(root) without the"
+                            + " optimizer's state");
+        }
+        return namedState();
+    }
+
     @Override
     public Optional<ElementRun> needs(String tensor, Shape shape) {
         return state().parts().needs(tensor, shape);

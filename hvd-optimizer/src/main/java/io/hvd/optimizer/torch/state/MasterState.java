@@ -5,6 +5,7 @@ import io.hvd.error.HvdException;
 import io.hvd.optimizer.NamedState;
 import io.hvd.optimizer.Parameter;
 import io.hvd.optimizer.StateOwner;
+import io.hvd.optimizer.StateSize;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
@@ -53,8 +54,8 @@ public final class MasterState implements SavedState {
     public byte[] save() {
         byte[] state = optimizer.save();
         long values = elements();
-        ByteBuffer bytes =
-                ByteBuffer.allocate(Math.toIntExact(Math.addExact(HEAD + state.length, values * Float.BYTES)));
+        ByteBuffer bytes = ByteBuffer.allocate(StateSize.require(
+                "a LibTorch optimizer with MasterWeights", HEAD + state.length + values * Float.BYTES));
         bytes.putInt(StateOwner.Mark.MASTERS.number()).putLong(values);
         for (Parameter master : masters) {
             float[] floats = master.value().toFloatArray();

@@ -1,7 +1,6 @@
 package io.hvd.optimizer.torch.state;
 
 import io.hvd.optimizer.StateOwner;
-import java.util.function.UnaryOperator;
 import org.bytedeco.pytorch.Optimizer;
 
 /** The whole archive of a LibTorch optimizer of one parameter, in one array. */
@@ -23,6 +22,6 @@ public final class MomentsArchive {
         if (archive.length == 0) {
             throw StateOwner.mismatch("it has no archive of \"" + parameter + "\"");
         }
-        new StateArchive(optimizer, tensor -> parameter).load(archive, UnaryOperator.identity());
+        new StateArchive(optimizer, tensor -> parameter).load(archive, false);
     }
 }

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.IValue;
 import org.bytedeco.pytorch.InputArchive;
@@ -27,7 +28,7 @@ import org.bytedeco.pytorch.global.torch;
  */
 public final class NumberedArchive {
     /** The beginning of the names of a group's parameters, which are numbered in the order of the group. */
-    static final String PARAMETER_OF_GROUP = "params/";
+    private static final String PARAMETER_OF_GROUP = "params/";
 
     private static final String SIZE_OF_GROUP = PARAMETER_OF_GROUP + "size";
 
@@ -103,7 +104,7 @@ public final class NumberedArchive {
     }
 
     /** Adds the entries of a group that name its parameters. */
-    static void addMembers(List<String> members, OutputArchive to, Map<String, Runnable> sorted) {
+    private static void addMembers(List<String> members, OutputArchive to, Map<String, Runnable> sorted) {
         for (int i = 0; i < members.size(); i++) {
             String key = PARAMETER_OF_GROUP + i;
             IValue number = new IValue(members.get(i));
@@ -120,7 +121,28 @@ public final class NumberedArchive {
             OutputArchive child = new OutputArchive(to.compilation_unit());
             write(child(from, key), child);
             to.write(name, child);
-        } else if (value.isTensor()) {
+        } else {
+            write(value, to, name);
+        }
+    }
+
+    /** Copies an entry as it is, and what is inside of it in the order of the names. */
+    static void copy(InputArchive from, String key, OutputArchive to, String name) {
+        IValue value = value(from, key);
+        if (value.isModule()) {
+            InputArchive child = child(from, key);
+            OutputArchive copy = new OutputArchive(to.compilation_unit());
+            for (String inner : new TreeSet<>(List.of(keys(child)))) {
+                copy(child, inner, copy, inner);
+            }
+            to.write(name, copy);
+        } else {
+            write(value, to, name);
+        }
+    }
+
+    private static void write(IValue value, OutputArchive to, String name) {
+        if (value.isTensor()) {
             to.write(name, value.toTensor());
         } else {
             to.write(name, value);

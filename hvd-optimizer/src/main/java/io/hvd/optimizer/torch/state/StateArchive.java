@@ -11,7 +11,6 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.function.UnaryOperator;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Adagrad;
 import org.bytedeco.pytorch.Adam;
@@ -45,21 +44,21 @@ public final class StateArchive {
     }
 
     /**
-     * @param part takes from the archive the one that the optimizer reads
+     * @param mayRepeat whether the archive may name a parameter as often as modules share it
      * @throws HvdException if it is damaged or another optimizer's; then nothing is changed
      */
-    void load(byte[] archive, UnaryOperator<byte[]> part) {
-        load(part, archive, opened -> {});
+    void load(byte[] archive, boolean mayRepeat) {
+        read(use -> TorchArchive.open(mayRepeat ? distinct(archive) : archive, use), opened -> {});
     }
 
     /** @param behind is given the archive when the optimizer has read it, with the very tensors that the optimizer has now */
     void loadThen(byte[] archive, Consumer<InputArchive> behind) {
-        load(UnaryOperator.identity(), archive, behind);
+        read(use -> TorchArchive.open(archive, use), behind);
     }
 
-    private void load(UnaryOperator<byte[]> part, byte[] archive, Consumer<InputArchive> behind) {
+    private void read(Consumer<Consumer<InputArchive>> archive, Consumer<InputArchive> behind) {
         try {
-            TorchArchive.open(part.apply(archive), opened -> {
+            archive.accept(opened -> {
                 require(opened);
                 optimizer.load(opened);
                 behind.accept(opened);
@@ -73,7 +72,7 @@ public final class StateArchive {
     }
 
     /** The archive with each parameter once: older versions have written one that two modules share as often as the modules name it. */
-    static byte[] distinct(byte[] archive) {
+    private static byte[] distinct(byte[] archive) {
         boolean[] repeats = {false};
         TorchArchive.open(archive, opened -> repeats[0] = NumberedArchive.repeats(opened));
         return repeats[0] ? TorchArchive.numbered(archive) : archive;
@@ -110,9 +109,12 @@ public final class StateArchive {
             return;
         }
         Set<String> kept = new HashSet<>();
-        TorchArchive.open(
-                TorchArchive.writeState(optimizer),
-                own -> kept.addAll(new Entries("", own).child(STATE).values.keySet()));
+        try (LargeArchive archive = LargeArchive.of(optimizer::save)) {
+            archive.open(own -> {
+                Map<String, String> numbers = NumberedArchive.numbers(own);
+                new Entries("", own).child(STATE).values.keySet().forEach(key -> kept.add(numbers.get(key)));
+            });
+        }
         int number = 0;
         for (Map.Entry<String, Member> member : members.entrySet()) {
             number++;

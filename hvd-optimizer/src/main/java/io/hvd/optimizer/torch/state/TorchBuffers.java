@@ -298,7 +298,7 @@ public final class TorchBuffers {
                 out -> TorchArchive.open(own, template -> {
                     for (String key : NumberedArchive.keys(template)) {
                         if (!key.equals(STATE)) {
-                            ShareArchive.copy(template, key, out, key);
+                            NumberedArchive.copy(template, key, out, key);
                         }
                     }
                     out.write(STATE, states(given, members, out));
@@ -333,6 +333,15 @@ public final class TorchBuffers {
             throw StateOwner.mismatch("a \"" + STEP + "\" of it is " + tensor + ", expected one " + DType.INT64);
         }
         return ((long[]) tensor.toArray())[0];
+    }
+
+    /** Bytes of the buffers that there are by now. */
+    long bytes() {
+        try (PointerScope scope = new PointerScope();
+                NoGradGuard guard = new NoGradGuard()) {
+            settled();
+            return known.values().stream().mapToLong(Tensor::nbytes).sum();
+        }
     }
 
     /** Bytes of the buffers of all parameters, as the options have them, and of their numbers of steps. */

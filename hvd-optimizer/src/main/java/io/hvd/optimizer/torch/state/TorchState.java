@@ -11,7 +11,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.function.UnaryOperator;
 import java.util.zip.CRC32C;
 import org.bytedeco.pytorch.Optimizer;
 
@@ -109,13 +108,14 @@ public final class TorchState implements SavedState {
         return buffers.fullBytes();
     }
 
-    @Override
-    public byte[] save() {
-        return headed(TorchArchive.writeState(optimizer));
+    /** Bytes of the buffers that there are by now. */
+    public long bytes() {
+        return buffers.bytes();
     }
 
-    /** A state with this archive. */
-    public byte[] headed(byte[] archived) {
+    @Override
+    public byte[] save() {
+        byte[] archived = TorchArchive.writeState(optimizer);
         byte[] words = owner.words().getBytes(StandardCharsets.UTF_8);
         long length = SUMMED_FROM + Integer.BYTES + words.length + 1L + archived.length;
         ByteBuffer bytes = ByteBuffer.allocate(StateSize.require(owner.kind(), length));
@@ -132,15 +132,9 @@ public final class TorchState implements SavedState {
 
     @Override
     public void load(byte[] state) {
-        load(state, UnaryOperator.identity());
-    }
-
-    /** @param part takes from the state's archive the one that the optimizer reads */
-    public void load(byte[] state, UnaryOperator<byte[]> part) {
         Read read = read(state);
         requireNothingToForget(read.stepped);
-        archive.load(
-                read.archived, archived -> part.apply(read.mayRepeat ? StateArchive.distinct(archived) : archived));
+        archive.load(read.archived, read.mayRepeat);
         stepped = read.stepped;
     }
 
@@ -150,12 +144,6 @@ public final class TorchState implements SavedState {
                     "it is of an optimizer that has made no step, and LibTorch cannot forget the steps that this"
                             + " one has made; make a new one");
         }
-    }
-
-    /** The archive of a state. @throws io.hvd.error.HvdException if it is another optimizer's or damaged */
-    public byte[] archived(byte[] state) {
-        Read read = read(state);
-        return read.mayRepeat ? StateArchive.distinct(read.archived) : read.archived;
     }
 
     /** @param mayRepeat whether the archive may name a parameter as often as modules share it */
