@@ -72,12 +72,16 @@ public final class Sleepers {
 
     private void sleep(int list, BooleanSupplier enough, long nanos) {
         Thread self = Thread.currentThread();
+        if (self.isInterrupted()) { // it cannot sleep, and each look would put it on the list once more
+            Thread.yield();
+            return;
+        }
         Sleeper first = lists.get(list);
         while (!lists.weakCompareAndSetVolatile(list, first, new Sleeper(self, first))) {
             first = lists.get(list);
         }
         if (!enough.getAsBoolean()) {
-            Backoff.park(nanos);
+            LockSupport.parkNanos(nanos);
         }
     }
 

@@ -4,11 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.host.local.LocalHub;
 import io.hvd.host.memory.Layout.Counter;
+import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.Timeout.ThreadMode;
@@ -82,6 +84,25 @@ class SleepersTest {
                 awaitAll(segment, Counter.REDUCED, round);
             }
         });
+    }
+
+    /** A thread that was interrupted, for whatever purpose, waits on. It cannot sleep, and must not fill the heap with its waits. */
+    @Test
+    void anInterruptedThreadIsNotOnTheListAgainForEachLook() {
+        Segment first = new Segment(LAYOUT, 0, memory.duplicate(), sleepers);
+        com.sun.management.ThreadMXBean threads = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
+        BooleanSupplier never = () -> false;
+        Thread.currentThread().interrupt();
+        try {
+            first.sleepUntil(1, never, FOR_EVER);
+            long before = threads.getCurrentThreadAllocatedBytes();
+            for (int look = 0; look < 10_000; look++) {
+                first.sleepUntil(1, never, FOR_EVER);
+            }
+            assertThat(threads.getCurrentThreadAllocatedBytes() - before).isLessThan(10_000);
+        } finally {
+            assertThat(Thread.interrupted()).isTrue();
+        }
     }
 
     @Test

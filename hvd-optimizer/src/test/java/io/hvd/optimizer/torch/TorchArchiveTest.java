@@ -6,8 +6,12 @@ import static org.bytedeco.pytorch.global.torch.manual_seed;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.NamedState;
 import io.hvd.optimizer.torch.TwentySteps.Kind;
 import io.hvd.optimizer.torch.state.TorchArchive;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Optimizer;
 import org.junit.jupiter.api.BeforeAll;
@@ -45,6 +49,26 @@ class TorchArchiveTest {
                         HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.UNSUPPORTED))
                 .hasMessageContaining("has " + whole + " bytes")
                 .hasMessageContaining("at most " + (whole - 1));
+    }
+
+    /** Ranks that are threads save at the same time. The eleventh live callback of a kind would end this JVM. */
+    @Test
+    void moreThreadsThanThereAreCallbacksSaveAndLoadAtOnce() {
+        List<CompletableFuture<Void>> threads = IntStream.range(0, 24)
+                .mapToObj(i -> CompletableFuture.runAsync(
+                        () -> {
+                            Training training = new Training(Kind.ADAM);
+                            training.steps(0, STEPS);
+                            for (int again = 0; again < 40; again++) {
+                                NamedState state = training.optimizer.namedState();
+                                training.optimizer.loadNamedState(state);
+                                assertThat(training.optimizer.saveState()).isNotEmpty();
+                            }
+                        },
+                        task -> new Thread(task, "saves-" + i).start()))
+                .toList();
+
+        threads.forEach(CompletableFuture::join);
     }
 
     @ParameterizedTest

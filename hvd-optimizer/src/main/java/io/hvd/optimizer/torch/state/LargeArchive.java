@@ -28,20 +28,26 @@ final class LargeArchive implements AutoCloseable {
     /** @param save writes an archive */
     static LargeArchive of(Consumer<OutputArchive> save) {
         LargeArchive archive = new LargeArchive();
-        try (OutputArchive out = new OutputArchive();
-                Collector collector = archive.new Collector()) {
+        try (OutputArchive out = new OutputArchive()) {
             save.accept(out);
-            out.save_to(collector);
+            synchronized (TorchArchive.CALLBACKS) {
+                try (Collector collector = archive.new Collector()) {
+                    out.save_to(collector);
+                }
+            }
         }
         archive.flush();
         return archive;
     }
 
     void open(Consumer<InputArchive> use) {
-        try (InputArchive in = new InputArchive();
-                Source source = new Source();
-                Size length = new Size()) {
-            in.load_from(source, length);
+        try (InputArchive in = new InputArchive()) {
+            synchronized (TorchArchive.CALLBACKS) {
+                try (Source source = new Source();
+                        Size length = new Size()) {
+                    in.load_from(source, length);
+                }
+            }
             use.accept(in);
         }
     }

@@ -14,6 +14,12 @@ import org.bytedeco.pytorch.OutputArchive;
 
 /** LibTorch's own archive format, in memory. */
 public final class TorchArchive {
+    /**
+     * Held while there is a callback of LibTorch's archives. JavaCPP has ten functions for each kind of them in a process; the eleventh, of
+     * a rank that is a thread, would be a null function, and end the process.
+     */
+    static final Object CALLBACKS = new Object();
+
     private TorchArchive() {}
 
     /**
@@ -21,11 +27,14 @@ public final class TorchArchive {
      * @throws HvdException if it has more
      */
     public static byte[] write(Consumer<OutputArchive> save, int most) {
-        try (OutputArchive archive = new OutputArchive();
-                Collector collector = new Collector(most)) {
+        try (OutputArchive archive = new OutputArchive()) {
             save.accept(archive);
-            archive.save_to(collector);
-            return collector.bytes();
+            synchronized (CALLBACKS) {
+                try (Collector collector = new Collector(most)) {
+                    archive.save_to(collector);
+                    return collector.bytes();
+                }
+            }
         }
     }
 
