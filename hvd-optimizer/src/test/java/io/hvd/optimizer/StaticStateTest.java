@@ -23,8 +23,6 @@ class StaticStateTest {
                     "LibTorch refers to a hook's result after the hook has ended",
             "io.hvd.optimizer.torch.graph.HookFailures.THROWN", "native code hands on only the text of an exception",
             "io.hvd.optimizer.torch.shard.UnitHooks.LIVING", "native code holds the hooks of units weakly",
-            "io.hvd.optimizer.torch.state.TorchArchive.CALLBACKS",
-                    "a process has ten functions for LibTorch's callbacks of a kind",
             "io.hvd.optimizer.torch.natives.NativePreparation.prepared",
                     "the native libraries are unpacked once in a process",
             "io.hvd.optimizer.torch.natives.NativePreparation.memoryKept",
