@@ -16,4 +16,12 @@ public interface ModelShards extends AveragingOptimizer {
      * @param tensor its name in the {@link #namedState} of any rank, of any number of ranks
      */
     Optional<ElementRun> needs(String tensor, Shape shape);
+
+    /**
+     * Looks at a state as {@link #loadNamedState} does, and takes nothing of it yet, so that the ranks can first tell each other whether it fits.
+     *
+     * @return takes it
+     * @throws io.hvd.error.HvdException if it is another model's or optimizer's
+     */
+    Runnable prepareLoad(NamedState state);
 }

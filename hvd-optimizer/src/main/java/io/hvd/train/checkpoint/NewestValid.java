@@ -28,8 +28,9 @@ record NewestValid(Optional<Manifest> manifest, List<String> refused, NamedState
         for (long step : folder.steps()) {
             for (Path path : folder.wholes(step)) {
                 try {
-                    ResumableParts.Loaded loaded = load(path, step, parts, Wanted.wholes(name -> true));
-                    return new NewestValid(Optional.of(loaded.manifest()), refused, loaded.state());
+                    ResumableParts.Found found = look(path, step, parts, Wanted.wholes(name -> true));
+                    found.take().run();
+                    return new NewestValid(Optional.of(found.manifest()), refused, found.state());
                 } catch (HvdException e) {
                     refused.add(path + ": " + e.words());
                 } catch (IOException e) {
@@ -40,15 +41,14 @@ record NewestValid(Optional<Manifest> manifest, List<String> refused, NamedState
         return new NewestValid(Optional.empty(), refused, null);
     }
 
-    /** Loads one. @param wanted what of it is kept in memory */
-    static ResumableParts.Loaded load(Path path, long step, ResumableParts parts, Wanted wanted) throws IOException {
-        ResumableParts.Loaded loaded = parts.load(Checkpoint.read(path, wanted));
-        if (loaded.manifest().step() != step) {
-            throw new IOException("its field \"step\" is \"" + loaded.manifest().step() + "\", expected " + step
+    /** Reads one and looks at it; nothing is taken yet. @param wanted what of it is kept in memory */
+    static ResumableParts.Found look(Path path, long step, ResumableParts parts, Wanted wanted) throws IOException {
+        ResumableParts.Found found = parts.look(Checkpoint.read(path, wanted));
+        if (found.manifest().step() != step) {
+            throw new IOException("its field \"step\" is \"" + found.manifest().step() + "\", expected " + step
                     + " as its name says");
         }
-        parts.loadWords(loaded.manifest());
-        return loaded;
+        return found;
     }
 
     /** Says in the log what it goes on from, and what was refused. */

@@ -19,12 +19,14 @@ import io.hvd.train.Checkpoint;
 import io.hvd.train.LearningRate;
 import io.hvd.train.Training;
 import io.hvd.train.TrainingLoop;
+import io.hvd.train.safetensors.SetIndex;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
@@ -155,12 +157,58 @@ class FullyShardSavingTest {
     void aFileThatIsDamagedForOneRankIsRefusedOnAllAndTheyTrainOn() throws Exception {
         run(3, zero3(), 1, 1);
         run(3, zero3(), 2, 2);
-        Path file = set(2).resolve("model-00002-of-00003.safetensors");
+        damage(set(2).resolve("model-00002-of-00003.safetensors"));
+        assertThat(StandardError.during(() -> assertThat(run(3, zero3(), 3, 2)).isEqualTo(1)))
+                .contains("rank 1: ", "model-00002-of-00003.safetensors");
+    }
+
+    private static void damage(Path file) throws IOException {
         byte[] bytes = Files.readAllBytes(file);
         bytes[bytes.length - 1] ^= 1;
         Files.write(file, bytes);
-        assertThat(StandardError.during(() -> assertThat(run(3, zero3(), 3, 2)).isEqualTo(1)))
-                .contains("rank 1: ", "model-00002-of-00003.safetensors");
+    }
+
+    /** Moments that the other ranks had taken before rank 1 has failed could not be forgotten for a checkpoint that has none. */
+    @Test
+    void behindAFileThatIsDamagedForOneRankOneOfBeforeTheFirstStepIsTaken() throws Exception {
+        run(3, zero3(), 0);
+        run(3, zero3(), 1, 1);
+        damage(set(1).resolve("model-00002-of-00003.safetensors"));
+        Hvd.spawn(3, hvd -> {
+            try (ShardedModelFit fit = ShardedModelFit.of(hvd, zero3());
+                    Checkpoints checkpoints = fit.checkpoints(folder, hvd).build()) {
+                assertThat(checkpoints.resumeLatest().map(Manifest::step)).hasValue(0L);
+                assertThat(fit.optimizer.namedState().tensors().keySet())
+                        .isNotEmpty()
+                        .noneMatch(name -> name.contains(".moment."));
+                fit.step(1);
+                checkpoints.saveAndWait(2, 0);
+            }
+            return null;
+        });
+        CheckpointFolder.delete(set(1));
+        Files.move(set(2), folder.resolve("behind the damaged one"));
+        run(3, zero3(), 2, 1);
+        assertThat(ShardedModelFit.joined(folder.resolve("behind the damaged one")))
+                .isEqualTo(ShardedModelFit.joined(set(2)));
+    }
+
+    /** The file is whole, and what is in it does not fit on one rank alone. */
+    @Test
+    void shardsThatDoNotFitOnOneRankAreTakenByNone() throws Exception {
+        run(3, zero3(), 0);
+        run(3, zero3(), 1, 1);
+        Path file = set(1).resolve("model-00002-of-00003.safetensors");
+        Checkpoint share = Checkpoint.read(file);
+        SortedMap<String, Tensor> tensors = new TreeMap<>(share.tensors());
+        tensors.put("optimizer.rank-1-of-3.flat_param.layout", Tensor.of(new long[] {3, 1, 7, 7}));
+        new Checkpoint(tensors, share.metadata()).withTensorSums().write(file);
+        List<String> names = IntStream.rangeClosed(1, 3)
+                .mapToObj(number -> SetIndex.fileName(number, 3))
+                .toList();
+        Files.write(set(1).resolve(SetIndex.NAME), SetIndex.of(set(1), names).encode());
+        assertThat(StandardError.during(() -> assertThat(run(3, zero3(), 3)).isZero()))
+                .contains("rank 1: ", "\"flat_param.layout\" is [3, 1, 7, 7], expected");
     }
 
     /** Running statistics of each rank are its own. */

@@ -44,8 +44,13 @@ final class Resharding {
         this.parts = new ShardParts(passes, ranks);
     }
 
-    /** @throws HvdException if names, layouts or moments are not those of this model, and no parameter is changed */
-    void run() {
+    /**
+     * Looks at all of it.
+     *
+     * @return takes it over
+     * @throws HvdException if names, layouts or moments are not those of this model
+     */
+    Runnable prepare() {
         parts.ranksNeeded(before).forEach(this::requireLayouts);
         requireNothingElse();
         Map<FlatParameter, SortedSet<String>> moments = new LinkedHashMap<>();
@@ -54,9 +59,11 @@ final class Resharding {
             moments.put(flat, momentsOf(flat));
         }
         requireBuffers();
-        moments.forEach(this::putMoments);
-        parts.flats().forEach(this::putShard);
-        putWhole();
+        return () -> {
+            moments.forEach(this::putMoments);
+            parts.flats().forEach(this::putShard);
+            putWhole();
+        };
     }
 
     /** Frees what it has put together before the next flat parameter's. */

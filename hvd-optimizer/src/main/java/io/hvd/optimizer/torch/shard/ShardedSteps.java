@@ -218,7 +218,12 @@ public final class ShardedSteps implements ModelShards {
     /** Takes this rank's shards from those of all ranks, as far as {@link #needs} says. */
     @Override
     public void loadNamedState(NamedState saved) {
-        state().load(saved);
+        prepareLoad(saved).run();
+    }
+
+    @Override
+    public Runnable prepareLoad(NamedState saved) {
+        return state().prepareLoad(saved);
     }
 
     @Override
