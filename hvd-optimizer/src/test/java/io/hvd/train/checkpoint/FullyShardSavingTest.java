@@ -276,6 +276,42 @@ class FullyShardSavingTest {
         assertThat(ShardedModelFit.joined(folder.resolve("background"))).isEqualTo(ShardedModelFit.joined(set(1)));
     }
 
+    /** In a state both a unit's shard and the root's buffers may begin with this word. */
+    @ParameterizedTest
+    @ValueSource(strings = {"buffer", "buffer.of"})
+    void aUnitMayBeCalledBuffer(String unit) throws IOException {
+        train(2, unit, 0, 1);
+        train(3, unit, 1, 1);
+        assertThat(set(1)).isDirectoryContaining("glob:**/model-00003-of-00003.safetensors");
+        train(2, unit, 1, 2);
+        assertThat(ShardedModelFit.joined(set(2)))
+                .containsKeys(
+                        unit + ".flat_param",
+                        unit + ".flat_param.moment.exp_avg",
+                        "buffer." + unit + ".norm.running_mean",
+                        "buffer.block1.norm.running_mean");
+        Files.move(set(2), folder.resolve("resumed"));
+        CheckpointFolder.delete(set(1));
+        train(2, unit, 0, 2);
+        assertThat(ShardedModelFit.joined(folder.resolve("resumed"))).isEqualTo(ShardedModelFit.joined(set(2)));
+    }
+
+    /** Trains from one step, at which a checkpoint must be if it is not 0, to another one and saves that. */
+    private void train(int ranks, String unit, long from, long to) {
+        Hvd.spawn(ranks, hvd -> {
+            try (ShardedModelFit fit = fit(hvd, 5, unit, "block1");
+                    Checkpoints checkpoints = fit.checkpoints(folder, hvd).build()) {
+                assertThat(checkpoints.resumeLatest().map(Manifest::step).orElse(0L))
+                        .isEqualTo(from);
+                for (long step = from; step < to; ) {
+                    fit.step(++step);
+                }
+                checkpoints.saveAndWait(to, 0);
+            }
+            return null;
+        });
+    }
+
     /** Memory that a save takes beside the copy that is written: none of the shards' size. */
     @Test
     void whatIsSavedIsTheTrainingsOwnMemory() {

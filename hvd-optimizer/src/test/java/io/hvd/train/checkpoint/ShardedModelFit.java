@@ -75,7 +75,7 @@ final class ShardedModelFit implements AutoCloseable {
         last = all.register_module("last", new LinearImpl(width, 3));
         shard = FullyShard.over(hvd, options);
         for (String name : names) {
-            Block block = all.register_module(name, new Block(width));
+            Block block = all.register_module(name.replace('.', '_'), new Block(width));
             blocks.add(block);
             fill(block);
             shard.unit(name, block);

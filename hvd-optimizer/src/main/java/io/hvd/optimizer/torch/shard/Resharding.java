@@ -109,9 +109,9 @@ final class Resharding {
                     .filter(name -> name.rank() == parts.own(before))
                     .map(ShardNames.OfRank::name)
                     .filter(name -> name.startsWith(ShardNames.BUFFER) || name.endsWith(ShardNames.LAYOUT))
+                    .filter(name -> parts.flatOf(name).isEmpty())
                     .ifPresent(unknown::add);
         }
-        parts.flats().forEach(flat -> unknown.remove(flat.name() + ShardNames.LAYOUT));
         passes.units()
                 .forEach(unit -> unit.buffers().keySet().forEach(name -> unknown.remove(ShardNames.BUFFER + name)));
         if (!unknown.isEmpty()) {
