@@ -78,7 +78,7 @@ final class EveryRankSaving implements Saving {
                         "checkpoints.taken", () -> read[0].take().run());
             }
             if (why.isEmpty()) {
-                NewestValid found = new NewestValid(Optional.of(read[0].manifest()), refused, null);
+                NewestValid found = new NewestValid(Optional.of(read[0].manifest()), path, refused, null);
                 if (ranks.rank() == 0) {
                     files.resumed(found);
                 }
@@ -86,7 +86,7 @@ final class EveryRankSaving implements Saving {
             }
             refused.add(path + ": " + why);
         }
-        return new NewestValid(Optional.empty(), refused, null);
+        return new NewestValid(Optional.empty(), null, refused, null);
     }
 
     /** The names of the checkpoints as the first rank sees them, the newest first. */

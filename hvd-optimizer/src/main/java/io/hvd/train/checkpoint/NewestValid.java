@@ -15,11 +15,12 @@ import java.util.Optional;
 /**
  * The checkpoints that rank 0 has found in the folder.
  *
- * @param manifest of the newest file that can be resumed; empty if there is none
+ * @param manifest of the newest one that can be resumed; empty if there is none
+ * @param from its file or folder; null if there is none, or it is not known here
  * @param refused the newer ones, and why
  * @param state that of the optimizer in the newest one; null if it is not known here
  */
-record NewestValid(Optional<Manifest> manifest, List<String> refused, NamedState state) {
+record NewestValid(Optional<Manifest> manifest, Path from, List<String> refused, NamedState state) {
     private static final HvdLogger LOG = HvdLogger.of(NewestValid.class);
 
     /** Loads the newest one that is whole and of this training. */
@@ -30,7 +31,7 @@ record NewestValid(Optional<Manifest> manifest, List<String> refused, NamedState
                 try {
                     ResumableParts.Found found = look(path, step, parts, Wanted.wholes(name -> true));
                     found.take().run();
-                    return new NewestValid(Optional.of(found.manifest()), refused, found.state());
+                    return new NewestValid(Optional.of(found.manifest()), path, refused, found.state());
                 } catch (HvdException e) {
                     refused.add(path + ": " + e.words());
                 } catch (IOException e) {
@@ -38,7 +39,7 @@ record NewestValid(Optional<Manifest> manifest, List<String> refused, NamedState
                 }
             }
         }
-        return new NewestValid(Optional.empty(), refused, null);
+        return new NewestValid(Optional.empty(), null, refused, null);
     }
 
     /** Reads one and looks at it; nothing is taken yet. @param wanted what of it is kept in memory */
@@ -52,10 +53,10 @@ record NewestValid(Optional<Manifest> manifest, List<String> refused, NamedState
     }
 
     /** Says in the log what it goes on from, and what was refused. */
-    void say(CheckpointFolder folder) {
+    void say() {
         manifest.ifPresent(found -> {
             refused.forEach(why -> LOG.warn("a newer checkpoint is refused. {}", why));
-            LOG.notice("going on from {}, which {} ranks have written", folder.words(found.step()), found.worldSize());
+            LOG.notice("going on from {}, which {} ranks have written", from, found.worldSize());
         });
     }
 
@@ -82,8 +83,8 @@ record NewestValid(Optional<Manifest> manifest, List<String> refused, NamedState
         List<String> lines = text.lines().toList();
         List<String> rest = lines.subList(1, lines.size());
         if (!lines.get(0).equals("resumed")) {
-            return new NewestValid(Optional.empty(), rest, null);
+            return new NewestValid(Optional.empty(), null, rest, null);
         }
-        return new NewestValid(Optional.of(Manifest.decode(rest)), List.of(), null);
+        return new NewestValid(Optional.of(Manifest.decode(rest)), null, List.of(), null);
     }
 }

@@ -111,6 +111,52 @@ class CheckpointFaultsTest {
         assertThat(folder.toFile().list()).containsExactlyInAnyOrder("step-0000000007", "step-0000000008");
     }
 
+    /** What a kill before the deletion of the replaced set leaves, if the disk then damages the one that has taken its place. */
+    @Test
+    void theReplacedSetThatARunGoesOnFromStaysUntilThereIsAnother() throws Exception {
+        save(7, "first");
+        CheckpointFolder series = new CheckpointFolder(folder);
+        series.setAside(7);
+        another(7).commit(series, 7);
+        Path file = set(7).resolve("model-00001-of-00001.safetensors");
+        byte[] bytes = Files.readAllBytes(file);
+        bytes[bytes.length - 1] ^= 1;
+        Files.write(file, bytes);
+
+        String said = StandardError.during(() -> Hvd.spawn(1, hvd -> {
+            try (Checkpoints checkpoints = checkpoints(hvd, folder, CheckpointsBuilder::everyRankWrites)) {
+                assertThat(checkpoints.resumeLatest()).isPresent();
+                checkpoints.requireWritable();
+            } // is killed before its first save
+            return null;
+        }));
+        assertThat(said)
+                .contains("a newer checkpoint is refused. " + set(7) + ": ")
+                .contains("going on from " + series.replaced(7) + ", which 1 ranks");
+        assertThat(resumed()).isEqualTo("7 first");
+        assertThat(folder.toFile().list()).as("the damaged one has made room").containsExactly("step-0000000007");
+        save(7, "second");
+        assertThat(resumed()).isEqualTo("7 second");
+    }
+
+    /** The first rank alone neither makes nor replaces such sets, and goes on from them. */
+    @Test
+    void theReplacedSetStaysAlsoIfTheFirstRankAloneGoesOnFromIt() throws Exception {
+        save(7, "first");
+        CheckpointFolder series = new CheckpointFolder(folder);
+        series.setAside(7);
+        another(7).commit(series, 7);
+        Files.delete(set(7).resolve("model-00001-of-00001.safetensors"));
+        Hvd.spawn(1, hvd -> {
+            try (Checkpoints checkpoints = checkpoints(hvd, folder, builder -> builder)) {
+                assertThat(checkpoints.resumeLatest()).isPresent();
+                checkpoints.requireWritable();
+            }
+            return null;
+        });
+        assertThat(resumed()).isEqualTo("7 first");
+    }
+
     @Test
     void aSetThatCannotBeReplacedIsPutBack() throws IOException {
         save(7, "first");
