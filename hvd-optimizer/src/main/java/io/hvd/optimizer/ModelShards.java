@@ -2,6 +2,7 @@ package io.hvd.optimizer;
 
 import io.hvd.tensor.ElementRun;
 import io.hvd.tensor.Shape;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -10,6 +11,9 @@ import java.util.Optional;
  * the states of any number of ranks. {@code Checkpoints} need no more of it.
  */
 public interface ModelShards extends AveragingOptimizer {
+    /** The global ranks that have a shard each. */
+    List<Integer> ranks();
+
     /**
      * The elements of a saved tensor that this rank needs; empty if none.
      *

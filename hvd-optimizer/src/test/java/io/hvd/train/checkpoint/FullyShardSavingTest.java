@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
+import io.hvd.InitOptions;
+import io.hvd.ProcessSet;
 import io.hvd.data.DataLoader;
 import io.hvd.data.Dataset;
 import io.hvd.data.ElasticSampler;
@@ -438,10 +440,46 @@ class FullyShardSavingTest {
         });
     }
 
+    /** Two models of two ranks each, or checkpoints that leave half of the shards out. */
+    @Test
+    void checkpointsOfOtherRanksThanTheShardsAreRefusedWhenTheSeriesIsMade() {
+        Hvd.spawn(4, InitOptions.standard().withDynamicProcessSets(), hvd -> {
+            ProcessSet low = hvd.addProcessSet(List.of(0, 1));
+            ProcessSet high = hvd.addProcessSet(List.of(2, 3));
+            ProcessSet mine = hvd.rank() < 2 ? low : high;
+            try (ShardedModelFit fit = ShardedModelFit.of(mine, zero3())) {
+                assertRefused(
+                        hvd,
+                        fit,
+                        CheckpointsBuilder::everyRankWrites,
+                        "the ranks " + mine.ranks() + " have its shards, and the ranks [0, 1, 2, 3] were to save them");
+                Path own = folder.resolve("of" + mine.ranks().get(0));
+                try (Checkpoints checkpoints = fit.checkpoints(own, mine).build()) {
+                    checkpoints.resumeLatest();
+                    checkpoints.requireWritable();
+                    fit.step(1);
+                    checkpoints.saveAndWait(1, 0);
+                    assertThat(new CheckpointFolder(own).set(1))
+                            .isDirectoryContaining("glob:**/model-00002-of-00002.safetensors");
+                }
+            }
+            try (ShardedModelFit fit = ShardedModelFit.of(hvd, zero3())) {
+                if (hvd.rank() < 2) {
+                    assertRefused(
+                            low,
+                            fit,
+                            CheckpointsBuilder::everyRankWrites,
+                            "the ranks [0, 1, 2, 3] have its shards, and the ranks [0, 1] were to save them: expected the same");
+                }
+            }
+            return null;
+        });
+    }
+
     private void assertRefused(
-            HvdContext hvd, ShardedModelFit fit, UnaryOperator<CheckpointsBuilder> more, String... words) {
+            ProcessSet ranks, ShardedModelFit fit, UnaryOperator<CheckpointsBuilder> more, String... words) {
         assertThatThrownBy(() ->
-                        more.apply(Checkpoints.in(folder, hvd, fit.optimizer)).build())
+                        more.apply(Checkpoints.in(folder, ranks, fit.optimizer)).build())
                 .isInstanceOfSatisfying(
                         HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.OPTIMIZER_MISUSE))
                 .hasMessageContaining("of an optimizer of FullyShard: ")

@@ -211,6 +211,11 @@ public final class ShardedSteps implements ModelShards {
     }
 
     @Override
+    public List<Integer> ranks() {
+        return ranks.set().ranks();
+    }
+
+    @Override
     public Optional<ElementRun> needs(String tensor, Shape shape) {
         return state().parts().needs(tensor, shape);
     }
