@@ -2,6 +2,7 @@ package io.hvd.optimizer;
 
 import io.hvd.tensor.ElementRun;
 import io.hvd.tensor.Shape;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -10,10 +11,21 @@ import java.util.Optional;
  * the states of any number of ranks. {@code Checkpoints} need no more of it.
  */
 public interface ModelShards extends AveragingOptimizer {
+    /** The global ranks that have a shard each. */
+    List<Integer> ranks();
+
     /**
      * The elements of a saved tensor that this rank needs; empty if none.
      *
      * @param tensor its name in the {@link #namedState} of any rank, of any number of ranks
      */
     Optional<ElementRun> needs(String tensor, Shape shape);
+
+    /**
+     * Looks at a state as {@link #loadNamedState} does, and takes nothing of it yet, so that the ranks can first tell each other whether it fits.
+     *
+     * @return takes it
+     * @throws io.hvd.error.HvdException if it is another model's or optimizer's
+     */
+    Runnable prepareLoad(NamedState state);
 }

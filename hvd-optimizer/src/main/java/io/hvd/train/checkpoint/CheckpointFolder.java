@@ -52,11 +52,6 @@ record CheckpointFolder(Path folder) {
         return Stream.of(set(step), replaced(step)).filter(CheckpointFolder::isSet);
     }
 
-    /** What there is of a step, for messages. */
-    String words(long step) {
-        return sets(step).findFirst().orElse(file(step)).toString();
-    }
-
     private static boolean isSet(Path path) {
         return Files.exists(path.resolve(SetIndex.NAME));
     }
@@ -122,6 +117,19 @@ record CheckpointFolder(Path folder) {
         if (Files.exists(replaced(step)) && !Files.exists(set(step))) {
             Files.move(replaced(step), set(step), StandardCopyOption.ATOMIC_MOVE);
         }
+    }
+
+    /**
+     * Deletes the folder of a step in favour of the one that it was to replace, which a run goes on from because it has refused this one.
+     *
+     * @return where the other one is now
+     */
+    Path takeBack(long step) throws IOException {
+        if (Files.exists(set(step))) {
+            delete(set(step));
+        }
+        restore(step);
+        return set(step);
     }
 
     /** Deletes what another one has taken the place of, if there is something. */

@@ -5,6 +5,7 @@ import io.hvd.data.Stateful;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.ModelShards;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.tensor.Tensor;
 import io.hvd.train.Checkpoint;
@@ -133,17 +134,21 @@ public final class CheckpointsBuilder {
      * Makes it; reads and writes nothing yet.
      *
      * @throws HvdException if the optimizer has local parameters, of which the folder would have the first rank's only, or is
-     *     one of {@code FullyShard} and {@link #everyRankWrites} was not called, or {@link #model} or {@link #renamed} was
+     *     one of {@code FullyShard} and {@link #everyRankWrites} was not called, or {@link #model} or {@link #renamed} was, or other
+     *     ranks have its shards
      */
     public Checkpoints build() {
         requireSharedState();
-        if (ResumableParts.shards(optimizer).isPresent()) {
-            requireShardsAlone();
-        }
+        ResumableParts.shards(optimizer).ifPresent(this::requireShardsAlone);
         return new Checkpoints(this);
     }
 
-    private void requireShardsAlone() {
+    private void requireShardsAlone(ModelShards shards) {
+        if (!shards.ranks().equals(ranks.ranks())) {
+            throw misuse(
+                    "the ranks " + shards.ranks() + " have its shards, and the ranks " + ranks.ranks()
+                            + " were to save them: expected the same. Give Checkpoints.in(...) the process set of FullyShard.over(...)");
+        }
         if (!everyRank) {
             throw misuse(
                     "each rank has a shard of every parameter, so each of them has to write. Call everyRankWrites()");

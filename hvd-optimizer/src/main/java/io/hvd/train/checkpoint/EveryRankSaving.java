@@ -64,18 +64,21 @@ final class EveryRankSaving implements Saving {
         return found.manifest();
     }
 
+    /** All ranks read a checkpoint before any takes it: what one has taken, its optimizer may be unable to forget for an older one. */
     private NewestValid newest() throws IOException {
         List<String> refused = new ArrayList<>();
         for (String name : names()) {
             Path path = files.folder().resolve(name);
-            Manifest[] manifest = new Manifest[1];
-            String why = ranksTogether.firstFailure("checkpoints.tried", () -> {
-                ResumableParts.Loaded loaded =
-                        NewestValid.load(path, CheckpointFolder.stepOf(name), parts, parts::needs);
-                manifest[0] = loaded.manifest();
+            ResumableParts.Found[] read = new ResumableParts.Found[1];
+            String why = ranksTogether.firstFailure("checkpoints.read", () -> {
+                read[0] = NewestValid.look(path, CheckpointFolder.stepOf(name), parts, parts::needs);
             });
             if (why.isEmpty()) {
-                NewestValid found = new NewestValid(Optional.of(manifest[0]), refused, null);
+                why = ranksTogether.firstFailure(
+                        "checkpoints.taken", () -> read[0].take().run());
+            }
+            if (why.isEmpty()) {
+                NewestValid found = new NewestValid(Optional.of(read[0].manifest()), path, refused, null);
                 if (ranks.rank() == 0) {
                     files.resumed(found);
                 }
@@ -83,7 +86,7 @@ final class EveryRankSaving implements Saving {
             }
             refused.add(path + ": " + why);
         }
-        return new NewestValid(Optional.empty(), refused, null);
+        return new NewestValid(Optional.empty(), null, refused, null);
     }
 
     /** The names of the checkpoints as the first rank sees them, the newest first. */

@@ -15,11 +15,12 @@ import java.util.Optional;
 /**
  * The checkpoints that rank 0 has found in the folder.
  *
- * @param manifest of the newest file that can be resumed; empty if there is none
+ * @param manifest of the newest one that can be resumed; empty if there is none
+ * @param from its file or folder; null if there is none, or it is not known here
  * @param refused the newer ones, and why
  * @param state that of the optimizer in the newest one; null if it is not known here
  */
-record NewestValid(Optional<Manifest> manifest, List<String> refused, NamedState state) {
+record NewestValid(Optional<Manifest> manifest, Path from, List<String> refused, NamedState state) {
     private static final HvdLogger LOG = HvdLogger.of(NewestValid.class);
 
     /** Loads the newest one that is whole and of this training. */
@@ -28,8 +29,9 @@ record NewestValid(Optional<Manifest> manifest, List<String> refused, NamedState
         for (long step : folder.steps()) {
             for (Path path : folder.wholes(step)) {
                 try {
-                    ResumableParts.Loaded loaded = load(path, step, parts, Wanted.wholes(name -> true));
-                    return new NewestValid(Optional.of(loaded.manifest()), refused, loaded.state());
+                    ResumableParts.Found found = look(path, step, parts, Wanted.wholes(name -> true));
+                    found.take().run();
+                    return new NewestValid(Optional.of(found.manifest()), path, refused, found.state());
                 } catch (HvdException e) {
                     refused.add(path + ": " + e.words());
                 } catch (IOException e) {
@@ -37,25 +39,24 @@ record NewestValid(Optional<Manifest> manifest, List<String> refused, NamedState
                 }
             }
         }
-        return new NewestValid(Optional.empty(), refused, null);
+        return new NewestValid(Optional.empty(), null, refused, null);
     }
 
-    /** Loads one. @param wanted what of it is kept in memory */
-    static ResumableParts.Loaded load(Path path, long step, ResumableParts parts, Wanted wanted) throws IOException {
-        ResumableParts.Loaded loaded = parts.load(Checkpoint.read(path, wanted));
-        if (loaded.manifest().step() != step) {
-            throw new IOException("its field \"step\" is \"" + loaded.manifest().step() + "\", expected " + step
+    /** Reads one and looks at it; nothing is taken yet. @param wanted what of it is kept in memory */
+    static ResumableParts.Found look(Path path, long step, ResumableParts parts, Wanted wanted) throws IOException {
+        ResumableParts.Found found = parts.look(Checkpoint.read(path, wanted));
+        if (found.manifest().step() != step) {
+            throw new IOException("its field \"step\" is \"" + found.manifest().step() + "\", expected " + step
                     + " as its name says");
         }
-        parts.loadWords(loaded.manifest());
-        return loaded;
+        return found;
     }
 
     /** Says in the log what it goes on from, and what was refused. */
-    void say(CheckpointFolder folder) {
+    void say() {
         manifest.ifPresent(found -> {
             refused.forEach(why -> LOG.warn("a newer checkpoint is refused. {}", why));
-            LOG.notice("going on from {}, which {} ranks have written", folder.words(found.step()), found.worldSize());
+            LOG.notice("going on from {}, which {} ranks have written", from, found.worldSize());
         });
     }
 
@@ -82,8 +83,8 @@ record NewestValid(Optional<Manifest> manifest, List<String> refused, NamedState
         List<String> lines = text.lines().toList();
         List<String> rest = lines.subList(1, lines.size());
         if (!lines.get(0).equals("resumed")) {
-            return new NewestValid(Optional.empty(), rest, null);
+            return new NewestValid(Optional.empty(), null, rest, null);
         }
-        return new NewestValid(Optional.of(Manifest.decode(rest)), List.of(), null);
+        return new NewestValid(Optional.of(Manifest.decode(rest)), null, List.of(), null);
     }
 }

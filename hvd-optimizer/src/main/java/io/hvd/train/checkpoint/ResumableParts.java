@@ -139,21 +139,31 @@ record ResumableParts(
         return () -> scaler.loadStateDict(state);
     }
 
-    /** What was loaded. @param state that of the optimizer */
-    record Loaded(Manifest manifest, NamedState state) {}
+    /**
+     * What was found in a checkpoint, and looked at.
+     *
+     * @param state that of the optimizer
+     * @param take gives it to the model, the optimizer and the other parts of this rank; throws an HvdException if it is of another training
+     */
+    record Found(Manifest manifest, NamedState state, Runnable take) {}
 
     /**
-     * Gives model and optimizer what the checkpoint holds. The parts with words get theirs on every rank.
+     * Looks at a checkpoint before anything of this training is changed.
      *
-     * @throws HvdException if it is of another training
+     * @throws HvdException if it is of another training, as far as that shows yet: the parts look at theirs when they take it
      */
-    Loaded load(Checkpoint checkpoint) {
+    Found look(Checkpoint checkpoint) {
         Manifest manifest = Manifest.of(checkpoint.metadata());
         requireConfig(manifest.part("config"));
         NamedState state = state(checkpoint).renamed(this::newName);
-        loadModel(checkpoint.tensors());
-        optimizer.loadNamedState(state);
-        return new Loaded(manifest, state);
+        Runnable takeState = shards(optimizer)
+                .map(shards -> shards.prepareLoad(state))
+                .orElse(() -> optimizer.loadNamedState(state));
+        return new Found(manifest, state, () -> {
+            loadModel(checkpoint.tensors());
+            takeState.run();
+            loadWords(manifest);
+        });
     }
 
     private String newName(String name) {

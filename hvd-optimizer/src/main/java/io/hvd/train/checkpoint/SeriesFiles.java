@@ -22,10 +22,13 @@ final class SeriesFiles {
     private final int kept;
     private final Output output;
     private final BackgroundWriter writer = new BackgroundWriter();
-    /** The step of the last file that this run knows to be whole; -1 if there is none. */
-    private volatile long lastWhole = -1;
+    /** The last checkpoint that this run knows to be whole; null if there is none. */
+    private volatile Whole lastWhole;
     /** Whether this run goes on with what is in the folder. */
     private boolean looked;
+
+    /** @param path the file or the folder */
+    private record Whole(long step, Path path) {}
 
     /** Puts a checkpoint into a file. */
     interface Output {
@@ -56,8 +59,8 @@ final class SeriesFiles {
 
     /** The checkpoint of this step was found and taken. */
     void resumed(NewestValid found) {
-        found.manifest().ifPresent(manifest -> lastWhole = manifest.step());
-        found.say(folder);
+        found.manifest().ifPresent(manifest -> lastWhole = new Whole(manifest.step(), found.from()));
+        found.say();
     }
 
     CheckpointFolder checkpoints() {
@@ -66,7 +69,8 @@ final class SeriesFiles {
 
     /** Whether the last file that this run knows to be whole is of this step. */
     boolean isWhole(long step) {
-        return lastWhole == step;
+        Whole last = lastWhole;
+        return last != null && last.step == step;
     }
 
     /** Whether a file is still being written. */
@@ -192,7 +196,7 @@ final class SeriesFiles {
         Path file = folder.file(step);
         try {
             output.write(checkpoint.withTensorSums(), file);
-            lastWhole = step;
+            lastWhole = new Whole(step, file);
             deleteOld(step);
         } catch (IOException e) {
             throw new HvdException(ErrorId.CHECKPOINT_NOT_WRITTEN, notWritten(file, checkpoint, e), e);
@@ -214,7 +218,7 @@ final class SeriesFiles {
             if (rank == 0) {
                 set.await(isAbandoned);
                 set.commit(folder, step);
-                lastWhole = step;
+                lastWhole = new Whole(step, folder.set(step));
                 deleteOld(step);
             }
         } catch (IOException e) {
@@ -242,6 +246,10 @@ final class SeriesFiles {
     void deleteLeftovers() {
         try {
             UnfinishedSet.deleteLeftovers(folder.folder());
+            Whole last = lastWhole;
+            if (last != null && last.path.equals(folder.replaced(last.step))) {
+                lastWhole = new Whole(last.step, folder.takeBack(last.step));
+            }
             for (long step : folder.steps()) {
                 folder.deleteReplaced(step);
             }
@@ -251,11 +259,12 @@ final class SeriesFiles {
     }
 
     private String notWritten(Path file, Checkpoint checkpoint, IOException e) {
+        Whole last = lastWhole;
         long bytes =
                 checkpoint.tensors().values().stream().mapToLong(Tensor::bytes).sum();
         return "the checkpoint " + file + " of " + bytes + " bytes could not be written, " + room() + ": "
                 + words(e) + ". "
-                + (lastWhole < 0 ? "There is none before it" : folder.words(lastWhole) + " stays and can be resumed");
+                + (last == null ? "There is none before it" : last.path + " stays and can be resumed");
     }
 
     private String room() {

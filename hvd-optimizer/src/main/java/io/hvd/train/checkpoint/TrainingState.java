@@ -169,7 +169,7 @@ public final class TrainingState<O extends Optimizer> implements ElasticState {
             return parts.backup(copies, shares.get());
         }
         Checkpoint copy = parts.checkpoint(words(), copies);
-        return () -> parts.loadWords(parts.load(copy).manifest());
+        return () -> parts.look(copy).take().run();
     }
 
     @Override

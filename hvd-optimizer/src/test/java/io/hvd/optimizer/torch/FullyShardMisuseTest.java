@@ -57,6 +57,24 @@ class FullyShardMisuseTest {
         });
     }
 
+    /** What is saved under the name of another tensor would be lost. */
+    @Test
+    void aBufferThatWouldBeSavedUnderTheNameOfAUnitsShardIsRefused() throws Exception {
+        Hvd.spawn(2, hvd -> {
+            Module all = new Module("all");
+            all.register_buffer("flat_param", org.bytedeco.pytorch.Tensor.create(new float[] {1}));
+            try (FullyShard shard = over(hvd).unit("buffer", new LinearImpl(4, 4))) {
+                assertRefused(ErrorId.OPTIMIZER_MISUSE, () -> shard.root(all))
+                        .hasMessageContainingAll(
+                                "the buffer \"flat_param\"",
+                                "the shards of unit \"buffer\"",
+                                "would both be saved as \"buffer.flat_param\"",
+                                "another name of the unit");
+            }
+            return null;
+        });
+    }
+
     /** A weight that two units use is neither's: the second one is refused, whoever registered it first. */
     @Test
     void weightsThatAreTiedAcrossUnitsBelongIntoTheRoot() throws Exception {

@@ -10,20 +10,26 @@ import io.hvd.error.HvdException;
 import io.hvd.file.WholeFile;
 import io.hvd.optimizer.ArrayParameters;
 import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.NamedState;
 import io.hvd.optimizer.Sgd;
 import io.hvd.tensor.Tensor;
 import io.hvd.testing.StandardError;
 import io.hvd.train.Checkpoint;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What goes wrong around the writing of checkpoints, on ranks that are threads of this JVM. */
 @Timeout(60)
@@ -109,6 +115,96 @@ class CheckpointFaultsTest {
         save(8, "third"); // the next save deletes what was replaced
         assertThat(series.replaced(7)).doesNotExist();
         assertThat(folder.toFile().list()).containsExactlyInAnyOrder("step-0000000007", "step-0000000008");
+    }
+
+    /** What a kill before the deletion of the replaced set leaves, if the disk then damages the one that has taken its place. */
+    @Test
+    void theReplacedSetThatARunGoesOnFromStaysUntilThereIsAnother() throws Exception {
+        save(7, "first");
+        CheckpointFolder series = new CheckpointFolder(folder);
+        series.setAside(7);
+        another(7).commit(series, 7);
+        Path file = set(7).resolve("model-00001-of-00001.safetensors");
+        byte[] bytes = Files.readAllBytes(file);
+        bytes[bytes.length - 1] ^= 1;
+        Files.write(file, bytes);
+
+        String said = StandardError.during(() -> Hvd.spawn(1, hvd -> {
+            try (Checkpoints checkpoints = checkpoints(hvd, folder, CheckpointsBuilder::everyRankWrites)) {
+                assertThat(checkpoints.resumeLatest()).isPresent();
+                checkpoints.requireWritable();
+            } // is killed before its first save
+            return null;
+        }));
+        assertThat(said)
+                .contains("a newer checkpoint is refused. " + set(7) + ": ")
+                .contains("going on from " + series.replaced(7) + ", which 1 ranks");
+        assertThat(resumed()).isEqualTo("7 first");
+        assertThat(folder.toFile().list()).as("the damaged one has made room").containsExactly("step-0000000007");
+        save(7, "second");
+        assertThat(resumed()).isEqualTo("7 second");
+    }
+
+    /** The first rank alone neither makes nor replaces such sets, and goes on from them. */
+    @Test
+    void theReplacedSetStaysAlsoIfTheFirstRankAloneGoesOnFromIt() throws Exception {
+        save(7, "first");
+        CheckpointFolder series = new CheckpointFolder(folder);
+        series.setAside(7);
+        another(7).commit(series, 7);
+        Files.delete(set(7).resolve("model-00001-of-00001.safetensors"));
+        Hvd.spawn(1, hvd -> {
+            try (Checkpoints checkpoints = checkpoints(hvd, folder, builder -> builder)) {
+                assertThat(checkpoints.resumeLatest()).isPresent();
+                checkpoints.requireWritable();
+            }
+            return null;
+        });
+        assertThat(resumed()).isEqualTo("7 first");
+    }
+
+    /** Between the listing of a step and the reading of its set that is renamed, and a damaged one may get its name. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void anOptimizersStateIsTakenFromASetThatIsReplacedWhileItIsRead(boolean another) throws IOException {
+        CheckpointFolder series = new CheckpointFolder(folder);
+        writeState(series.file(6), "6");
+        writeState(series.file(7), "refused");
+        List<String> offered = new ArrayList<>();
+        writeSet(7, "set");
+        OptionalLong step = new SavedOptimizers(series).offer(state -> {
+            offered.add(state.word(NamedState.KIND));
+            if (offered.get(offered.size() - 1).equals("refused")) {
+                try {
+                    if (another) {
+                        writeSet(7, "another");
+                        Files.delete(set(7).resolve("model-00001-of-00001.safetensors"));
+                    } else {
+                        series.setAside(7);
+                    }
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+                throw new HvdException(ErrorId.STATE_MISMATCH, "the file is of another optimizer");
+            }
+        });
+        assertThat(step).hasValue(7);
+        assertThat(offered).containsExactly("refused", "set");
+    }
+
+    private static void writeState(Path file, String kind) throws IOException {
+        SortedMap<String, String> words = new TreeMap<>();
+        words.put(NamedState.KIND, kind);
+        new Checkpoint(new TreeMap<>(), new TreeMap<>())
+                .withState("optimizer", new NamedState(new TreeMap<>(), words))
+                .write(file);
+    }
+
+    /** A set of one file with an optimizer's state. */
+    private void writeSet(long step, String kind) throws IOException {
+        UnfinishedSet unfinished = another(step);
+        writeState(unfinished.file(0), kind);
+        unfinished.commit(new CheckpointFolder(folder), step);
     }
 
     @Test

@@ -359,6 +359,26 @@ class EveryRankSavingTest {
         assertThat(resumedStep(4)).isEqualTo(2);
     }
 
+    /** The state of a shared optimizer is read by the rank that steps it alone. */
+    @Test
+    void behindStateThatIsDamagedForOneRankACheckpointOfBeforeTheFirstStepIsTaken() throws Exception {
+        trainTo(3, Kind.SHARED_TORCH, 0);
+        trainTo(3, Kind.SHARED_TORCH, 1);
+        Path file = set(1).resolve("model-00002-of-00003.safetensors");
+        byte[] bytes = Files.readAllBytes(file);
+        bytes[bytes.length - 1] ^= 1;
+        Files.write(file, bytes);
+        assertThat(StandardError.during(() -> {
+                    List<Long> from = Hvd.spawn(3, hvd -> {
+                        try (Fit fit = new Fit(hvd, Kind.SHARED_TORCH, builder -> builder)) {
+                            return fit.checkpoints.resumeLatest().orElseThrow().step();
+                        }
+                    });
+                    assertThat(from).containsOnly(0L);
+                }))
+                .contains("rank 1: ", "model-00002-of-00003.safetensors");
+    }
+
     private long resumedStep(int ranks) {
         return Hvd.spawn(ranks, hvd -> {
                     try (Fit fit = new Fit(hvd, Kind.ARRAYS, builder -> builder)) {

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
+import io.hvd.InitOptions;
+import io.hvd.ProcessSet;
 import io.hvd.data.DataLoader;
 import io.hvd.data.Dataset;
 import io.hvd.data.ElasticSampler;
@@ -19,12 +21,14 @@ import io.hvd.train.Checkpoint;
 import io.hvd.train.LearningRate;
 import io.hvd.train.Training;
 import io.hvd.train.TrainingLoop;
+import io.hvd.train.safetensors.SetIndex;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
@@ -155,12 +159,58 @@ class FullyShardSavingTest {
     void aFileThatIsDamagedForOneRankIsRefusedOnAllAndTheyTrainOn() throws Exception {
         run(3, zero3(), 1, 1);
         run(3, zero3(), 2, 2);
-        Path file = set(2).resolve("model-00002-of-00003.safetensors");
+        damage(set(2).resolve("model-00002-of-00003.safetensors"));
+        assertThat(StandardError.during(() -> assertThat(run(3, zero3(), 3, 2)).isEqualTo(1)))
+                .contains("rank 1: ", "model-00002-of-00003.safetensors");
+    }
+
+    private static void damage(Path file) throws IOException {
         byte[] bytes = Files.readAllBytes(file);
         bytes[bytes.length - 1] ^= 1;
         Files.write(file, bytes);
-        assertThat(StandardError.during(() -> assertThat(run(3, zero3(), 3, 2)).isEqualTo(1)))
-                .contains("rank 1: ", "model-00002-of-00003.safetensors");
+    }
+
+    /** Moments that the other ranks had taken before rank 1 has failed could not be forgotten for a checkpoint that has none. */
+    @Test
+    void behindAFileThatIsDamagedForOneRankOneOfBeforeTheFirstStepIsTaken() throws Exception {
+        run(3, zero3(), 0);
+        run(3, zero3(), 1, 1);
+        damage(set(1).resolve("model-00002-of-00003.safetensors"));
+        Hvd.spawn(3, hvd -> {
+            try (ShardedModelFit fit = ShardedModelFit.of(hvd, zero3());
+                    Checkpoints checkpoints = fit.checkpoints(folder, hvd).build()) {
+                assertThat(checkpoints.resumeLatest().map(Manifest::step)).hasValue(0L);
+                assertThat(fit.optimizer.namedState().tensors().keySet())
+                        .isNotEmpty()
+                        .noneMatch(name -> name.contains(".moment."));
+                fit.step(1);
+                checkpoints.saveAndWait(2, 0);
+            }
+            return null;
+        });
+        CheckpointFolder.delete(set(1));
+        Files.move(set(2), folder.resolve("behind the damaged one"));
+        run(3, zero3(), 2, 1);
+        assertThat(ShardedModelFit.joined(folder.resolve("behind the damaged one")))
+                .isEqualTo(ShardedModelFit.joined(set(2)));
+    }
+
+    /** The file is whole, and what is in it does not fit on one rank alone. */
+    @Test
+    void shardsThatDoNotFitOnOneRankAreTakenByNone() throws Exception {
+        run(3, zero3(), 0);
+        run(3, zero3(), 1, 1);
+        Path file = set(1).resolve("model-00002-of-00003.safetensors");
+        Checkpoint share = Checkpoint.read(file);
+        SortedMap<String, Tensor> tensors = new TreeMap<>(share.tensors());
+        tensors.put("optimizer.rank-1-of-3.flat_param.layout", Tensor.of(new long[] {3, 1, 7, 7}));
+        new Checkpoint(tensors, share.metadata()).withTensorSums().write(file);
+        List<String> names = IntStream.rangeClosed(1, 3)
+                .mapToObj(number -> SetIndex.fileName(number, 3))
+                .toList();
+        Files.write(set(1).resolve(SetIndex.NAME), SetIndex.of(set(1), names).encode());
+        assertThat(StandardError.during(() -> assertThat(run(3, zero3(), 3)).isZero()))
+                .contains("rank 1: ", "\"flat_param.layout\" is [3, 1, 7, 7], expected");
     }
 
     /** Running statistics of each rank are its own. */
@@ -226,6 +276,42 @@ class FullyShardSavingTest {
         Files.move(set(1), folder.resolve("background"));
         run(2, zero3(), 1, 1);
         assertThat(ShardedModelFit.joined(folder.resolve("background"))).isEqualTo(ShardedModelFit.joined(set(1)));
+    }
+
+    /** In a state both a unit's shard and the root's buffers may begin with this word. */
+    @ParameterizedTest
+    @ValueSource(strings = {"buffer", "buffer.of"})
+    void aUnitMayBeCalledBuffer(String unit) throws IOException {
+        train(2, unit, 0, 1);
+        train(3, unit, 1, 1);
+        assertThat(set(1)).isDirectoryContaining("glob:**/model-00003-of-00003.safetensors");
+        train(2, unit, 1, 2);
+        assertThat(ShardedModelFit.joined(set(2)))
+                .containsKeys(
+                        unit + ".flat_param",
+                        unit + ".flat_param.moment.exp_avg",
+                        "buffer." + unit + ".norm.running_mean",
+                        "buffer.block1.norm.running_mean");
+        Files.move(set(2), folder.resolve("resumed"));
+        CheckpointFolder.delete(set(1));
+        train(2, unit, 0, 2);
+        assertThat(ShardedModelFit.joined(folder.resolve("resumed"))).isEqualTo(ShardedModelFit.joined(set(2)));
+    }
+
+    /** Trains from one step, at which a checkpoint must be if it is not 0, to another one and saves that. */
+    private void train(int ranks, String unit, long from, long to) {
+        Hvd.spawn(ranks, hvd -> {
+            try (ShardedModelFit fit = fit(hvd, 5, unit, "block1");
+                    Checkpoints checkpoints = fit.checkpoints(folder, hvd).build()) {
+                assertThat(checkpoints.resumeLatest().map(Manifest::step).orElse(0L))
+                        .isEqualTo(from);
+                for (long step = from; step < to; ) {
+                    fit.step(++step);
+                }
+                checkpoints.saveAndWait(to, 0);
+            }
+            return null;
+        });
     }
 
     /** Memory that a save takes beside the copy that is written: none of the shards' size. */
@@ -354,10 +440,46 @@ class FullyShardSavingTest {
         });
     }
 
+    /** Two models of two ranks each, or checkpoints that leave half of the shards out. */
+    @Test
+    void checkpointsOfOtherRanksThanTheShardsAreRefusedWhenTheSeriesIsMade() {
+        Hvd.spawn(4, InitOptions.standard().withDynamicProcessSets(), hvd -> {
+            ProcessSet low = hvd.addProcessSet(List.of(0, 1));
+            ProcessSet high = hvd.addProcessSet(List.of(2, 3));
+            ProcessSet mine = hvd.rank() < 2 ? low : high;
+            try (ShardedModelFit fit = ShardedModelFit.of(mine, zero3())) {
+                assertRefused(
+                        hvd,
+                        fit,
+                        CheckpointsBuilder::everyRankWrites,
+                        "the ranks " + mine.ranks() + " have its shards, and the ranks [0, 1, 2, 3] were to save them");
+                Path own = folder.resolve("of" + mine.ranks().get(0));
+                try (Checkpoints checkpoints = fit.checkpoints(own, mine).build()) {
+                    checkpoints.resumeLatest();
+                    checkpoints.requireWritable();
+                    fit.step(1);
+                    checkpoints.saveAndWait(1, 0);
+                    assertThat(new CheckpointFolder(own).set(1))
+                            .isDirectoryContaining("glob:**/model-00002-of-00002.safetensors");
+                }
+            }
+            try (ShardedModelFit fit = ShardedModelFit.of(hvd, zero3())) {
+                if (hvd.rank() < 2) {
+                    assertRefused(
+                            low,
+                            fit,
+                            CheckpointsBuilder::everyRankWrites,
+                            "the ranks [0, 1, 2, 3] have its shards, and the ranks [0, 1] were to save them: expected the same");
+                }
+            }
+            return null;
+        });
+    }
+
     private void assertRefused(
-            HvdContext hvd, ShardedModelFit fit, UnaryOperator<CheckpointsBuilder> more, String... words) {
+            ProcessSet ranks, ShardedModelFit fit, UnaryOperator<CheckpointsBuilder> more, String... words) {
         assertThatThrownBy(() ->
-                        more.apply(Checkpoints.in(folder, hvd, fit.optimizer)).build())
+                        more.apply(Checkpoints.in(folder, ranks, fit.optimizer)).build())
                 .isInstanceOfSatisfying(
                         HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.OPTIMIZER_MISUSE))
                 .hasMessageContaining("of an optimizer of FullyShard: ")

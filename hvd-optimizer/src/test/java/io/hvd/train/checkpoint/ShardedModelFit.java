@@ -1,6 +1,6 @@
 package io.hvd.train.checkpoint;
 
-import io.hvd.HvdContext;
+import io.hvd.ProcessSet;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.optimizer.torch.FullyShard;
 import io.hvd.optimizer.torch.FullyShardOptions;
@@ -58,13 +58,13 @@ final class ShardedModelFit implements AutoCloseable {
     private final LinearImpl last;
 
     /** Two blocks. */
-    static ShardedModelFit of(HvdContext hvd, FullyShardOptions options) {
-        return new ShardedModelFit(hvd, options, 5, List.of("block0", "block1"), ADAMW);
+    static ShardedModelFit of(ProcessSet ranks, FullyShardOptions options) {
+        return new ShardedModelFit(ranks, options, 5, List.of("block0", "block1"), ADAMW);
     }
 
     /** @param names of the blocks */
     ShardedModelFit(
-            HvdContext hvd,
+            ProcessSet ranks,
             FullyShardOptions options,
             int width,
             List<String> names,
@@ -73,9 +73,9 @@ final class ShardedModelFit implements AutoCloseable {
         this.names = names;
         Module all = new Module("all");
         last = all.register_module("last", new LinearImpl(width, 3));
-        shard = FullyShard.over(hvd, options);
+        shard = FullyShard.over(ranks, options);
         for (String name : names) {
-            Block block = all.register_module(name, new Block(width));
+            Block block = all.register_module(name.replace('.', '_'), new Block(width));
             blocks.add(block);
             fill(block);
             shard.unit(name, block);
@@ -95,8 +95,8 @@ final class ShardedModelFit implements AutoCloseable {
         });
     }
 
-    CheckpointsBuilder checkpoints(Path folder, HvdContext hvd) {
-        return Checkpoints.in(folder, hvd, optimizer).everyRankWrites().keep(20);
+    CheckpointsBuilder checkpoints(Path folder, ProcessSet ranks) {
+        return Checkpoints.in(folder, ranks, optimizer).everyRankWrites().keep(20);
     }
 
     void step(long step) {

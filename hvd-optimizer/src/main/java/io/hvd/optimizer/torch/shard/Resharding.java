@@ -44,8 +44,13 @@ final class Resharding {
         this.parts = new ShardParts(passes, ranks);
     }
 
-    /** @throws HvdException if names, layouts or moments are not those of this model, and no parameter is changed */
-    void run() {
+    /**
+     * Looks at all of it.
+     *
+     * @return takes it over
+     * @throws HvdException if names, layouts or moments are not those of this model
+     */
+    Runnable prepare() {
         parts.ranksNeeded(before).forEach(this::requireLayouts);
         requireNothingElse();
         Map<FlatParameter, SortedSet<String>> moments = new LinkedHashMap<>();
@@ -54,9 +59,11 @@ final class Resharding {
             moments.put(flat, momentsOf(flat));
         }
         requireBuffers();
-        moments.forEach(this::putMoments);
-        parts.flats().forEach(this::putShard);
-        putWhole();
+        return () -> {
+            moments.forEach(this::putMoments);
+            parts.flats().forEach(this::putShard);
+            putWhole();
+        };
     }
 
     /** Frees what it has put together before the next flat parameter's. */
@@ -102,9 +109,9 @@ final class Resharding {
                     .filter(name -> name.rank() == parts.own(before))
                     .map(ShardNames.OfRank::name)
                     .filter(name -> name.startsWith(ShardNames.BUFFER) || name.endsWith(ShardNames.LAYOUT))
+                    .filter(name -> parts.flatOf(name).isEmpty())
                     .ifPresent(unknown::add);
         }
-        parts.flats().forEach(flat -> unknown.remove(flat.name() + ShardNames.LAYOUT));
         passes.units()
                 .forEach(unit -> unit.buffers().keySet().forEach(name -> unknown.remove(ShardNames.BUFFER + name)));
         if (!unknown.isEmpty()) {

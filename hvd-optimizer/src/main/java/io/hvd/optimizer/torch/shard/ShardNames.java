@@ -21,6 +21,11 @@ final class ShardNames {
 
     private ShardNames() {}
 
+    /** Whether a name is that of a flat parameter's shard, its layout or one of its moments. */
+    static boolean isOf(String flat, String name) {
+        return name.equals(flat) || name.equals(flat + LAYOUT) || name.startsWith(flat + MOMENT);
+    }
+
     /** A name in the states of several ranks, taken apart. */
     record OfRank(int rank, int ranks, String name) {}
 

@@ -55,6 +55,11 @@ final class ShardParts {
         return flat.layout().overlap(before, rank, ranks.rank());
     }
 
+    /** The flat parameter whose shard, layout or moment is called so; empty for buffers and for what this model has not. */
+    Optional<FlatParameter> flatOf(String name) {
+        return flats.stream().filter(flat -> ShardNames.isOf(flat.name(), name)).findFirst();
+    }
+
     /** As {@code ModelShards} says. Of a tensor that is too short nothing is taken. */
     Optional<ElementRun> needs(String tensor, Shape shape) {
         return ShardNames.parse(tensor).flatMap(name -> needs(name, shape));
@@ -63,15 +68,14 @@ final class ShardParts {
     private Optional<ElementRun> needs(ShardNames.OfRank saved, Shape shape) {
         boolean isOwn = saved.rank() == own(saved.ranks());
         String name = saved.name();
-        if (name.equals(ShardNames.RATE) || name.startsWith(ShardNames.BUFFER)) {
+        Optional<FlatParameter> flat = flatOf(name);
+        boolean isBuffer = flat.isEmpty() && name.startsWith(ShardNames.BUFFER);
+        if (isBuffer || name.equals(ShardNames.RATE)) {
             return isOwn ? Optional.of(ElementRun.all(shape)) : Optional.empty();
         }
         if (name.endsWith(ShardNames.LAYOUT)) {
             return isNeeded(saved.ranks(), saved.rank()) ? Optional.of(ElementRun.all(shape)) : Optional.empty();
         }
-        Optional<FlatParameter> flat = flats.stream()
-                .filter(each -> name.equals(each.name()) || name.startsWith(each.name() + ShardNames.MOMENT))
-                .findFirst();
         if (flat.isEmpty() || !isOwn && !isNeeded(flat.get(), saved.ranks(), saved.rank())) {
             return Optional.empty();
         }

@@ -132,11 +132,12 @@ public final class ShardState {
     }
 
     /**
-     * Takes this rank's shards from what {@link ShardParts#needs} says of a checkpoint.
+     * Looks at what {@link ShardParts#needs} says of a checkpoint.
      *
-     * @throws HvdException if it is another model's or optimizer's, and no parameter is changed
+     * @return takes this rank's shards from it
+     * @throws HvdException if it is another model's or optimizer's
      */
-    void load(NamedState state) {
+    Runnable prepareLoad(NamedState state) {
         if (!state.words().containsKey(RANKS)) {
             throw StateOwner.mismatch("it is not of a FullyShard, of which each rank has written its shards, but of "
                     + (state.words().containsKey(NamedState.KIND)
@@ -146,7 +147,7 @@ public final class ShardState {
         }
         owner().requireSame(state.word(NamedState.KIND) + "\n" + state.word(LAYOUTS));
         long before = Math.max(1, Math.min(Integer.MAX_VALUE, state.whole(RANKS)));
-        load((int) before, state.tensors());
+        return prepareLoad((int) before, state.tensors());
     }
 
     /**
@@ -170,11 +171,14 @@ public final class ShardState {
                 parts.needs(name, tensor.shape()).ifPresent(run -> cut.put(name, HostTensors.cut(tensor, run)));
             });
         }
-        load(before, cut);
+        prepareLoad(before, cut).run();
     }
 
-    private void load(int before, Map<String, Tensor> saved) {
-        passes.forgetPass();
-        new Resharding(passes, ranks, steps, before, saved).run();
+    private Runnable prepareLoad(int before, Map<String, Tensor> saved) {
+        Runnable resharding = new Resharding(passes, ranks, steps, before, saved).prepare();
+        return () -> {
+            passes.forgetPass();
+            resharding.run();
+        };
     }
 }

@@ -53,8 +53,25 @@ public final class ShardUnits {
 
     private void share(String name, boolean isRoot, Module module) {
         passes.add(ShardUnit.of(name, isRoot, module, taken, ranks, computeType, passes));
+        passes.units().forEach(unit -> unit.buffers().keySet().forEach(this::requireOwnName));
         // The module's own parameters have left holes in glibc's heap, whose pages go back to the system.
         Pointer.trimMemory();
+    }
+
+    /** @throws HvdException if a buffer would be called as a unit's shard in a state */
+    private void requireOwnName(String buffer) {
+        String saved = ShardNames.BUFFER + buffer;
+        passes.units().stream()
+                .flatMap(unit -> unit.flats().stream())
+                .filter(flat -> ShardNames.isOf(flat.name(), saved))
+                .findFirst()
+                .ifPresent(flat -> {
+                    throw new HvdException(
+                            ErrorId.OPTIMIZER_MISUSE,
+                            "the buffer \"" + buffer + "\" and the shards of unit \"" + flat.unit() + "\" on "
+                                    + ranks.here() + " would both be saved as \"" + saved
+                                    + "\": expected another name of the unit");
+                });
     }
 
     private boolean isKnown(String name) {

@@ -211,6 +211,11 @@ public final class ShardedSteps implements ModelShards {
     }
 
     @Override
+    public List<Integer> ranks() {
+        return ranks.set().ranks();
+    }
+
+    @Override
     public Optional<ElementRun> needs(String tensor, Shape shape) {
         return state().parts().needs(tensor, shape);
     }
@@ -218,7 +223,12 @@ public final class ShardedSteps implements ModelShards {
     /** Takes this rank's shards from those of all ranks, as far as {@link #needs} says. */
     @Override
     public void loadNamedState(NamedState saved) {
-        state().load(saved);
+        prepareLoad(saved).run();
+    }
+
+    @Override
+    public Runnable prepareLoad(NamedState saved) {
+        return state().prepareLoad(saved);
     }
 
     @Override
