@@ -264,7 +264,7 @@ final class SeriesFiles {
                 checkpoint.tensors().values().stream().mapToLong(Tensor::bytes).sum();
         return "the checkpoint " + file + " of " + bytes + " bytes could not be written, " + room() + ": "
                 + words(e) + ". "
-                + (last == null ? "There is none before it" : last.path + " stays and can be resumed");
+                + (last == null ? "This process knows of none before it" : last.path + " stays and can be resumed");
     }
 
     private String room() {
