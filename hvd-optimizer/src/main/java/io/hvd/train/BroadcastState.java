@@ -4,6 +4,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.AmpOptimizer;
 import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.ModelShards;
 import io.hvd.optimizer.Optimizer;
 
 /**
@@ -32,6 +33,12 @@ public final class BroadcastState implements Callback {
         } else if (optimizer instanceof AmpOptimizer amp) {
             amp.broadcastParameters(root);
             amp.broadcastOptimizerState(root);
+        } else if (optimizer instanceof ModelShards) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT,
+                    "BroadcastState: the loop's optimizer is that of a FullyShard, expected a DistributedOptimizer or an"
+                            + " AmpOptimizer. Leave BroadcastState out: all ranks of a FullyShard begin with the first"
+                            + " rank's parameters");
         } else {
             throw new HvdException(
                     ErrorId.BAD_ARGUMENT,

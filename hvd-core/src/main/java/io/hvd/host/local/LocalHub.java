@@ -26,7 +26,10 @@ public final class LocalHub {
     private static final int MOST_STAGE_BYTES = 256 << 10;
 
     private static final int LINE = 64;
-    /** With more ranks on each core they sleep until they are woken: those who look again and again keep the core from who works. */
+    /**
+     * With more ranks on each core they sleep until they are woken: those who look again and again keep the core from those
+     * who work.
+     */
     private static final int MANY_RANKS_ON_A_CORE = 16;
 
     /** The ranks, each with a mailbox in every channel. */

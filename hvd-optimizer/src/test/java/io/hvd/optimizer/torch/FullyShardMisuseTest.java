@@ -8,6 +8,8 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.tensor.Tensor;
+import io.hvd.train.BroadcastState;
+import io.hvd.train.TrainingLoop;
 import java.util.List;
 import java.util.SortedMap;
 import java.util.concurrent.atomic.AtomicReferenceArray;
@@ -158,6 +160,9 @@ class FullyShardMisuseTest {
                 var optimizer = shard.optimizer(shards -> new SGD(shards, Models.sgd(0.1)));
                 assertRefused(ErrorId.OPTIMIZER_MISUSE, () -> DistributedOptimizer.wrap(optimizer))
                         .hasMessageContaining("averages gradients over the ranks already");
+                TrainingLoop loop = TrainingLoop.of(hvd, optimizer).with(new BroadcastState(0));
+                assertRefused(ErrorId.BAD_ARGUMENT, () -> loop.run(1, List.of(0), 1, (batch, training) -> {}))
+                        .hasMessageContainingAll("that of a FullyShard", "Leave BroadcastState out");
                 assertRefused(ErrorId.OPTIMIZER_MISUSE, () -> shard.unit("late", new LinearImpl(2, 2)))
                         .hasMessageContaining("after optimizer(...)");
                 assertRefused(ErrorId.BAD_ARGUMENT, () -> shard.clipGradNorm(0)).hasMessageContaining("above 0");
