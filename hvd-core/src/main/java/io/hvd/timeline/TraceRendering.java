@@ -41,6 +41,9 @@ final class TraceRendering {
     private final long start;
     private final List<String> out = new ArrayList<>();
     private final List<Map<Object, TraceTrack>> tracks;
+    /** The marks of the engines' cycles, by rank; they have no line of their own. */
+    private final List<TraceTrack> cycles;
+
     private int nextTid = FIRST_TID;
 
     /**
@@ -51,6 +54,9 @@ final class TraceRendering {
         this.start = start;
         this.tracks = IntStream.range(0, hosts.size())
                 .mapToObj(rank -> (Map<Object, TraceTrack>) new HashMap<Object, TraceTrack>())
+                .toList();
+        this.cycles = IntStream.range(0, hosts.size())
+                .mapToObj(rank -> new TraceTrack(pid(rank), pid(rank), out))
                 .toList();
         for (int rank = 0; rank < hosts.size(); rank++) {
             String name = "rank " + rank + " (" + hosts.get(rank) + ")";
@@ -124,7 +130,8 @@ final class TraceRendering {
                                 nanos,
                                 event.to() - start,
                                 TraceJson.object().put("cause", event.label()));
-            case CYCLE -> out.add(cycle(rank, nanos).toString());
+            // A line through all groups for rank 0, through its own group for another rank.
+            case CYCLE -> cycles.get(rank).mark("CYCLE_START", rank == 0 ? "g" : "p", nanos);
             case STEP -> {} // shown when all of its parts are known
         }
     }
@@ -177,17 +184,6 @@ final class TraceRendering {
                 .put("dtype", event.detail().substring(0, shape))
                 .put("shape", event.detail().substring(shape));
         track.endAll(nanos, event.label().isEmpty() ? args : args.put("error", event.label()));
-    }
-
-    /** The mark of a cycle: a line through all groups for rank 0, through its own group for another rank. */
-    private static JsonObject cycle(int rank, long nanos) {
-        return TraceJson.object()
-                .put("name", "CYCLE_START")
-                .put("ph", "i")
-                .put("s", rank == 0 ? "g" : "p")
-                .put("pid", pid(rank))
-                .put("tid", pid(rank))
-                .putThousandths("ts", nanos);
     }
 
     private record Tensor(int set, String name) {}

@@ -5,7 +5,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
 
-/** One line of the timeline: nested slices of one tensor on one rank. */
+/** One line of the timeline, such as the nested slices of one tensor on one rank. */
 final class TraceTrack {
     private final int pid;
     private final int tid;
@@ -61,6 +61,14 @@ final class TraceTrack {
         latest = Math.max(latest, to);
         JsonObject event = event(name, "X").putThousandths("ts", begin).putThousandths("dur", Math.max(0, to - begin));
         out.add((args == null ? event : event.put("args", args)).toString());
+    }
+
+    /** A moment. @param scope how far a viewer draws its line: "g" through all groups, "p" through this one */
+    void mark(String name, String scope, long nanos) {
+        out.add(event(name, "i")
+                .put("s", scope)
+                .putThousandths("ts", forward(nanos))
+                .toString());
     }
 
     private JsonObject event(String name, String phase) {

@@ -9,6 +9,7 @@ import io.hvd.net.FramedConnection;
 import io.hvd.net.HandshakeListener;
 import io.hvd.net.PortRange;
 import io.hvd.testing.DamagedMessages;
+import io.hvd.testing.FreePorts;
 import java.io.EOFException;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -258,9 +259,7 @@ class RendezvousServerTest {
 
     @Test
     void whereNobodyListensTheRankSaysSo() throws Exception {
-        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            address = new InetSocketAddress(taken.getInetAddress(), taken.getLocalPort());
-        }
+        address = new InetSocketAddress(InetAddress.getLoopbackAddress(), FreePorts.one());
         assertThat(message(join(1, List.of(0, 1), SHORT, secret)))
                 .contains("Connection refused", "tried for 1 s (HOROVOD_START_TIMEOUT)")
                 .doesNotContain("not among");
@@ -272,10 +271,7 @@ class RendezvousServerTest {
     /** As where mpirun names an address that leads elsewhere, or another job has the first of the ports. */
     @Test
     void ofSeveralAddressesTheOneIsFoundThatHasTheRendezvous() throws Exception {
-        InetSocketAddress closed;
-        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            closed = new InetSocketAddress(taken.getInetAddress(), taken.getLocalPort());
-        }
+        InetSocketAddress closed = new InetSocketAddress(InetAddress.getLoopbackAddress(), FreePorts.one());
         try (ServerSocket silent = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             InetSocketAddress foreign = new InetSocketAddress(silent.getInetAddress(), silent.getLocalPort());
             InetSocketAddress unknown = InetSocketAddress.createUnresolved("job-0.service", 29_400);

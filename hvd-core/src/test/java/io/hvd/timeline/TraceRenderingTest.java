@@ -163,8 +163,8 @@ class TraceRenderingTest {
 
     @Test
     void whereAClockWasSetBackALineStillRunsForwards() {
-        rendering.add(1, List.of(event(Kind.SUBMITTED, 50, "w", "allreduce", "")));
-        rendering.add(1, List.of(event(Kind.ANNOUNCED, 48, "w", "allreduce", "")));
+        rendering.add(1, List.of(event(Kind.SUBMITTED, 50, "w", "allreduce", ""), event(Kind.CYCLE, 51, "", "", "")));
+        rendering.add(1, List.of(event(Kind.CYCLE, 47, "", "", ""), event(Kind.ANNOUNCED, 48, "w", "allreduce", "")));
 
         TraceFile file = rendered();
         assertThat(file.runningBackwards()).isEmpty();

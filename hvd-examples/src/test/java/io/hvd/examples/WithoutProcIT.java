@@ -4,10 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.hvd.testing.FreePorts;
 import io.hvd.testing.Job;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -44,7 +43,7 @@ class WithoutProcIT {
 
         Job job = covered(
                 String.format(Locale.ROOT, TWO, "HOROVOD_RANK"),
-                Map.of("HOROVOD_SIZE", "2", "HVD_BACKEND", "tcp", "HVD_RENDEZVOUS", "127.0.0.1:" + freePort()));
+                Map.of("HOROVOD_SIZE", "2", "HVD_BACKEND", "tcp", "HVD_RENDEZVOUS", "127.0.0.1:" + FreePorts.one()));
         ResultLine processes = ResultLine.of(job);
         assertThat(processes.ranks()).isEqualTo(2);
         assertThat(processes.loss()).isCloseTo(threads.loss(), within(1e-3));
@@ -106,12 +105,5 @@ class WithoutProcIT {
                 job.exitCode() != 77 && !job.output().contains("unshare failed"),
                 "/proc cannot be covered here: " + job.output());
         return job;
-    }
-
-    /** Rank 0 binds it a moment later. */
-    private static int freePort() throws IOException {
-        try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return free.getLocalPort();
-        }
     }
 }

@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.junit.FaultPlan;
 import io.hvd.testing.ElasticProgram;
+import io.hvd.testing.FreePorts;
 import io.hvd.testing.Job;
 import java.io.File;
 import java.io.IOException;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -96,9 +96,7 @@ final class ElasticPodsIT {
 
     @Test
     void aKilledPodIsReplacedByOneThatComesByItselfAndNoSampleIsLost() throws Exception {
-        try (var free = new ServerSocket(0)) {
-            port = free.getLocalPort();
-        }
+        port = FreePorts.one();
         List<Pod> workers = new ArrayList<>(List.of(worker()));
         workers.get(0)
                 .await("does not reach the coordinator of its elastic job at localhost:" + port

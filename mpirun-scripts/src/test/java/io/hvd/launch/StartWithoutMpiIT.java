@@ -7,6 +7,7 @@ import io.hvd.config.RankPlace.AtRankZero;
 import io.hvd.net.Encryption;
 import io.hvd.net.HandshakeListener;
 import io.hvd.rendezvous.Rendezvous;
+import io.hvd.testing.FreePorts;
 import io.hvd.testing.HostsProgram;
 import io.hvd.testing.Job;
 import java.io.IOException;
@@ -22,7 +23,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -36,14 +36,8 @@ final class StartWithoutMpiIT {
     private Path folder;
 
     private final List<StartedRank> started = new ArrayList<>();
-    private int port;
-
-    @BeforeEach
-    void findAFreePort() throws IOException {
-        try (ServerSocket free = taken(0)) {
-            port = free.getLocalPort();
-        }
-    }
+    /** At which the ranks meet, or the next but one where others listen at it and the next. */
+    private final int port = FreePorts.inARow(3);
 
     @AfterEach
     void endWhatAFailedTestLeft() {

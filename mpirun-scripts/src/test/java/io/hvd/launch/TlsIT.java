@@ -2,11 +2,10 @@ package io.hvd.launch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.testing.FreePorts;
 import io.hvd.testing.HostsProgram;
 import io.hvd.testing.Job;
 import io.hvd.testing.TlsKeys;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -62,10 +61,7 @@ final class TlsIT {
     @ParameterizedTest
     @ValueSource(ints = {0, 1})
     void aRankWithoutItIsToldApartAtBothEnds(int without) throws Exception {
-        int port;
-        try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            port = free.getLocalPort();
-        }
+        int port = FreePorts.one();
         List<CompletableFuture<Job>> ranks = new ArrayList<>();
         for (int rank = 0; rank < 2; rank++) {
             Map<String, String> environment = encrypted();

@@ -7,12 +7,12 @@ import io.hvd.config.HvdConfig;
 import io.hvd.config.RankPlace;
 import io.hvd.config.RankPlace.AtRankZero;
 import io.hvd.net.HostAddress;
+import io.hvd.testing.FreePorts;
 import io.hvd.testing.StandardError;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.List;
 import java.util.Map;
@@ -25,11 +25,8 @@ import org.junit.jupiter.api.Timeout;
 class FixedPlaceTest {
     private static final HvdConfig PLAIN = HvdConfig.from(Map.of());
 
-    /** At a port that is free at the loopback address, and most likely at the others. */
-    private static AtRankZero at(List<String> hosts) throws IOException {
-        try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return new AtRankZero(hosts, List.of(free.getLocalPort()), "a key", "", "SOME_LAUNCHER=here");
-        }
+    private static AtRankZero at(List<String> hosts) {
+        return new AtRankZero(hosts, List.of(FreePorts.one()), "a key", "", "SOME_LAUNCHER=here");
     }
 
     private static FixedPlace open(AtRankZero there, HvdConfig config) throws IOException {
