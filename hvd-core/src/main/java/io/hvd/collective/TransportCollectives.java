@@ -150,7 +150,7 @@ public final class TransportCollectives extends HostDataPlane implements BegunCo
 
     @Override
     public Levels levels() {
-        return Levels.none("no ranks share memory, or not as many of them on every host");
+        return Levels.none("no ranks share memory");
     }
 
     /** Always false, because only one thread uses a transport. */

@@ -39,7 +39,7 @@ final class SegmentSetup {
      * @param folder a folder in memory, such as /dev/shm
      * @param exchange gives every member as many bytes of each
      * @param members all ranks that set up segments together
-     * @param inside the members of this host, as many as on every other host
+     * @param inside the members of this host
      * @param topology tells this rank's number and host
      * @param abandonment ends waits for other ranks
      */

@@ -24,8 +24,9 @@ import java.util.function.Function;
 import java.util.stream.IntStream;
 
 /**
- * Makes the data planes of process sets. They have a segment on every host if all hosts have the same number of
- * members, and more than one. Only the communication thread uses it.
+ * Makes the data planes of process sets. They have a segment on every host if any host has more than one member. Where
+ * all hosts have the same number of members, each of them carries its part of its host's data to the other hosts;
+ * otherwise the first member of each host carries all of it. Only the communication thread uses it.
  */
 public final class SharedPlanes implements DataPlanes {
     private static final Path FOLDER = Path.of("/dev/shm");
@@ -127,19 +128,21 @@ public final class SharedPlanes implements DataPlanes {
      * @param exchange gives every member as many bytes of each
      */
     private DataPlane over(DataPlane ofMembers, List<Integer> members, Function<byte[], List<byte[]>> exchange) {
-        NodeGroups groups = NodeGroups.of(topology.rank(), members, topology.nodes());
-        boolean oneHost = groups.inside().size() == members.size();
-        if (members.size() == 1 || (!oneHost && obstacle(members))) {
+        List<List<Integer>> hosts = NodeGroups.grid(members, topology.nodes());
+        if (hosts.size() == members.size()) {
             return ofMembers;
         }
-        int stage = SegmentSize.stageBytes(groups.inside().size(), oneHost);
-        SegmentSetup.Result result = new SegmentSetup(folder, exchange, members, groups.inside(), topology, abandonment)
+        boolean oneHost = hosts.size() == 1;
+        List<Integer> inside =
+                NodeGroups.of(topology.rank(), members, topology.nodes()).inside();
+        int stage = SegmentSize.stageBytes(inside.size(), oneHost);
+        SegmentSetup.Result result = new SegmentSetup(folder, exchange, members, inside, topology, abandonment)
                 .found(stage, SegmentSize.LEAST_STAGE_BYTES);
         if (note.isEmpty()) {
             note = words(result, oneHost);
         }
         return result.share()
-                .map(share -> over(ofMembers, members, groups, new Rounds(share.segment(), share.group(), backoff)))
+                .map(share -> over(ofMembers, members, hosts, new Rounds(share.segment(), share.group(), backoff)))
                 .orElse(ofMembers);
     }
 
@@ -154,27 +157,31 @@ public final class SharedPlanes implements DataPlanes {
                 .toList();
     }
 
-    private DataPlane over(DataPlane ofMembers, List<Integer> members, NodeGroups groups, Rounds rounds) {
+    /** @param hosts the members on each host */
+    private DataPlane over(DataPlane ofMembers, List<Integer> members, List<List<Integer>> hosts, Rounds rounds) {
         Reducer reducer = Reducer.ofPlaces(kernel);
-        if (groups.inside().size() == members.size()) {
+        if (hosts.size() == 1) {
             return new OneLevelCollectives(
                     rounds, reducer, ofMembers, members.size() == topology.size(), beneath.progress());
         }
-        List<List<Integer>> hosts = NodeGroups.grid(members, topology.nodes()).stream()
+        int host = IntStream.range(0, hosts.size())
+                .filter(i -> hosts.get(i).contains(topology.rank()))
+                .findFirst()
+                .orElseThrow();
+        int place = hosts.get(host).indexOf(topology.rank());
+        boolean allCarry = hosts.stream().map(List::size).distinct().count() == 1;
+        int carrier = allCarry ? place : 0;
+        List<Integer> carriers = hosts.stream().map(row -> row.get(carrier)).toList();
+        List<List<Integer>> numbers = hosts.stream()
                 .map(row -> row.stream().map(members::indexOf).toList())
                 .toList();
-        int host = groups.across().indexOf(topology.rank());
         return new TwoLevelCollectives(
                 rounds,
                 reducer,
                 TwoLevelCollectives.Flat.of(ofMembers),
-                OuterLevel.of(beneath.of(groups.across())),
-                new Groups(hosts, host, true),
+                place == carrier ? OuterLevel.of(beneath.of(carriers)) : null,
+                new Groups(numbers, host, allCarry),
                 new TwoLevelCollectives.Limits(WORTH_BYTES, true, ""));
-    }
-
-    private boolean obstacle(List<Integer> members) {
-        return NodeGroups.obstacle(members, topology.nodes()).isPresent();
     }
 
     private static String words(SegmentSetup.Result result, boolean oneHost) {

@@ -7,6 +7,7 @@ import io.hvd.config.HvdConfig;
 import io.hvd.error.ShutdownException;
 import io.hvd.host.local.LocalProvider;
 import io.hvd.host.memory.Layout;
+import io.hvd.host.memory.TwoLevelCollectives;
 import io.hvd.kernel.ReduceKernel;
 import io.hvd.spi.Backend;
 import io.hvd.spi.BackendProvider;
@@ -45,6 +46,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Ranks as threads that share a file. */
@@ -148,13 +150,13 @@ class SharedCollectivesTest {
 
     /** One step, one round and two; also in two levels, and over hosts whose ranks are not side by side. */
     @ParameterizedTest
-    @ValueSource(strings = {"a,a,a", "a,a,b,b"})
+    @ValueSource(strings = {"a,a,a", "a,a,b,b", "a,b,b"})
     void valuesThatOverflowComeToWhatAPlainLoopComesTo(String hosts) throws Exception {
         requireOverflowsOfAPlainLoop(hosts);
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"a,a", "a,b,a,b,a,b"})
+    @ValueSource(strings = {"a,a", "a,b,a,b,a,b", "a,b,b,a,b,c"})
     @Tag("long")
     void valuesThatOverflowOnOtherHostsComeToThatToo(String hosts) throws Exception {
         requireOverflowsOfAPlainLoop(hosts);
@@ -203,7 +205,7 @@ class SharedCollectivesTest {
      * add up to the same in any order.
      */
     @ParameterizedTest
-    @ValueSource(strings = {"a,a", "a,a,a", "a,a,b,b"})
+    @ValueSource(strings = {"a,a", "a,a,a", "a,a,b,b", "a,a,b"})
     void aShortLastRoundIsAsRightAsTheOthers(String hosts) throws Exception {
         run(List.of(hosts.split(",")), folder, (shared, check) -> {
             for (int whole : new int[] {131_072, 4096 + 1_048_576}) {
@@ -295,15 +297,15 @@ class SharedCollectivesTest {
 
     /** Values whose sums are exact, because the order of adding is another one with hosts between. */
     @ParameterizedTest
-    @ValueSource(strings = "a,b,a,b,a,b")
-    void betweenHostsEveryRankCombinesItsSliceWithThoseAtItsPlace(String hosts) throws Exception {
+    @ValueSource(strings = {"a,b,a,b,a,b", "a,b,a,a"})
+    void betweenHostsTheSlicesOfAllRanksAreCombined(String hosts) throws Exception {
         requireSlicesCombined(hosts);
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"a,a,b,b", "a,a,a,b,b,b"})
+    @ValueSource(strings = {"a,a,b,b", "a,a,a,b,b,b", "a,b,c,b,c,c"})
     @Tag("long")
-    void betweenOtherHostsItDoesSoToo(String hosts) throws Exception {
+    void betweenOtherHostsTheyAreToo(String hosts) throws Exception {
         requireSlicesCombined(hosts);
     }
 
@@ -322,9 +324,9 @@ class SharedCollectivesTest {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {0, 5, 1_200_000})
-    void aVetoIsHeardOnOtherHosts(int elements) throws Exception {
-        run(List.of("a", "a", "b", "b"), folder, (shared, check) -> {
+    @CsvSource({"0, a a b b", "5, a a b b", "1200000, a a b b", "0, a b b b", "5, a b b b", "1200000, a a b c"})
+    void aVetoIsHeardOnOtherHosts(int elements, String hosts) throws Exception {
+        run(List.of(hosts.split(" ")), folder, (shared, check) -> {
             DataPlane data = shared.collectives();
             for (int round = 0; round < 12; round++) {
                 float[] twos = new float[elements];
@@ -344,9 +346,10 @@ class SharedCollectivesTest {
         });
     }
 
+    /** And where every host has one rank alone, there is nothing to share. */
     @Test
-    void hostsWithDifferentNumbersOfRanksDoWithout() throws Exception {
-        List<String> said = run(List.of("a", "a", "b"), folder, (shared, check) -> {});
+    void hostsOfOneRankEachDoWithout() throws Exception {
+        List<String> said = run(List.of("a", "b", "c"), folder, (shared, check) -> {});
         assertThat(said).allMatch(words -> words.startsWith("local"));
     }
 
@@ -363,13 +366,13 @@ class SharedCollectivesTest {
 
     /** Also hosts whose ranks are not side by side. */
     @ParameterizedTest
-    @ValueSource(strings = {"a,b,b,a", "a,a,b,b,c,c"})
+    @ValueSource(strings = {"a,b,b,a", "a,a,b,b,c,c", "a,b,b", "a,b,a,c"})
     void whatMovesDataBetweenHostsComesToTheSameAsTheOracle(String hosts) throws Exception {
         requireMovementOfOracle(hosts);
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"a,a,b,b", "a,b,a,b,a,b"})
+    @ValueSource(strings = {"a,a,b,b", "a,b,a,b,a,b", "a,b,b,c,c,c"})
     @Tag("long")
     void soDoesWhatMovesDataBetweenOtherHosts(String hosts) throws Exception {
         requireMovementOfOracle(hosts);
@@ -384,6 +387,21 @@ class SharedCollectivesTest {
             }
             check.bigBroadcast();
             check.bigPieces();
+        });
+    }
+
+    @Test
+    void aSetOfUnequalNumbersOnTwoHostsHasSegmentsOfItsOwn() throws Exception {
+        run(List.of("a", "a", "b", "b"), folder, (shared, check) -> {
+            if (shared.topology().rank() != 2) {
+                Collectives set = shared.collectives(List.of(0, 1, 3));
+                float[] ones = new float[100_000];
+                Arrays.fill(ones, 1);
+                Tensor tensor = Tensor.wrap(ones, DType.FLOAT32, Shape.of(ones.length));
+                set.allreduce(List.of(tensor), List.of(tensor), SUM);
+                assertThat(tensor.toFloatArray()).containsOnly(3f);
+                assertThat(set).isInstanceOf(TwoLevelCollectives.class);
+            }
         });
     }
 
