@@ -6,7 +6,9 @@ public enum Collective {
     ALLREDUCE("float32", "allreduce"),
     BROADCAST("broadcast", "bcast"),
     ALLGATHER("allgather", "allgather"),
-    REDUCE_SCATTER("reducescatter", "reduce_scatter_block");
+    REDUCE_SCATTER("reducescatter", "reduce_scatter_block"),
+    /** Every rank has a piece for each rank. */
+    ALLTOALL("alltoall", "alltoall");
 
     private final String series;
     private final String tuned;
@@ -38,7 +40,7 @@ public enum Collective {
         return switch (this) {
             case ALLREDUCE -> 2 * others;
             case BROADCAST -> bytes;
-            case ALLGATHER, REDUCE_SCATTER -> others;
+            case ALLGATHER, REDUCE_SCATTER, ALLTOALL -> others;
         };
     }
 }

@@ -61,17 +61,20 @@ record MpiSetting(String name, List<String> arguments, Map<Collective, String> o
                     allreduce("segmented-ring-1m", 5, 1 << 20),
                     new TunedAlgorithm(Collective.BROADCAST, "pipeline-128k", 3, 128 << 10),
                     new TunedAlgorithm(Collective.ALLGATHER, "ring", 4, 0),
-                    new TunedAlgorithm(Collective.REDUCE_SCATTER, "recursive-halving", 3, 0)),
+                    new TunedAlgorithm(Collective.REDUCE_SCATTER, "recursive-halving", 3, 0),
+                    new TunedAlgorithm(Collective.ALLTOALL, "pairwise", 2, 0)),
             tuned(
                     allreduce("ring", 4, 0),
                     new TunedAlgorithm(Collective.BROADCAST, "pipeline-1m", 3, 1 << 20),
                     new TunedAlgorithm(Collective.ALLGATHER, "neighbor-exchange", 5, 0),
-                    new TunedAlgorithm(Collective.REDUCE_SCATTER, "butterfly", 4, 0)),
+                    new TunedAlgorithm(Collective.REDUCE_SCATTER, "butterfly", 4, 0),
+                    new TunedAlgorithm(Collective.ALLTOALL, "modified-bruck", 3, 0)),
             tuned(
                     allreduce("rabenseifner", 6, 0),
                     new TunedAlgorithm(Collective.BROADCAST, "scatter-allgather-ring", 9, 0),
                     new TunedAlgorithm(Collective.ALLGATHER, "recursive-doubling", 3, 0),
-                    new TunedAlgorithm(Collective.REDUCE_SCATTER, "recursive-doubling", 2, 0)),
+                    new TunedAlgorithm(Collective.REDUCE_SCATTER, "recursive-doubling", 2, 0),
+                    new TunedAlgorithm(Collective.ALLTOALL, "linear", 1, 0)),
             component("han"));
 
     MpiSetting(String name, List<String> arguments) {

@@ -14,7 +14,7 @@ import java.util.function.Consumer;
 
 /**
  * Times collectives between hosts: allreduce in float32, over MPI and over TCP, and as fp16, against mpi.jar, Gloo, and plain
- * TCP that moves as many bytes; broadcast, allgather and reduce-scatter against mpi.jar.
+ * TCP that moves as many bytes; broadcast, allgather, reduce-scatter and alltoall against mpi.jar.
  */
 final class NetworkBench implements Benchmark {
     @Override
@@ -24,7 +24,7 @@ final class NetworkBench implements Benchmark {
 
     @Override
     public String summary() {
-        return "Times allreduce, broadcast, allgather and reduce-scatter between the hosts of --hosts, against mpi.jar"
+        return "Times allreduce, broadcast, allgather, reduce-scatter and alltoall between the hosts of --hosts, against mpi.jar"
                 + " under several settings of Open MPI (one with --quick); allreduce also as fp16, without MPI, and against"
                 + " Gloo and plain TCP in both directions at once; from Java 22 on, also MPI by foreign functions against"
                 + " mpi.jar. bench.jar and Java must have the same paths on all hosts. --ranks has no"
@@ -112,6 +112,8 @@ final class NetworkBench implements Benchmark {
                     results.add(mpi(collective, ours, ranks, bytes, run, name));
                     if (collective == Collective.ALLREDUCE) {
                         results.add(mpi(collective, OVER_TCP, ranks, bytes, run, name));
+                    } else if (collective == Collective.ALLTOALL) {
+                        results.add(mpi(collective, OVER_TCP + "-" + ours, ranks, bytes, run, name));
                     }
                 });
         return results;

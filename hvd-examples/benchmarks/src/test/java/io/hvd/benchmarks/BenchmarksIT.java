@@ -94,7 +94,9 @@ class BenchmarksIT {
                         "network-over-tcp",
                         "network-broadcast",
                         "network-allgather",
-                        "network-reducescatter"));
+                        "network-reducescatter",
+                        "network-alltoall",
+                        "network-over-tcp-alltoall"));
         assertThat(opponents(results))
                 .containsExactlyInAnyOrder(
                         "mpi.jar-N[default]",

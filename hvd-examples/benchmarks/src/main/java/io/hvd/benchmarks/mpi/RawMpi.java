@@ -53,6 +53,15 @@ public final class RawMpi implements MpiCalls {
     }
 
     @Override
+    public void alltoall(ByteBuffer source, ByteBuffer target, int each) {
+        try {
+            MPI.COMM_WORLD.allToAll(source, each, MPI.FLOAT, target, each, MPI.FLOAT);
+        } catch (MPIException e) {
+            throw new IllegalStateException("MPI_Alltoall of " + each + " floats each failed", e);
+        }
+    }
+
+    @Override
     public void barrier() {
         try {
             MPI.COMM_WORLD.barrier();

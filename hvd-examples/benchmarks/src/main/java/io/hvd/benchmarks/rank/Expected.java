@@ -11,7 +11,9 @@ enum Expected {
     /** The pieces of all ranks, one after the other. */
     GATHERED,
     /** The rank's own piece of the sum. */
-    PIECE_OF_SUM;
+    PIECE_OF_SUM,
+    /** The rank's piece of every rank's input, one after the other. */
+    EXCHANGED;
 
     /**
      * The input of a rank. It depends on the rank and on the element, and is so small that even fp16 adds up a hundred
@@ -26,7 +28,7 @@ enum Expected {
         return switch (this) {
             case NOTHING -> 0;
             case SUM, AVERAGE, OF_THE_ROOT -> count;
-            case GATHERED -> job.whole(count);
+            case GATHERED, EXCHANGED -> job.whole(count);
             case PIECE_OF_SUM -> job.piece(count);
         };
     }
@@ -40,6 +42,7 @@ enum Expected {
             case OF_THE_ROOT -> brought(0, element);
             case GATHERED -> brought(element / piece, element % piece);
             case PIECE_OF_SUM -> sum(job.rank() * piece + element, job.size());
+            case EXCHANGED -> brought(element / piece, job.rank() * piece + element % piece);
         };
     }
 

@@ -26,6 +26,9 @@ public interface MpiCalls {
      */
     void reduceScatter(ByteBuffer source, ByteBuffer target, int each);
 
+    /** Sends a part of one direct buffer to each rank, and receives one from each in the other. @param each floats */
+    void alltoall(ByteBuffer source, ByteBuffer target, int each);
+
     void barrier();
 
     /** The mean of the ranks' values, the same on every rank. */

@@ -19,7 +19,7 @@ import java.util.function.IntFunction;
 
 /**
  * One rank that times collectives by size between hosts. Allreduce is timed with hvd over MPI in float32 and as fp16, hvd
- * over TCP, and mpi.jar in turn, each other collective with hvd over MPI and mpi.jar. Then hvd's allreduces take turns with
+ * over TCP, and mpi.jar in turn, each other collective with hvd over MPI and mpi.jar, alltoall also over TCP. Then hvd's allreduces take turns with
  * Gloo, and with plain TCP that moves as many bytes as an allreduce must.
  * Rank 0 prints the timings of all ranks. Arguments: sizes in bytes, rounds.
  */
@@ -63,6 +63,7 @@ public final class NetworkRank {
             time(broadcasts(hvd.collectives(), mpi), mpi);
             time(allgathers(hvd.collectives(), mpi), mpi);
             time(reduceScatters(hvd.collectives(), mpi), mpi);
+            time(alltoalls(hvd, overTcp, mpi), mpi);
             timeBesideThreads(hvd, overTcp, mpi);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -138,6 +139,26 @@ public final class NetworkRank {
                     return () -> hvd.reduceScatter(all, piece, elements, sum);
                 },
                 count -> () -> mpi.reduceScatter(floats.source(), floats.direct(), job.piece(count)));
+    }
+
+    private List<Contender> alltoalls(Backend hvd, Backend overTcp, MpiCalls mpi) {
+        String series = Collective.ALLTOALL.series();
+        return List.of(
+                alltoall(series, hvd.collectives()),
+                alltoall(OVER_TCP + "-" + series, overTcp.collectives()),
+                Contender.direct(
+                        Collective.ALLTOALL.mpiSeries(),
+                        Expected.EXCHANGED,
+                        count -> () -> mpi.alltoall(floats.source(), floats.direct(), job.piece(count))));
+    }
+
+    private Contender alltoall(String series, Collectives hvd) {
+        return Contender.direct(series, Expected.EXCHANGED, count -> {
+            Tensor mine = floats.sourceTensor(job.whole(count));
+            Tensor theirs = floats.directTensor(job.whole(count));
+            long[] elements = pieces(count);
+            return () -> hvd.alltoall(mine, theirs, elements, elements, job.piece(count));
+        });
     }
 
     private static List<Contender> contenders(
