@@ -22,7 +22,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Elastic jobs of real processes on this machine, whose ranks end at all sorts of moments. */
-@Timeout(240)
+@Timeout(400)
 final class ElasticIT {
 
     private static final List<String> STEPS = List.of("6", "10");
