@@ -105,6 +105,7 @@ SparkGpuIT           a GPU of a worker, which a rank on Spark is given
 SparkIT              50 jobs in a row on Spark, and an executor that is killed
 StandstillTest       ranks as threads that stand still for a while and are no deadlock
 StartIT              a folder that cannot be written, and mnist without files
+StartWithoutMpiIT    ranks without MPI of which one is missing, stopped, of another size, or there twice
 StrangersIT          other ports of Open MPI, and ranks that are threads
 SyncBatchNormIT      synchronised batch norms under mpirun, which threads have every day
 SyncedResNetIT       a ResNet-18 whose batch norms are synchronised, on 4 ranks and threads beside one rank

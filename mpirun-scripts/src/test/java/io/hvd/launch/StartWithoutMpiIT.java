@@ -23,11 +23,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Misfortunes of processes that meet at rank 0: each waits with a sentence, or ends with one. */
+/**
+ * Misfortunes of processes that meet at rank 0: each waits with a sentence, or ends with one. RendezvousServerTest has those of
+ * the long tier every day, with threads.
+ */
 @Timeout(400)
 final class StartWithoutMpiIT {
     private static final String TOGETHER = " sum ";
@@ -167,6 +171,7 @@ final class StartWithoutMpiIT {
     }
 
     @Test
+    @Tag("long")
     void aRankThatWasToldAnotherSizeIsRefusedAtOnceAndNamedToTheOthers() throws Exception {
         StartedRank one = calling(1, 3);
         StartedRank zero = start(0, 2, "HOROVOD_START_TIMEOUT", "8");
@@ -176,6 +181,7 @@ final class StartWithoutMpiIT {
     }
 
     @Test
+    @Tag("long")
     void ofFourRanksTheOneThatDoesNotComeIsNamed() throws Exception {
         List<StartedRank> three = new ArrayList<>(List.of(start(1, 4), start(3, 4)));
         for (StartedRank one : three) {
@@ -191,6 +197,7 @@ final class StartWithoutMpiIT {
 
     /** Nobody knows which of the two is of this job, so none of them trains. */
     @Test
+    @Tag("long")
     void aRankThatComesTwiceEndsAllWhoHaveCome() throws Exception {
         for (StartedRank rank : List.of(start(0, 3), start(1, 3), start(1, 3))) {
             assertThat(rank.endsWith(1)).contains("rank 1 has come from ", "two processes have the same rank");
@@ -231,6 +238,7 @@ final class StartWithoutMpiIT {
     }
 
     @Test
+    @Tag("long")
     void aRankThatIsStoppedBetweenTheRendezvousAndTheControlPlaneIsNamedWithinTheLimit() throws Exception {
         StartedRank two = calling(2, 3);
         List<StartedRank> others = List.of(two, start(0, 3, "HOROVOD_START_TIMEOUT", "6"));
