@@ -114,7 +114,8 @@ class DeviceTimesTest {
     }
 
     /** Of so many looks one was not held up, on a busy machine too: then the device's clock is known. */
-    private static void learnTheClock(SimulatedRanks.Rank rank, Tensor tensor, Heard heard) {
+    private static void learnTheClock(SimulatedRanks.Rank rank, Tensor tensor, Heard heard)
+            throws InterruptedException {
         for (int i = 0; i < 50; i++) {
             rank.data().allreduce(List.of(tensor), List.of(tensor), SUM);
             rank.settle(rank.data());
