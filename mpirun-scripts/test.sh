@@ -45,6 +45,7 @@ ExplorerHostsIT      random programs between hosts (root)
 ExplorerIT           random programs under mpirun for half an hour instead of 11 seconds
 ExplorerTest         random programs with threads for 18 minutes instead of 5 seconds
 FaultsIT             other numbers of ranks and other culprits than those of every day
+ForeignMpiIT         the contract by foreign functions beside shared memory
 FullDiskIT           checkpoints on a file system of a few mebibytes that is full (root, or namespaces of users)
 FullSharedMemoryIT   a /dev/shm with little room (root)
 GpuCheckAgainTest    calls of gpu-check.sh that wait for a limit, other reasons to repeat a check, and a record without a GPU
