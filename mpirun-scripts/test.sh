@@ -45,6 +45,7 @@ ExplorerHostsIT      random programs between hosts (root)
 ExplorerIT           random programs under mpirun for half an hour instead of 11 seconds
 ExplorerTest         random programs with threads for 18 minutes instead of 5 seconds
 FaultsIT             other numbers of ranks and other culprits than those of every day
+ForeignMpiIT         the contract by foreign functions beside shared memory
 FullDiskIT           checkpoints on a file system of a few mebibytes that is full (root, or namespaces of users)
 FullSharedMemoryIT   a /dev/shm with little room (root)
 GpuCheckAgainTest    calls of gpu-check.sh that wait for a limit, other reasons to repeat a check, and a record without a GPU
@@ -105,6 +106,7 @@ SparkGpuIT           a GPU of a worker, which a rank on Spark is given
 SparkIT              50 jobs in a row on Spark, and an executor that is killed
 StandstillTest       ranks as threads that stand still for a while and are no deadlock
 StartIT              a folder that cannot be written, and mnist without files
+StartWithoutMpiIT    ranks without MPI of which one is missing, stopped, of another size, or there twice
 StrangersIT          other ports of Open MPI, and ranks that are threads
 SyncBatchNormIT      synchronised batch norms under mpirun, which threads have every day
 SyncedResNetIT       a ResNet-18 whose batch norms are synchronised, on 4 ranks and threads beside one rank

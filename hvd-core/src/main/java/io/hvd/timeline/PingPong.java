@@ -26,8 +26,20 @@ record PingPong(long sent, long heard, long answered, long received) {
         return (received - sent) - (answered - heard);
     }
 
-    /** The offset from the exchange with the shortest round trip. */
+    /** Whether both may have read one clock: by it nothing has arrived before it was sent. */
+    private boolean mayBeOfOneClock() {
+        return heard - sent >= 0 && received - answered >= 0;
+    }
+
+    /**
+     * The offset from the exchange with the shortest round trip, or 0 if all exchanges may be of one clock. The ranks of one
+     * host have one, and their offset is then exact however late a busy machine lets them read; clocks of two hosts differ by
+     * more than a round trip, unless both hosts were started at the same moment.
+     */
     static long offset(List<PingPong> exchanges) {
+        if (exchanges.stream().allMatch(PingPong::mayBeOfOneClock)) {
+            return 0;
+        }
         return exchanges.stream()
                 .min(Comparator.comparingLong(PingPong::roundTrip))
                 .orElseThrow()

@@ -384,14 +384,13 @@ class SocketControlTest {
         assertThat(open.get(0).next().bytes()).isEqualTo(pattern(1, 0, 100));
     }
 
+    /** One after the other they would hold it up for longer than {@link Star#connect} waits. */
     @Test
     void strangersThatSayNothingDoNotHoldUpTheStart() throws Exception {
         List<Socket> strangers = new ArrayList<>();
-        long begin = System.nanoTime();
         Star.connect(2, meeting -> IntStream.range(0, 30).forEach(i -> strangers.add(dial(meeting))))
                 .forEach(control -> open.add(new End(control)));
 
-        assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(Duration.ofSeconds(4));
         for (Socket stranger : strangers) {
             stranger.close();
         }

@@ -11,6 +11,7 @@ import io.hvd.net.HandshakeListener;
 import io.hvd.net.LauncherAddress;
 import io.hvd.net.PortRange;
 import io.hvd.net.ServerSockets;
+import io.hvd.testing.FreePorts;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -137,8 +138,9 @@ final class OpenCoordinatorTest {
     @Test
     void itListensAtThePortOfItsRangeThatIsFreeAtAllAddresses() throws Exception {
         InetAddress outward = ServerSockets.addresses("").get(0);
-        try (ServerSocket taken = new ServerSocket(0, 1, outward)) {
-            int first = taken.getLocalPort();
+        int first = FreePorts.inARow(2);
+        try (ServerSocket taken = new ServerSocket(first, 1, outward)) {
+            assertThat(taken.isBound()).isTrue();
             try (OpenCoordinator coordinator = coordinator(1, 1, LIMIT_MILLIS, new PortRange(first, first + 20))) {
                 assertThat(coordinator.port()).isBetween(first + 1, first + 20);
             }

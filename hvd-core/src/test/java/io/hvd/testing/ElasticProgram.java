@@ -7,8 +7,11 @@ import io.hvd.HvdContext;
 import io.hvd.ProcessSet;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -16,13 +19,15 @@ import java.util.concurrent.TimeUnit;
  * drawn once in each epoch, whatever has happened to the ranks.
  *
  * <p>Arguments: the number of epochs, the length of a step in milliseconds, and then {@code throw=W@S}, which lets the body of
- * worker W throw in step S, {@code set}, with which the first two ranks have a process set, or {@code await=N}, with which the last epoch begins only once there are N ranks: they commit steps
- * without samples until then.
+ * worker W throw in step S, {@code set}, with which the first two ranks have a process set, {@code await=N}, with which the last
+ * epoch begins only once there are N ranks, or {@code until=FILE}, with which that of a single rank begins only once there is
+ * that file: they commit steps without samples until then.
  */
 public final class ElasticProgram {
     private static final int SAMPLES = 240;
     private static final int BATCH = 4;
     private static final String AWAIT = "await=";
+    private static final String UNTIL = "until=";
 
     private final long[] counts = new long[SAMPLES];
     /** Samples drawn by all ranks together, over all epochs. */
@@ -33,16 +38,21 @@ public final class ElasticProgram {
     private final long stepMillis;
     private final List<String> options;
     private final int awaited;
+    private final Optional<Path> until;
 
     private ElasticProgram(String... args) {
         epochs = Integer.parseInt(args[0]);
         stepMillis = Long.parseLong(args[1]);
         options = Arrays.asList(args).subList(2, args.length);
-        awaited = options.stream()
-                .filter(option -> option.startsWith(AWAIT))
-                .mapToInt(option -> Integer.parseInt(option.substring(AWAIT.length())))
-                .findFirst()
-                .orElse(0);
+        awaited = option(AWAIT).map(Integer::parseInt).orElse(0);
+        until = option(UNTIL).map(Path::of);
+    }
+
+    private Optional<String> option(String name) {
+        return options.stream()
+                .filter(option -> option.startsWith(name))
+                .map(option -> option.substring(name.length()))
+                .findFirst();
     }
 
     public static void main(String[] args) throws Exception {
@@ -104,7 +114,7 @@ public final class ElasticProgram {
             if (options.contains("throw=" + worker + "@" + elastic.step())) {
                 throw new IllegalStateException("a mistake in the program");
             }
-            if (isLastEpoch() && hvd.size() < awaited) {
+            if (isLastEpoch() && (hvd.size() < awaited || until.isPresent() && Files.notExists(until.get()))) {
                 TimeUnit.MILLISECONDS.sleep(stepMillis);
             } else {
                 step(hvd);

@@ -43,6 +43,15 @@ class PingPongTest {
     }
 
     @Test
+    void ranksThatMayReadOneClockDoSoHoweverLateABusyMachineLetsThem() {
+        assertThat(PingPong.offset(List.of(exchange(0, 0, 90_000, 20), exchange(200_000, 0, 0, 50_000))))
+                .isZero();
+        assertThat(PingPong.offset(List.of(exchange(0, 300, 90_000, 20), exchange(200_000, 300, 0, 50_000))))
+                .as("an answer that has arrived before it was sent")
+                .isNotZero();
+    }
+
+    @Test
     void aClockThatHasOverflownIsAnOrdinaryClock() {
         assertThat(exchange(Long.MAX_VALUE - 50, 77, 40, 40).offset()).isEqualTo(77);
     }

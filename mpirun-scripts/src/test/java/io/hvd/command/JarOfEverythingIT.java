@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The jar of everything, alone in a folder, in an environment of little but PATH, with the mpirun of this machine. */
-@Timeout(180)
+@Timeout(400)
 final class JarOfEverythingIT {
 
     private static final String JAVA =

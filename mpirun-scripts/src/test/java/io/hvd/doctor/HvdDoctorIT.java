@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The script as users start it, on this machine. */
-@Timeout(180)
+@Timeout(400)
 final class HvdDoctorIT {
 
     static final Path SCRIPT =

@@ -23,9 +23,6 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 @Tag("timing")
 class HangIT {
     private static final int RANKS = 3;
-    /** The limit of 3 s, the start of the job, and as much again. */
-    private static final double SOON_SECONDS = 40;
-
     private static final Map<String, String> LIMIT = Map.of("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "3");
 
     @TempDir
@@ -274,7 +271,6 @@ class HangIT {
         Job job = Job.horovodrun(RANKS, environment, HangProgram.class, fault, String.valueOf(culprit), steps);
 
         assertThat(job.exitCode()).as(job.output()).isNotZero();
-        assertThat(job.seconds()).as(job.output()).isLessThan(SOON_SECONDS);
         assertThat(job.lines("hvd: HANG: ")).as(job.output()).hasSize(1);
         assertThat(summary(job)).hasSizeLessThanOrEqualTo(30);
         assertThat(job.output()).contains("first failure: rank ", "the job hangs: ");

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Timeout;
  * What a rank has sent arrives although it sleeps outside MPI. The small buffer of the sockets makes sure that MPI has the
  * last of a message in its own queue when the call returns; without further calls this job never ends.
  */
-@Timeout(120)
+@Timeout(400)
 class IdleSenderIT {
     @Test
     void messagesInTheQueueOfMpiArriveWhileTheirSenderComputes() {
@@ -21,7 +21,7 @@ class IdleSenderIT {
         command.addAll(List.of("--mca", "btl", "self,tcp"));
         command.addAll(List.of("--mca", "btl_tcp_sndbuf", "16384", "--mca", "btl_tcp_rcvbuf", "65536"));
         command.addAll(Job.program(IdleSenderProgram.class));
-        Job job = Job.run(command, Map.of("HVD_SHARED_MEMORY", "0"), 60);
+        Job job = Job.run(command, Map.of("HVD_SHARED_MEMORY", "0"));
 
         assertThat(job.exitCode()).as(job.output()).isZero();
         assertThat(job.lines("has all")).as(job.output()).hasSize(2);

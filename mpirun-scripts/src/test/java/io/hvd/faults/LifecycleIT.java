@@ -22,8 +22,6 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Beginning and end of a job under real mpirun. */
 class LifecycleIT {
-    private static final double SOON_SECONDS = 30;
-
     @Test
     void initShutdownAndInitAgainWork() {
         requireThreeLives("again-without-close");
@@ -108,14 +106,14 @@ class LifecycleIT {
     @ParameterizedTest
     @CsvSource({"setting, whole number", "ranks, named twice"})
     void aRankThatIsRefusedBeforeItJoinsAgainEndsTheJob(String why, String named) {
-        Job job = Job.horovodrun(2, Map.of(), LifecycleProgram.class, "refused-again", why);
+        Job job = Job.horovodrun(2, NoLimits.SETTINGS, LifecycleProgram.class, "refused-again", why);
 
         requireRefused(job, named);
     }
 
     @Test
     void aRankWithoutFilesToJoinAgainEndsTheJob() {
-        Job job = Job.horovodrun(2, Map.of(), withFewFiles(1, 1));
+        Job job = Job.horovodrun(2, NoLimits.SETTINGS, withFewFiles(1, 1));
 
         requireRefused(job, "this process may have 200 open files");
     }
@@ -134,10 +132,9 @@ class LifecycleIT {
     }
 
     private static void requireNamedWhereOthersJoin(String how) {
-        Job job = Job.horovodrun(2, Map.of(), LifecycleProgram.class, "ends-between", how);
+        Job job = Job.horovodrun(2, NoLimits.SETTINGS, LifecycleProgram.class, "ends-between", how);
 
         assertThat(job.exitCode()).as(job.output()).isNotZero();
-        assertThat(job.seconds()).isLessThan(SOON_SECONDS);
         assertThat(job.output())
                 .contains("rank 1 has not called Hvd.init() again, as this rank has")
                 .contains("throw".equals(how) ? "first failure: rank 1 on " : "first failure: rank ");
@@ -175,7 +172,6 @@ class LifecycleIT {
 
     private static void requireRefused(Job job, String named) {
         assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
-        assertThat(job.seconds()).isLessThan(SOON_SECONDS);
         assertThat(job.output()).containsPattern("first failure: rank 1 on .*\\s+init failed: .*" + named);
     }
 
@@ -192,10 +188,9 @@ class LifecycleIT {
     /** The others would wait for it inside MPI, and no process would end by itself. */
     @Test
     void aRankThatCannotOpenASocketIsNamedOnEveryRankAndEndsTheJob() {
-        Job job = Job.horovodrun(2, Map.of(), withFewFiles(1, 0));
+        Job job = Job.horovodrun(2, NoLimits.SETTINGS, withFewFiles(1, 0));
 
         assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
-        assertThat(job.seconds()).isLessThan(SOON_SECONDS);
         assertThat(job.lines(" THREW "))
                 .as(job.output())
                 .hasSize(2)

@@ -15,7 +15,7 @@ import java.util.stream.Stream;
  */
 final class Segments {
     private static final Path FOLDER = Path.of("/dev/shm");
-    private static final long LIMIT_NANOS = TimeUnit.SECONDS.toNanos(10);
+    private static final long LIMIT_NANOS = TimeUnit.MINUTES.toNanos(1);
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
     private Segments() {}

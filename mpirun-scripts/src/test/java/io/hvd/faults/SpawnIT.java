@@ -74,7 +74,7 @@ class SpawnIT {
 
     @Test
     void aThreadThatThrowsEndsAllProcessesWithItsCause() {
-        Job job = run(2, "throws");
+        Job job = run(2, NoLimits.SETTINGS, "throws");
         assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
         assertThat(job.lines("hvd: FAILED"))
                 .singleElement()
@@ -84,15 +84,13 @@ class SpawnIT {
                 .isNotEmpty()
                 .allSatisfy(line -> assertThat(line).contains("shard 3 is empty"));
         assertThat(job.lines("first failure: rank 3")).hasSize(1);
-        assertThat(job.seconds()).isLessThan(60);
     }
 
     @Test
     void aThreadThatThrowsEndsRanksThatAreBusyElsewhereToo() {
-        Job job = run(2, "throws-at-work");
+        Job job = run(2, NoLimits.SETTINGS, "throws-at-work");
         assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
         assertThat(job.lines("hvd: FAILED")).singleElement().asString().contains("rank 0 of 4", "shard 0 is empty");
-        assertThat(job.seconds()).isLessThan(60);
     }
 
     @Test

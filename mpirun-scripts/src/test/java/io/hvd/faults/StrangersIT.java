@@ -41,7 +41,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * All ranks are on one host, so hvd's ports are at 127.0.0.1; those of Open MPI itself are at all addresses.
  */
 @Tag("timing")
-@Timeout(180)
+@Timeout(400)
 class StrangersIT {
     private static final int RANKS = 2;
     private static final int ROUNDS = 20;

@@ -21,9 +21,12 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Processes that no launcher of hvd's has started, as pods are: one has the coordinator, and the others come to it. */
-@Timeout(240)
+@Timeout(400)
 final class ElasticPodsIT {
-    private static final long LIMIT_SECONDS = 90;
+    private static final long LIMIT_SECONDS = 180;
+    /** Within which the coordinator must be there, and the ranks of a generation must meet. */
+    private static final String START_SECONDS = "100";
+
     private static final String SECRET = "between these processes alone";
 
     @TempDir
@@ -31,6 +34,7 @@ final class ElasticPodsIT {
 
     private final List<Pod> pods = new ArrayList<>();
     private int port;
+    private String faults = "";
 
     /** A process, and the file of its output. */
     private record Pod(Process process, Path output) {
@@ -72,8 +76,8 @@ final class ElasticPodsIT {
                 .redirectOutput(output.toFile());
         builder.environment().put("HVD_SECRET", SECRET);
         builder.environment().put("HVD_RENDEZVOUS", "elastic=localhost:" + port);
-        builder.environment()
-                .put(FaultPlan.VARIABLE, FaultPlan.kill(1).atStep(30).toString());
+        builder.environment().put("HOROVOD_START_TIMEOUT", START_SECONDS);
+        builder.environment().put(FaultPlan.VARIABLE, faults);
         Pod pod = new Pod(builder.start(), output);
         pods.add(pod);
         return pod;
@@ -85,22 +89,21 @@ final class ElasticPodsIT {
         return start(Job.program(Horovodrun.class, words.toArray(String[]::new)));
     }
 
-    private Pod worker() throws IOException {
-        return worker(6);
-    }
-
-    /** In steps of 10 ms. */
-    private Pod worker(int epochs) throws IOException {
-        return start(Job.program(ElasticProgram.class, String.valueOf(epochs), "10"));
+    /** 6 epochs in steps of 10 ms. */
+    private Pod worker(String... options) throws IOException {
+        List<String> args = new ArrayList<>(List.of("6", "10"));
+        args.addAll(List.of(options));
+        return start(Job.program(ElasticProgram.class, args.toArray(String[]::new)));
     }
 
     @Test
     void aKilledPodIsReplacedByOneThatComesByItselfAndNoSampleIsLost() throws Exception {
         port = FreePorts.one();
+        faults = FaultPlan.kill(1).atStep(30).toString();
         List<Pod> workers = new ArrayList<>(List.of(worker()));
         workers.get(0)
                 .await("does not reach the coordinator of its elastic job at localhost:" + port
-                        + ": Connection refused; it tries for 30 s");
+                        + ": Connection refused; it tries for " + START_SECONDS + " s");
         Pod coordinator = coordinator("--min-np", "3");
         workers.add(worker());
         workers.add(worker());
@@ -129,13 +132,15 @@ final class ElasticPodsIT {
     void aPodThatHasNoRankWhenTheJobEndsDoesNothingThatIsForATrainedOne() throws Exception {
         Pod coordinator = coordinator("--min-np", "1", "--max-np", "1");
         port = Integer.parseInt(coordinator.await("at port (\\d+)").group(1));
-        Pod trains = worker(20);
+        Path come = folder.resolve("come");
+        Pod trains = worker("until=" + come);
         trains.await("generation 0 rank");
-        Pod waits = worker(20);
+        Pod waits = worker();
         coordinator.await("worker 1 on \\S+ has come");
+        Files.createFile(come);
 
         assertThat(trains.exitCode()).as(trains.text()).isZero();
-        assertThat(trains.text()).contains("ended drawn 4800 each true");
+        assertThat(trains.text()).contains("ended drawn 1440 each true");
         assertThat(waits.exitCode()).as(waits.text()).isEqualTo(143);
         assertThat(waits.text())
                 .contains("the job has ended before this process had a rank in it")
@@ -146,7 +151,7 @@ final class ElasticPodsIT {
     void withoutTheCoordinatorNoPodGoesOn() throws Exception {
         Pod coordinator = coordinator("--min-np", "2");
         port = Integer.parseInt(coordinator.await("at port (\\d+)").group(1));
-        List<Pod> workers = List.of(worker(), worker());
+        List<Pod> workers = List.of(worker("await=3"), worker("await=3"));
         for (Pod worker : workers) {
             worker.await("generation 0 rank");
         }

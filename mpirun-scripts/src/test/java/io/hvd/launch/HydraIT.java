@@ -139,7 +139,6 @@ final class HydraIT {
         Job job = horovodrun(3, HangProgram.class, fault, "1");
 
         assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
-        assertThat(job.seconds()).as(job.output()).isLessThan(40);
         assertThat(job.lines("hvd: HANG: ")).singleElement().asString().startsWith("hvd: HANG: " + why);
         assertThat(job.output()).contains("horovodrun: first failure: rank ", "the job hangs: " + why);
     }

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A job without MPI behind a firewall that lets some ports through. */
-@Timeout(120)
+@Timeout(400)
 final class PortRangeIT {
     /** Enough for a few jobs at once; ports that other programs have are left out. */
     private static final int FIRST = 18_100;

@@ -21,7 +21,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Jobs that fail and are started again. */
-@Timeout(120)
+@Timeout(400)
 final class RestartedIT {
 
     private static final String FAILS_TWICE =
@@ -88,7 +88,7 @@ final class RestartedIT {
             launcher.toHandle().destroy();
 
             assertThat(lines.lines().toList()).noneMatch(line -> line.contains("restart "));
-            assertThat(launcher.waitFor(20, TimeUnit.SECONDS)).isTrue();
+            assertThat(launcher.waitFor(180, TimeUnit.SECONDS)).isTrue();
         } finally {
             launcher.destroyForcibly();
         }

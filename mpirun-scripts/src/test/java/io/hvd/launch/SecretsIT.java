@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What others on the machine can read while a real mpirun calls another host by an ssh that writes down what it sees. */
-@Timeout(120)
+@Timeout(400)
 final class SecretsIT {
 
     /** Reaches hosts as far as horovodrun asks, and then no more; all command lines of the machine are on record. */

@@ -3,12 +3,14 @@ package io.hvd.launch;
 import io.hvd.AllreduceOptions;
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
+import io.hvd.Phase;
 import io.hvd.tensor.Tensor;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordingFile;
 
@@ -24,24 +26,30 @@ final class SecretsProgram {
         Path folder = Path.of(args[0]);
         try (Recording recording = new Recording();
                 HvdContext hvd = recorded(recording)) {
-            String own = System.getenv("HVD_RENDEZVOUS").replaceAll("launcher=|@.*", "");
-            Files.writeString(folder.resolve("token-" + hvd.rank()), own);
-            try (DirectoryStream<Path> all = Files.newDirectoryStream(Path.of("/proc"), "[0-9]*")) {
-                for (Path process : all) {
-                    write(folder.resolve("ps-" + hvd.rank() + "-" + process.getFileName()), process);
-                }
+            // The limit for a rank that leaves something out is shorter than a busy machine may take for this.
+            try (Phase phase = hvd.phase("writing down what is seen", Duration.ofMinutes(5))) {
+                writeDown(hvd.rank(), recording, folder);
             }
-            recording.dump(folder.resolve("recording-" + hvd.rank()));
-            Files.writeString(
-                    folder.resolve("job-" + hvd.rank()),
-                    RecordingFile.readAllEvents(folder.resolve("recording-" + hvd.rank()))
-                            .toString());
             hvd.barrier();
             if (hvd.rank() == 0) {
                 hvd.allreduce("left out", Tensor.of(1F), AllreduceOptions.sum());
             }
             hvd.barrier();
         }
+    }
+
+    private static void writeDown(int rank, Recording recording, Path folder) throws IOException {
+        String own = System.getenv("HVD_RENDEZVOUS").replaceAll("launcher=|@.*", "");
+        Files.writeString(folder.resolve("token-" + rank), own);
+        try (DirectoryStream<Path> all = Files.newDirectoryStream(Path.of("/proc"), "[0-9]*")) {
+            for (Path process : all) {
+                write(folder.resolve("ps-" + rank + "-" + process.getFileName()), process);
+            }
+        }
+        recording.dump(folder.resolve("recording-" + rank));
+        Files.writeString(
+                folder.resolve("job-" + rank),
+                RecordingFile.readAllEvents(folder.resolve("recording-" + rank)).toString());
     }
 
     private static HvdContext recorded(Recording recording) {

@@ -12,7 +12,7 @@ import java.util.concurrent.TimeUnit;
 
 /** A process of a test that runs beside others, and is one rank of a job. */
 record StartedRank(Process process, Path log) {
-    private static final long LIMIT_SECONDS = 60;
+    private static final long LIMIT_SECONDS = 180;
 
     /** Starts one that says where it is and ends. */
     static StartedRank of(Path folder, Map<String, String> environment) throws IOException {

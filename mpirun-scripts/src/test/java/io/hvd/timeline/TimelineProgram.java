@@ -6,6 +6,9 @@ import io.hvd.Handle;
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import io.hvd.tensor.Tensor;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -15,13 +18,18 @@ public final class TimelineProgram {
     static final int STEPS = 40;
     static final int LATE_RANK = 2;
     private static final long COMPUTE_MILLIS = 5;
-    private static final long LATE_MILLIS = 60;
+    /** So long the others wait at least for the late rank. */
+    private static final long LATE_MILLIS = 50;
+
+    private static final long LOOK_MILLIS = 2;
     private static final int TENSORS = 4;
     private static final int ELEMENTS = 50_000;
 
     private TimelineProgram() {}
 
-    public static void main(String[] args) throws InterruptedException {
+    /** {@code whole} or {@code killed}, and a folder in which each rank says that its part of a step is computed. */
+    public static void main(String[] args) throws InterruptedException, IOException {
+        Path folder = Path.of(args[1]);
         try (HvdContext hvd = Hvd.init()) {
             callEverythingOnce(hvd);
             hvd.barrier();
@@ -31,11 +39,26 @@ public final class TimelineProgram {
                     // The others' events are sent ten times a second, and rank 0 dies in the midst of its own.
                     kill();
                 }
-                TimeUnit.MILLISECONDS.sleep(hvd.rank() == LATE_RANK ? LATE_MILLIS : COMPUTE_MILLIS);
+                compute(hvd, step, folder);
                 exchange(hvd);
                 hvd.markStep();
             }
         }
+    }
+
+    /** The late rank is so after all others, however busy the machine is. */
+    private static void compute(HvdContext hvd, int step, Path folder) throws InterruptedException, IOException {
+        TimeUnit.MILLISECONDS.sleep(COMPUTE_MILLIS);
+        if (hvd.rank() != LATE_RANK) {
+            Files.createFile(folder.resolve(step + "-" + hvd.rank()));
+            return;
+        }
+        for (int rank = 0; rank < hvd.size(); rank++) {
+            while (rank != LATE_RANK && Files.notExists(folder.resolve(step + "-" + rank))) {
+                TimeUnit.MILLISECONDS.sleep(LOOK_MILLIS);
+            }
+        }
+        TimeUnit.MILLISECONDS.sleep(LATE_MILLIS);
     }
 
     /** Before the steps, which consist of allreduces only. */
@@ -71,7 +94,7 @@ public final class TimelineProgram {
         String self = String.valueOf(ProcessHandle.current().pid());
         try {
             new ProcessBuilder("sh", "-c", "kill -9 " + self).start().waitFor();
-        } catch (java.io.IOException e) {
+        } catch (IOException e) {
             throw new AssertionError(e);
         }
     }

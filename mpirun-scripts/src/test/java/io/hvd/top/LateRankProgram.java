@@ -21,7 +21,7 @@ public final class LateRankProgram {
     private static final int THREADS = 2;
     private static final int LATE = 2;
     private static final int STEPS = 15;
-    private static final long LIMIT_NANOS = TimeUnit.SECONDS.toNanos(30);
+    private static final long LIMIT_NANOS = TimeUnit.SECONDS.toNanos(100);
 
     private LateRankProgram() {}
 

@@ -63,20 +63,21 @@ public final class ExplorerRank {
         Program program = ProgramGenerator.write(id, composition.ranks());
         Timer timer = endAfter(program);
         InitOptions options = InitOptions.standard().withDynamicProcessSets().withProcessSets(program.startSets());
-        RankBody<Boolean> body = hvd -> playAndTell(program, hvd);
-        boolean goesOn;
-        if (composition.threads() > 0) {
-            goesOn = Hvd.spawn(composition.threads(), options, body).get(0);
-        } else {
+        try (Starvation starvation = Starvation.watch()) {
+            RankBody<Boolean> body = hvd -> playAndTell(program, hvd, starvation);
+            if (composition.threads() > 0) {
+                return Hvd.spawn(composition.threads(), options, body).get(0);
+            }
             HvdContext hvd = Hvd.init(options);
-            goesOn = body.run(hvd);
+            boolean goesOn = body.run(hvd);
             hvd.shutdown();
+            return goesOn;
+        } finally {
+            timer.cancel();
         }
-        timer.cancel();
-        return goesOn;
     }
 
-    private boolean playAndTell(Program program, HvdContext hvd) {
+    private boolean playAndTell(Program program, HvdContext hvd, Starvation starvation) {
         if (hvd.rank() == 0) {
             System.out.println(BEGINS + program.id());
         }
@@ -85,6 +86,9 @@ public final class ExplorerRank {
         playing.put(hvd.rank(), log);
         ProgramRunner.play(program, hvd, log);
         playing.remove(hvd.rank());
+        if (composition.threads() == 0 || hvd.rank() % composition.threads() == 0) { // the first one of its process
+            log.starvation = starvation.samples();
+        }
         double seconds = (System.nanoTime() - begun) / 1e9;
         List<RankLog> logs = hvd.allgatherObject("explorer.logs", log.toBytes(), ObjectCodec.bytes()).stream()
                 .map(RankLog::of)

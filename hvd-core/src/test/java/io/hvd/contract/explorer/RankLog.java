@@ -33,6 +33,9 @@ final class RankLog {
     /** The message of a barrier that gave up; else empty. */
     final String[] gaveUp;
 
+    /** {@link Starvation#samples} of the rank's process, in the log of one of its ranks; else empty. */
+    long[] starvation = {};
+
     private final List<String> findings = new ArrayList<>();
 
     RankLog(int operations) {
@@ -77,6 +80,10 @@ final class RankLog {
                 out.writeLong(digest[op]);
                 out.writeUTF(gaveUp[op]);
             }
+            out.writeInt(starvation.length);
+            for (long sample : starvation) {
+                out.writeLong(sample);
+            }
             List<String> all = findings();
             out.writeInt(all.size());
             for (String finding : all) {
@@ -98,6 +105,10 @@ final class RankLog {
                 log.done[op] = in.readLong();
                 log.digest[op] = in.readLong();
                 log.gaveUp[op] = in.readUTF();
+            }
+            log.starvation = new long[in.readInt()];
+            for (int i = 0; i < log.starvation.length; i++) {
+                log.starvation[i] = in.readLong();
             }
             for (int left = in.readInt(); left > 0; left--) {
                 log.find(in.readUTF());

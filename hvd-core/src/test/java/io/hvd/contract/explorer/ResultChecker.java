@@ -19,7 +19,7 @@ final class ResultChecker {
      */
     static final long SLACK_MILLIS = 2_500;
 
-    /** No machine is so busy. */
+    /** Beyond the time for which threads have waited for a core, no machine is so late. */
     private static final long CERTAIN_MILLIS = 10_000;
 
     /** The others know the time at which a rank comes to a barrier no more exactly than this. */
@@ -100,7 +100,12 @@ final class ResultChecker {
             judgeNamed(op, due, said.get(0));
         } else if (lastCalled(op) > due + millis(SLACK_MILLIS)) {
             long late = inMillis(lastCalled(op) - due);
-            find(late, op + ": all have passed, though the last rank came " + late + " ms too late");
+            findUnlessStarved(
+                    late,
+                    SLACK_MILLIS,
+                    due,
+                    lastCalled(op),
+                    op + ": all have passed, though the last rank came " + late + " ms too late");
         }
     }
 
@@ -111,12 +116,21 @@ final class ResultChecker {
             Arrays.stream(missing.group(1).split(", ")).map(Integer::valueOf).forEach(named::add);
         }
         for (int rank : op.members()) {
-            long early = inMillis(due - logs.get(rank).called[op.id()]);
+            long came = logs.get(rank).called[op.id()];
+            long early = inMillis(due - came);
             if (named.contains(rank) && early > TOLERANCE_MILLIS) {
-                find(early, op + ": " + said + "; rank " + rank + " had come " + early + " ms before the end");
+                findUnlessStarved(
+                        early,
+                        TOLERANCE_MILLIS,
+                        came,
+                        due,
+                        op + ": " + said + "; rank " + rank + " had come " + early + " ms before the end");
             } else if (!named.contains(rank) && -early > SLACK_MILLIS) {
-                find(
+                findUnlessStarved(
                         -early,
+                        SLACK_MILLIS,
+                        due,
+                        came,
                         op + ": " + said + "; rank " + rank + " is not named, though it came " + -early
                                 + " ms too late");
             }
@@ -130,24 +144,39 @@ final class ResultChecker {
         for (int rank : op.members()) {
             RankLog log = logs.get(rank);
             if (log.handed[op.id()] != 0) {
-                judgeLag(op, rank, "coming back from the call", log.handed[op.id()] - log.called[op.id()]);
+                judgeLag(op, rank, "coming back from the call", log.called[op.id()], log.handed[op.id()]);
             }
             if (log.done[op.id()] != 0) {
                 long from = Math.max(ready, Math.max(log.called[op.id()], log.waited[op.id()]));
-                judgeLag(op, rank, "waiting after all had asked for it", log.done[op.id()] - from);
+                judgeLag(op, rank, "waiting after all had asked for it", from, log.done[op.id()]);
             }
         }
     }
 
-    private void judgeLag(Op op, int rank, String doing, long nanos) {
-        long lag = inMillis(nanos);
+    private void judgeLag(Op op, int rank, String doing, long from, long to) {
+        long lag = inMillis(to - from);
         longestLagMillis = Math.max(longestLagMillis, lag);
         if (lag > SLACK_MILLIS) {
-            find(lag, op + ": rank " + rank + " was " + lag + " ms " + doing);
+            findUnlessStarved(lag, SLACK_MILLIS, from, to, op + ": rank " + rank + " was " + lag + " ms " + doing);
         }
     }
 
-    /** @param millis by which something has come too late, or too early */
+    /**
+     * What threads have waited for a core in that time is the machine's fault, in whatever process it was.
+     *
+     * @param from the time from which something should have happened
+     * @param to when it has
+     */
+    private void findUnlessStarved(long millis, long allowedMillis, long from, long to, String what) {
+        long starved = inMillis(logs.stream()
+                .mapToLong(log -> Starvation.between(log.starvation, from, to))
+                .sum());
+        if (millis - starved > allowedMillis) {
+            find(millis - starved, what + (starved > 0 ? "; " + starved + " ms of it for want of a core" : ""));
+        }
+    }
+
+    /** @param millis by which something has come too late, or too early, on a machine with cores enough */
     private void find(long millis, String what) {
         findings.add(new Finding(Property.STALLS_FOR_NOBODY, millis > CERTAIN_MILLIS, what));
     }

@@ -77,6 +77,28 @@ class ResultCheckerTest {
         assertThat(findings()).hasSize(3).allMatch(Finding::certain);
     }
 
+    /** Of three seconds threads of one process have waited 800 ms for a core, which leaves less than is allowed. */
+    @Test
+    void theTimeThatThreadsHaveWaitedForACoreIsNoStall() {
+        all(sum, 0, 1, 2);
+        done(sum, 5);
+        logs.get(2).starvation = samples(800);
+
+        assertThat(findings()).isEmpty();
+        logs.get(2).starvation = samples(400);
+        assertThat(findings())
+                .hasSize(3)
+                .allMatch(finding -> finding.what().contains("3000 ms"))
+                .allMatch(finding -> finding.what().endsWith("400 ms of it for want of a core"));
+        done(sum, 20);
+        logs.get(2).starvation = samples(9_000);
+        assertThat(findings()).as("busy for half the time").hasSize(3).noneMatch(Finding::certain);
+    }
+
+    private static long[] samples(long millis) {
+        return new long[] {NOON + SECOND, 0, NOON + 20 * SECOND, millis * 1_000_000};
+    }
+
     /** The result is there for long; that is no reason to blame anybody. */
     @Test
     void whoeverAsksLateForAResultIsNotKept() {

@@ -59,8 +59,9 @@ final class ThreadTeam implements Team {
         Thread runner = new Thread(() -> complete(end, program, logs), "explorer-" + program.id());
         runner.setDaemon(true);
         runner.start();
-        try {
+        try (Starvation starvation = Starvation.watch()) {
             end.get(limitMillis, TimeUnit.MILLISECONDS);
+            logs.get(0).starvation = starvation.samples();
             ResultChecker.Verdict verdict = ResultChecker.of(program, logs);
             return new Outcome(program, verdict.findings(), verdict.longestLagMillis(), seconds(begun));
         } catch (TimeoutException e) {

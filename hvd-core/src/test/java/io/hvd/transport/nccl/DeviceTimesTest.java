@@ -49,6 +49,11 @@ class DeviceTimesTest {
             return onDevice.stream().map(Work::name).toList();
         }
 
+        void forget() {
+            onHost.clear();
+            onDevice.clear();
+        }
+
         void requireOrder() {
             for (int i = 0; i < onDevice.size(); i++) {
                 Work work = onDevice.get(i);
@@ -66,6 +71,7 @@ class DeviceTimesTest {
             rank.data().report(heard);
             Tensor a = rank.up(Tensor.of(1f, 2f));
             Tensor b = rank.up(Tensor.of(3f));
+            learnTheClock(rank, a, heard);
             for (int i = 0; i < 3; i++) {
                 long begun = System.nanoTime();
                 rank.data().allreduce(List.of(a, b), List.of(a, b), SUM);
@@ -92,8 +98,7 @@ class DeviceTimesTest {
             Heard heard = new Heard();
             rank.data().report(heard);
             Tensor tensor = rank.up(Tensor.of(1f));
-            rank.data().allreduce(List.of(tensor), List.of(tensor), SUM);
-            rank.settle(rank.data()); // by now the device's clock is known
+            learnTheClock(rank, tensor, heard);
 
             CountDownLatch backward = new CountDownLatch(1);
             rank.gpu().enqueue(0, () -> await(backward));
@@ -103,9 +108,19 @@ class DeviceTimesTest {
             backward.countDown();
             rank.settle(rank.data());
 
-            assertThat(heard.names()).containsExactly("NCCL_ALLREDUCE", "NCCL_ALLREDUCE");
-            assertThat(heard.onDevice().get(1).from()).isGreaterThan(let - 5_000_000);
+            assertThat(heard.names()).containsExactly("NCCL_ALLREDUCE");
+            assertThat(heard.onDevice().get(0).from()).isGreaterThan(let - 5_000_000);
         });
+    }
+
+    /** Of so many looks one was not held up, on a busy machine too: then the device's clock is known. */
+    private static void learnTheClock(SimulatedRanks.Rank rank, Tensor tensor, Heard heard)
+            throws InterruptedException {
+        for (int i = 0; i < 50; i++) {
+            rank.data().allreduce(List.of(tensor), List.of(tensor), SUM);
+            rank.settle(rank.data());
+        }
+        heard.forget();
     }
 
     private static void await(CountDownLatch latch) {

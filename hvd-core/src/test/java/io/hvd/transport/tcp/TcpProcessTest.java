@@ -10,6 +10,7 @@ import io.hvd.net.HandshakeListener;
 import io.hvd.net.LauncherAddress;
 import io.hvd.net.PortRange;
 import io.hvd.rendezvous.RendezvousServer;
+import io.hvd.testing.FreePorts;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.channels.ServerSocketChannel;
@@ -22,14 +23,17 @@ import org.junit.jupiter.api.Timeout;
 
 @Timeout(60)
 class TcpProcessTest {
-    private static HvdConfig config(ServerSocketChannel socket, byte[] secret) throws Exception {
-        var address = new LauncherAddress(
-                HexFormat.of().formatHex(secret), List.of((InetSocketAddress) socket.getLocalAddress()));
+    private static HvdConfig config(InetSocketAddress meeting, byte[] secret, String limitSeconds) {
+        var address = new LauncherAddress(HexFormat.of().formatHex(secret), List.of(meeting));
         return HvdConfig.from(Map.of(
-                "HOROVOD_RANK", "0",
-                "HOROVOD_SIZE", "1",
-                "HOROVOD_START_TIMEOUT", "1",
-                "HVD_RENDEZVOUS", "launcher=" + address.encode()));
+                "HOROVOD_RANK",
+                "0",
+                "HOROVOD_SIZE",
+                "1",
+                "HOROVOD_START_TIMEOUT",
+                limitSeconds,
+                "HVD_RENDEZVOUS",
+                "launcher=" + address.encode()));
     }
 
     private static ServerSocketChannel socket() throws Exception {
@@ -40,12 +44,10 @@ class TcpProcessTest {
     @Test
     void afterAMeetingThatHasFailedTheNextOneIsWhereTheSettingsSay() throws Exception {
         byte[] secret = HandshakeListener.newSecret();
-        HvdConfig nobodyThere;
-        try (ServerSocketChannel closed = socket()) {
-            nobodyThere = config(closed, secret);
-        }
+        HvdConfig nobodyThere =
+                config(new InetSocketAddress(InetAddress.getLoopbackAddress(), FreePorts.one()), secret, "1");
         ServerSocketChannel socket = socket();
-        HvdConfig next = config(socket, secret);
+        HvdConfig next = config((InetSocketAddress) socket.getLocalAddress(), secret, "30");
         TcpProcess process = new TcpProcess("hvd-engine-0");
         var job = new RendezvousServer.Job(1, secret, Encryption.NONE, Duration.ofSeconds(10));
 

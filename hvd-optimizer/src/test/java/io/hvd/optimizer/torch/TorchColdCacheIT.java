@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** JVMs that find JavaCPP's cache empty; unprepared, that crashes them. */
-@Timeout(120)
+@Timeout(400)
 class TorchColdCacheIT {
     @TempDir
     Path folder;
@@ -171,7 +171,7 @@ class TorchColdCacheIT {
     }
 
     private void assertTrained(String log, int process, String line) throws Exception {
-        assertThat(processes.get(process).waitFor(110, TimeUnit.SECONDS))
+        assertThat(processes.get(process).waitFor(300, TimeUnit.SECONDS))
                 .as("process %d has ended", process)
                 .isTrue();
         String output = Files.readString(folder.resolve(log));

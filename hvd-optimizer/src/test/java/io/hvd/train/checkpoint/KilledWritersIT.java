@@ -27,7 +27,7 @@ class KilledWritersIT {
     private static final int[] RANKS_OF_SHARDS = {4, 2, 1, 4, 2};
 
     private static final int MOST_MILLIS = 1500;
-    private static final int LIMIT_SECONDS = 60;
+    private static final int LIMIT_SECONDS = 180;
 
     @TempDir
     Path folder;

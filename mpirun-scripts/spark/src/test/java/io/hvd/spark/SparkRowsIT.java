@@ -39,7 +39,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Columns of DataFrames in a session of one process with two slots, whose serializer is not Java's. */
-@Timeout(60)
+@Timeout(300)
 class SparkRowsIT {
     private static final int ROWS = 23;
     private static final StructType IMAGE = new StructType()

@@ -44,6 +44,7 @@ public final class SshHost implements ExaminedHost {
     private final DoctorProgram program;
     private final List<String> words;
     private final SshAccess access;
+    private final int limitSeconds;
     private final Deque<String> said = new ArrayDeque<>();
     private Process process;
     private BufferedReader in;
@@ -53,6 +54,12 @@ public final class SshHost implements ExaminedHost {
      * @param path this host's PATH; what it has of java the others may have too
      */
     public SshHost(String host, String ssh, SshAccess access, DoctorProgram program, String path) {
+        this(host, ssh, access, program, path, LIMIT_SECONDS);
+    }
+
+    /** @param limitSeconds for each answer */
+    SshHost(String host, String ssh, SshAccess access, DoctorProgram program, String path, int limitSeconds) {
+        this.limitSeconds = limitSeconds;
         this.ssh = ssh;
         this.host = host;
         this.program = program;
@@ -83,11 +90,11 @@ public final class SshHost implements ExaminedHost {
         AgentMessages.send(out, question);
         try {
             Optional<T> given = CompletableFuture.supplyAsync(() -> next(answer), OwnThreads.OF_DOCTOR)
-                    .get(LIMIT_SECONDS, TimeUnit.SECONDS);
+                    .get(limitSeconds, TimeUnit.SECONDS);
             return given.orElseThrow(this::ended);
         } catch (TimeoutException e) {
             process.destroyForcibly();
-            throw failed(Diagnosis.NO_ANSWER, "no answer within " + LIMIT_SECONDS + " s");
+            throw failed(Diagnosis.NO_ANSWER, "no answer within " + limitSeconds + " s");
         } catch (ExecutionException e) {
             process.destroyForcibly();
             throw failed(Diagnosis.NO_ANSWER, e.getCause().toString());

@@ -21,14 +21,17 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** With a script in the place of ssh; {@link DoctorHostsIT} has the real one. */
-@Timeout(120)
+@Timeout(400)
 final class SshHostTest {
+    /** For an answer on a busy machine. */
+    private static final int ENOUGH_SECONDS = 300;
 
     private static final SshAccess ACCESS = new SshAccess(Optional.of(2222), Optional.of("/keys/id"));
 
@@ -153,14 +156,14 @@ final class SshHostTest {
             String ssh = folder.resolve("ssh").toString();
             List<Thread> waiting = new ArrayList<>();
             for (int i = 0; i < HANGING; i++) {
-                var hanging = new SshHost("hanging-" + i, ssh, ACCESS, PROGRAM, "/bin");
+                var hanging = new SshHost("hanging-" + i, ssh, ACCESS, PROGRAM, "/bin", ENOUGH_SECONDS);
                 Thread thread = new Thread(() -> refusal(hanging));
                 thread.setDaemon(true);
                 thread.start();
                 waiting.add(thread);
             }
             while (asked(folder) < HANGING) {
-                Thread.onSpinWait();
+                LockSupport.parkNanos(10_000_000);
             }
             Finding found = refusal(new SshHost("b", ssh, ACCESS, PROGRAM, "/bin"));
             long still = waiting.stream().filter(Thread::isAlive).count();
@@ -193,6 +196,6 @@ final class SshHostTest {
     private SshHost examined(String script) throws IOException {
         Path ssh = Files.writeString(folder.resolve("ssh"), "#!/bin/sh\n" + script + "\n");
         Files.setPosixFilePermissions(ssh, PosixFilePermissions.fromString("rwx------"));
-        return new SshHost("b", ssh.toString(), ACCESS, PROGRAM, "/bin");
+        return new SshHost("b", ssh.toString(), ACCESS, PROGRAM, "/bin", ENOUGH_SECONDS);
     }
 }

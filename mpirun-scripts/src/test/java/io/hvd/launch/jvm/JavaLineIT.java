@@ -30,7 +30,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Open MPI rewrites the arguments of a program called java; what is started here has them as they were typed. */
-@Timeout(120)
+@Timeout(400)
 final class JavaLineIT {
 
     private static final String JAVA =

@@ -33,7 +33,7 @@ class NcclCommunicatorTest {
         return communicator;
     }
 
-    /** NCCL's abort waits for the device, which here waits for both of them. */
+    /** NCCL's abort waits for the device, which here waits for both of them: who waited for the first would do so for ever. */
     @Test
     void communicatorsWhosePeersAreGoneCanBeGivenUpOneAfterTheOther() throws Exception {
         CudaStream stream = gpu.device().createStream();
@@ -44,12 +44,10 @@ class NcclCommunicatorTest {
         second.with(ReduceOp.SUM, operator -> second.allReduce(memory, memory, 4, DType.FLOAT32, operator));
         CudaEvent end = stream.recordEvent();
 
-        long begun = System.nanoTime();
         first.abort();
         second.abort();
         end.await();
 
-        assertThat(System.nanoTime() - begun).isLessThan(TimeUnit.SECONDS.toNanos(15));
         first.requireSound();
         second.close();
     }

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What a program with slf4j-simple reads of JavaCPP's comparison of releases. */
-@Timeout(120)
+@Timeout(400)
 final class OpenBlasRemarkIT {
 
     private static final String REMARK = "do not match";
