@@ -25,6 +25,15 @@ public enum Algorithm {
         };
     }
 
+    /** The one that hvd takes by itself for large tensors in a job of this shape. */
+    public static Algorithm ownOf(JobShape shape) {
+        return SHARED_MEMORY.suits(shape) ? SHARED_MEMORY : TWO_LEVEL.suits(shape) ? TWO_LEVEL : RING;
+    }
+
+    static Algorithm of(String word) {
+        return valueOf(word.toUpperCase(Locale.ROOT).replace('-', '_'));
+    }
+
     /** Its name in files and tables, such as {@code two-level}. */
     public String word() {
         return name().toLowerCase(Locale.ROOT).replace('_', '-');

@@ -28,14 +28,30 @@ public record CostModel(CalibrationHost host, Map<Algorithm, Curve> curves) {
 
     /** The time of a sum with an algorithm; empty if it uses links that were not measured. */
     public Optional<Double> seconds(Algorithm algorithm, JobShape shape, long bytes) {
+        return cost(algorithm, shape, bytes).map(Cost::seconds);
+    }
+
+    /** What a sum with an algorithm costs; empty if it uses links that were not measured. */
+    public Optional<Cost> cost(Algorithm algorithm, JobShape shape, long bytes) {
         Curve curve = curves.get(algorithm);
         if (curve == null || !curve.knows(shape)) {
             return Optional.empty();
         }
-        double seconds = curve.seconds(shape, bytes, host);
+        Cost cost = curve.cost(shape, bytes, host);
         return algorithm == Algorithm.TWO_LEVEL
                 ? Optional.ofNullable(curves.get(Algorithm.SHARED_MEMORY))
-                        .map(inside -> inside.seconds(shape, bytes, host) + seconds)
-                : Optional.of(seconds);
+                        .map(inside ->
+                                cost.withWork(inside.cost(shape, bytes, host).workSeconds() + cost.workSeconds()))
+                : Optional.of(cost);
+    }
+
+    /** The same model with links that carry so many bytes per second each way. */
+    public CostModel withLink(double bytesPerSecond) {
+        return new CostModel(host.withLink(bytesPerSecond), curves);
+    }
+
+    /** The same model for hosts that have so many cores each, and share them with no other host. */
+    public CostModel withOwnCores(int ofEach) {
+        return new CostModel(host.withOwnCores(ofEach), curves);
     }
 }

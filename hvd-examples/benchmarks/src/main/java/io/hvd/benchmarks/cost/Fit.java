@@ -175,37 +175,49 @@ public final class Fit {
      * other wrong one.
      */
     private LeastSquares.Solution solved(Form form, List<Sample> some) {
-        double[][] rows = some.stream().map(sample -> row(form, sample)).toArray(double[][]::new);
-        double[] known =
-                some.stream().mapToDouble(sample -> known(form, sample)).toArray();
-        double[] measured = some.stream().mapToDouble(Sample::seconds).toArray();
-        double[] larger = measured.clone();
+        List<Row> rows = some.stream().map(sample -> row(form, sample)).toList();
+        List<Cost> costs =
+                rows.stream().map(row -> row.cost.withWork(row.measured)).toList();
         LeastSquares.Solution solution = null;
         for (int round = 0; round < ROUNDS; round++) {
-            double[][] relative = new double[rows.length][];
-            double[] rest = new double[rows.length];
-            for (int i = 0; i < rows.length; i++) {
-                double each = larger[i];
-                relative[i] = Arrays.stream(rows[i]).map(term -> term / each).toArray();
-                rest[i] = (measured[i] - known[i]) / each;
+            double[][] relative = new double[rows.size()][];
+            double[] rest = new double[rows.size()];
+            for (int i = 0; i < relative.length; i++) {
+                Row row = rows.get(i);
+                Cost cost = costs.get(i);
+                double counts = cost.isOfLink() ? cost.lead() : 1;
+                double wire = cost.isOfLink() ? cost.wireSeconds() : 0;
+                double each = Math.max(row.measured, round == 0 ? 0 : cost.seconds());
+                relative[i] = Arrays.stream(row.terms)
+                        .map(term -> counts * term / each)
+                        .toArray();
+                rest[i] = (row.measured - wire - counts * row.known) / each;
             }
             solution = LeastSquares.solve(relative, rest);
-            for (int i = 0; i < rows.length; i++) {
-                larger[i] = Math.max(measured[i], known[i] + LeastSquares.product(rows[i], solution.unknowns()));
-            }
+            double[] unknowns = solution.unknowns();
+            costs = rows.stream()
+                    .map(row -> row.cost.withWork(row.known + LeastSquares.product(row.terms, unknowns)))
+                    .toList();
         }
         return solution;
     }
 
-    private double[] row(Form form, Sample sample) {
-        Terms terms = Terms.of(algorithm, form, sample.shape(), sample.bytes(), host);
-        return new double[] {terms.inside(), terms.crowded(), terms.insideBytes(), terms.between(), terms.betweenBytes()
-        };
-    }
+    /**
+     * One equation: the terms times the unknowns, and what is known, are the work.
+     *
+     * @param cost has no work yet
+     */
+    private record Row(double[] terms, double known, Cost cost, double measured) {}
 
-    private double known(Form form, Sample sample) {
+    private Row row(Form form, Sample sample) {
         Terms terms = Terms.of(algorithm, form, sample.shape(), sample.bytes(), host);
-        return terms.reducedBytes() * host.gammaSecondsPerByte()
-                + (inside == null ? 0 : inside.seconds(sample.shape(), sample.bytes(), host));
+        double known = terms.reducedBytes() * host.gammaSecondsPerByte()
+                + (inside == null
+                        ? 0
+                        : inside.cost(sample.shape(), sample.bytes(), host).workSeconds());
+        double[] coefficients = {
+            terms.inside(), terms.crowded(), terms.insideBytes(), terms.between(), terms.betweenBytes()
+        };
+        return new Row(coefficients, known, terms.withoutWork(host), sample.seconds());
     }
 }
