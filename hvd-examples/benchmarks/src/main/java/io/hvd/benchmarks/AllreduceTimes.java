@@ -75,14 +75,16 @@ final class AllreduceTimes {
             List<Long> sizes = sizes(job);
             Map<MpiSetting, Samples> runs = RankLaunch.inTurn(
                     "model, " + job,
-                    List.of(MpiSetting.DEFAULT, OUR_RING),
+                    Stream.of(MpiSetting.DEFAULT, OUR_RING)
+                            .filter(setting -> plan.wants(setting.name()))
+                            .toList(),
                     plan.repeat(),
                     progress,
                     setting -> launch(job, setting, sizes));
-            Samples usual = runs.get(MpiSetting.DEFAULT);
-            if (usual == null) {
+            if (runs.isEmpty()) {
                 throw new IOException(job + " could not be measured; the reason stands above");
             }
+            Samples usual = runs.getOrDefault(MpiSetting.DEFAULT, new Samples());
             Algorithm ours = job.shape().hosts() == 1 ? Algorithm.SHARED_MEMORY : Algorithm.TWO_LEVEL;
             all.addAll(samples(job, Algorithm.MPI, usual, "mpi", sizes));
             all.addAll(samples(job, ours, usual, "raw", sizes));

@@ -1,5 +1,6 @@
 package io.hvd.benchmarks.cost;
 
+import java.util.List;
 import java.util.Locale;
 
 /** The algorithms of an allreduce that the cost model tells apart. */
@@ -16,12 +17,27 @@ public enum Algorithm {
     /** hvd's own ring of all ranks. */
     RING;
 
+    /** From here on MPI libraries send as few bytes as possible. */
+    private static final long LEAST_MANY_BYTES = 1 << 20;
+
     /** True if a job of this shape can use the algorithm. */
     public boolean suits(JobShape shape) {
         return switch (this) {
             case SHARED_MEMORY -> shape.hosts() == 1;
             case TWO_LEVEL -> shape.hosts() > 1 && shape.perHost() > 1 && shape.isEven();
             case MPI, RING -> true;
+        };
+    }
+
+    /**
+     * The forms that sums up to this size may have. Links without a limit would not show which form it was, and slow ones
+     * would then be predicted by the wrong bytes.
+     */
+    List<Form> forms(long mostBytes) {
+        return switch (this) {
+            case SHARED_MEMORY -> List.of(Form.values());
+            case MPI -> mostBytes < LEAST_MANY_BYTES ? List.of(Form.values()) : List.of(Form.MANY_BYTES);
+            case TWO_LEVEL, RING -> List.of(Form.MANY_BYTES);
         };
     }
 

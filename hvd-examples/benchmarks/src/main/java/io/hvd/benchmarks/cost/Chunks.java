@@ -13,6 +13,9 @@ record Chunks(long count, long turns) {
     /** The default of HVD_STAGE_BYTES. */
     private static final long STAGE_BYTES = 4 << 20;
 
+    /** The size of a rank's slice from which on hvd's ring carries it, as in {@code AllreduceChoice}. */
+    static final long RING_BYTES = 128 << 10;
+
     private static final long MESSAGE_BYTES = 63 << 10;
     private static final long MOST_RING_CHUNKS_AT_ONCE = 32;
     private static final long STAGES_AT_ONCE = 4;

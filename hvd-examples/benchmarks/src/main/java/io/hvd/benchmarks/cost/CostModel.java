@@ -38,11 +38,13 @@ public record CostModel(CalibrationHost host, Map<Algorithm, Curve> curves) {
             return Optional.empty();
         }
         Cost cost = curve.cost(shape, bytes, host);
-        return algorithm == Algorithm.TWO_LEVEL
-                ? Optional.ofNullable(curves.get(Algorithm.SHARED_MEMORY))
-                        .map(inside ->
-                                cost.withWork(inside.cost(shape, bytes, host).workSeconds() + cost.workSeconds()))
-                : Optional.of(cost);
+        if (algorithm != Algorithm.TWO_LEVEL) {
+            return Optional.of(cost);
+        }
+        double lead = Chunks.ofTwoLevels(shape.perHost(), bytes).lead();
+        return Optional.ofNullable(curves.get(Algorithm.SHARED_MEMORY))
+                .map(shared -> shared.cost(shape, bytes, host).workSeconds())
+                .map(inside -> cost.plus(inside, lead * inside));
     }
 
     /** The same model with links that carry so many bytes per second each way. */

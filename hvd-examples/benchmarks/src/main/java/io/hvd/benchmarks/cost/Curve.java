@@ -29,12 +29,12 @@ public record Curve(Algorithm algorithm, Set<JobShape> seen, List<Piece> pieces)
      * at its end, the larger time counts.
      */
     Cost cost(JobShape shape, long bytes, CalibrationHost host) {
-        Cost cost = new Cost(0, 1, 0);
+        Cost cost = new Cost(0, 0, 0);
         for (Piece piece : pieces) {
             long here = Math.min(bytes, piece.upToBytes());
             Terms terms = Terms.of(algorithm, piece.form(), shape, here, host);
             double work = Math.max(cost.workSeconds(), piece.seconds(terms, host.gammaSecondsPerByte()));
-            cost = terms.withoutWork(host).withWork(work);
+            cost = new Cost(work, terms.lead() * work, terms.wireBytes() / host.linkBytesPerSecond());
             if (bytes <= piece.upToBytes()) {
                 break;
             }

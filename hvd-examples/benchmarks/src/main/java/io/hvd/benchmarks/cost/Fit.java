@@ -115,7 +115,8 @@ public final class Fit {
         for (Form form : Form.values()) {
             int first = pieces == 1 ? sizes.size() - 1 : from + SIZES_PER_PIECE - 1;
             for (int last = first; form.compareTo(least) >= 0 && last < sizes.size(); last++) {
-                Optional<Candidate> whole = whole(form, from, last, pieces);
+                boolean has = algorithm.forms(sizes.get(last)).contains(form);
+                Optional<Candidate> whole = has ? whole(form, from, last, pieces) : Optional.empty();
                 if (whole.isPresent() && (best == null || whole.get().error < best.error)) {
                     best = whole.get();
                 }
@@ -176,8 +177,7 @@ public final class Fit {
      */
     private LeastSquares.Solution solved(Form form, List<Sample> some) {
         List<Row> rows = some.stream().map(sample -> row(form, sample)).toList();
-        List<Cost> costs =
-                rows.stream().map(row -> row.cost.withWork(row.measured)).toList();
+        List<Cost> costs = rows.stream().map(row -> row.cost(row.measured)).toList();
         LeastSquares.Solution solution = null;
         for (int round = 0; round < ROUNDS; round++) {
             double[][] relative = new double[rows.size()][];
@@ -185,39 +185,48 @@ public final class Fit {
             for (int i = 0; i < relative.length; i++) {
                 Row row = rows.get(i);
                 Cost cost = costs.get(i);
-                double counts = cost.isOfLink() ? cost.lead() : 1;
-                double wire = cost.isOfLink() ? cost.wireSeconds() : 0;
+                double counts = cost.isOfLink() ? row.lead : 1;
+                double fixed =
+                        cost.isOfLink() ? row.known.leadSeconds() + row.known.wireSeconds() : row.known.workSeconds();
                 double each = Math.max(row.measured, round == 0 ? 0 : cost.seconds());
                 relative[i] = Arrays.stream(row.terms)
                         .map(term -> counts * term / each)
                         .toArray();
-                rest[i] = (row.measured - wire - counts * row.known) / each;
+                rest[i] = (row.measured - fixed) / each;
             }
             solution = LeastSquares.solve(relative, rest);
             double[] unknowns = solution.unknowns();
             costs = rows.stream()
-                    .map(row -> row.cost.withWork(row.known + LeastSquares.product(row.terms, unknowns)))
+                    .map(row -> row.cost(LeastSquares.product(row.terms, unknowns)))
                     .toList();
         }
         return solution;
     }
 
     /**
-     * One equation: the terms times the unknowns, and what is known, are the work.
+     * One equation: the terms times the unknowns, and what is known, are the cost.
      *
-     * @param cost has no work yet
+     * @param lead the part of the unknown work in which the link stands still
      */
-    private record Row(double[] terms, double known, Cost cost, double measured) {}
+    private record Row(double[] terms, double lead, Cost known, double measured) {
+        Cost cost(double unknownSeconds) {
+            return known.plus(unknownSeconds, lead * unknownSeconds);
+        }
+    }
 
     private Row row(Form form, Sample sample) {
-        Terms terms = Terms.of(algorithm, form, sample.shape(), sample.bytes(), host);
-        double known = terms.reducedBytes() * host.gammaSecondsPerByte()
-                + (inside == null
-                        ? 0
-                        : inside.cost(sample.shape(), sample.bytes(), host).workSeconds());
+        JobShape shape = sample.shape();
+        Terms terms = Terms.of(algorithm, form, shape, sample.bytes(), host);
+        double sum = terms.reducedBytes() * host.gammaSecondsPerByte();
+        Cost known = new Cost(sum, terms.lead() * sum, terms.wireBytes() / host.linkBytesPerSecond());
+        if (inside != null) {
+            double there = inside.cost(shape, sample.bytes(), host).workSeconds();
+            double lead = Chunks.ofTwoLevels(shape.perHost(), sample.bytes()).lead();
+            known = known.plus(there, lead * there);
+        }
         double[] coefficients = {
             terms.inside(), terms.crowded(), terms.insideBytes(), terms.between(), terms.betweenBytes()
         };
-        return new Row(coefficients, known, terms.withoutWork(host), sample.seconds());
+        return new Row(coefficients, terms.lead(), known, sample.seconds());
     }
 }

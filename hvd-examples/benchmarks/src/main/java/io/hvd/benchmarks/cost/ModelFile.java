@@ -52,6 +52,9 @@ public final class ModelFile {
      * @throws HvdException if it is none
      */
     public static CostModel read(Path file) throws IOException {
+        if (!Files.isReadable(file)) {
+            throw new HvdException(ErrorId.BAD_ARGUMENT, "there is no model at " + file + " that can be read");
+        }
         String text = Files.readString(file);
         try {
             JsonObject root = JsonParser.parseString(text).getAsJsonObject();

@@ -20,9 +20,8 @@ package io.hvd.benchmarks.cost;
  *                        messages       bytes of a rank    bytes on the link
  * MPI, few               r(h)           r(h) B             r(h) p B
  * MPI, many, and ring    2(n-1)         2(n-1)/n B         2(n-1)/n B       one rank of each host sends to another one
- * two levels, few        r(h)           r(h) B             r(h) B           the first rank of each host
- * two levels, many       2(h-1)         2(h-1)/h B/p       2(h-1)/h B       each rank its slice, of which it reduces
- *                                                                           (h-1)/h B/p
+ * two levels, B/p small  r(h)           r(h) B/p           r(h) B           each rank its slice
+ * two levels             2(h-1)         2(h-1)/h B/p       2(h-1)/h B       the same, of which it reduces (h-1)/h B/p
  * </pre>
  *
  * with r(n) = log2 n rounds, and two more if n is not a power of two. The formulas of recursive doubling and of the
@@ -32,7 +31,10 @@ package io.hvd.benchmarks.cost;
  * turns: bytes and reductions then take longer by the number of ranks per core, and every message waits for a core, which
  * {@code crowded} counts.
  *
- * @param lead the part of the work that ends before the link begins, see {@link Cost}
+ * <p>The link stands still during the first chunk's work only. In two levels p ranks send over one link, so it does so
+ * during a p-th of their work between the hosts.
+ *
+ * @param lead the part of this work in which the link stands still
  */
 record Terms(
         double inside,
@@ -50,7 +52,7 @@ record Terms(
         Terms alone =
                 switch (algorithm) {
                     case SHARED_MEMORY -> shared(form, shape.perHost(), bytes);
-                    case TWO_LEVEL -> twoLevel(form, shape, bytes);
+                    case TWO_LEVEL -> twoLevel(shape, bytes);
                     case MPI -> form == Form.FEW_BYTES ? doubling(shape, bytes) : ring(shape, bytes, 1, 1);
                     case RING -> ownRing(shape, bytes);
                 };
@@ -63,16 +65,26 @@ record Terms(
                 : new Terms(2, 0, 2 * bytes, 0, 0, (ranks - 1) * bytes / ranks, 0, 1);
     }
 
-    private static Terms twoLevel(Form form, JobShape shape, double bytes) {
+    /** Between the hosts, small slices of the ranks go by MPI_Allreduce, large ones by hvd's ring. */
+    private static Terms twoLevel(JobShape shape, double bytes) {
         double hosts = shape.hosts();
-        if (form == Form.FEW_BYTES) {
+        if (bytes / shape.perHost() < Chunks.RING_BYTES) {
             double rounds = rounds(shape.hosts());
-            return new Terms(0, 0, 0, rounds, rounds * bytes, rounds * bytes, rounds * bytes, 1);
+            double ofRank = rounds * bytes / shape.perHost();
+            return new Terms(0, 0, 0, rounds, ofRank, ofRank, rounds * bytes, 1.0 / shape.perHost());
         }
         Chunks chunks = Chunks.ofTwoLevels(shape.perHost(), bytes);
         double share = (hosts - 1) / hosts * bytes;
         double ofRank = share / shape.perHost();
-        return new Terms(0, 0, 0, 2 * (hosts - 1) * chunks.turns(), 2 * ofRank, ofRank, 2 * share, chunks.lead());
+        return new Terms(
+                0,
+                0,
+                0,
+                2 * (hosts - 1) * chunks.turns(),
+                2 * ofRank,
+                ofRank,
+                2 * share,
+                chunks.lead() / shape.perHost());
     }
 
     private static Terms doubling(JobShape shape, double bytes) {
@@ -122,10 +134,5 @@ record Terms(
                         reducedBytes * load,
                         wireBytes,
                         lead);
-    }
-
-    /** What is left of the cost when the work is not known yet. */
-    Cost withoutWork(CalibrationHost host) {
-        return new Cost(0, lead, wireBytes / host.linkBytesPerSecond());
     }
 }

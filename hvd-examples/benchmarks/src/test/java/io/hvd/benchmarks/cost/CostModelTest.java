@@ -54,11 +54,13 @@ class CostModelTest {
         double work = inside + between + reduced + 8 * 1e-3;
         assertThat(model.seconds(Algorithm.TWO_LEVEL, shape, 1_000_000).orElseThrow())
                 .isCloseTo(work, Percentage.withPercentage(1e-6));
-        // One chunk has been added up in the host before the link carries it, 1 MB each way.
+        // The link carries 1 MB each way after the work in the host, and in half of that between the hosts: it is of
+        // two ranks.
+        double workBetween = 2 * 1e-4 + 2 * 0.5e6 * 1e-8 + 2 * 0.25e6 * 1e-9 + 4 * 1e-3;
         assertThat(model.withLink(1e7)
                         .seconds(Algorithm.TWO_LEVEL, shape, 1_000_000)
                         .orElseThrow())
-                .isCloseTo(work + 0.1, Percentage.withPercentage(1e-6));
+                .isCloseTo(work - workBetween / 2 + 0.1, Percentage.withPercentage(1e-6));
     }
 
     @Test
@@ -69,13 +71,17 @@ class CostModelTest {
                 Made.curve(Algorithm.SHARED_MEMORY, Form.MANY_BYTES, new JobShape(2, 1)),
                 Made.curve(Algorithm.TWO_LEVEL, Form.MANY_BYTES, new JobShape(4, 2)));
         double work = model.seconds(Algorithm.TWO_LEVEL, shape, bytes).orElseThrow();
+        double inside = model.curves()
+                .get(Algorithm.SHARED_MEMORY)
+                .cost(shape, bytes, model.host())
+                .workSeconds();
 
         Cost slow = model.withLink(1e8).cost(Algorithm.TWO_LEVEL, shape, bytes).orElseThrow();
         double wire = 2.0 * 7 / 8 * bytes / 1e8;
         assertThat(slow.wireSeconds()).isCloseTo(wire, Percentage.withPercentage(1e-6));
         assertThat(slow.seconds())
-                .as("the first of 16 chunks of 4 MiB, then the link")
-                .isCloseTo(work / 16 + wire, Percentage.withPercentage(1e-6));
+                .as("the first of 16 chunks of 4 MiB, the part of one of four ranks between the hosts, then the link")
+                .isCloseTo(inside / 16 + (work - inside) / 16 / 4 + wire, Percentage.withPercentage(1e-6));
         assertThat(slow.linkShare()).isBetween(0.9, 1.0);
 
         Cost fast = model.withLink(1e11).cost(Algorithm.TWO_LEVEL, shape, bytes).orElseThrow();

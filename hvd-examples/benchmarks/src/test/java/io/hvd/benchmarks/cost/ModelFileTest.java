@@ -54,6 +54,13 @@ class ModelFileTest {
         }
     }
 
+    @Test
+    void aFileThatIsNotThereIsNamed(@TempDir Path folder) {
+        assertThatThrownBy(() -> ModelFile.read(folder.resolve("none.json")))
+                .isInstanceOf(HvdException.class)
+                .hasMessageContaining("there is no model at " + folder.resolve("none.json"));
+    }
+
     @ParameterizedTest
     @ValueSource(
             strings = {
