@@ -7,15 +7,18 @@ import java.util.Locale;
 public enum Algorithm {
     /** Shared memory of all ranks; on one host only. */
     SHARED_MEMORY,
+    /** hvd's own ring of all ranks. */
+    RING,
     /**
-     * A reduce-scatter in each host, an allreduce of each rank's slice between the hosts by MPI, an allgather in each
-     * host.
+     * A reduce-scatter in each host, an allreduce of each rank's slice between the hosts by MPI or hvd's ring, an allgather
+     * in each host. It is fitted after the two that it consists of.
      */
     TWO_LEVEL,
     /** MPI_Allreduce with all ranks. */
-    MPI,
-    /** hvd's own ring of all ranks. */
-    RING;
+    MPI;
+
+    /** Up to here each rank adds up all stages in shared memory, as in {@code OneLevelAllreduce}. */
+    private static final long MOST_FEW_BYTES = 2048;
 
     /** From here on MPI libraries send as few bytes as possible. */
     private static final long LEAST_MANY_BYTES = 1 << 20;
@@ -35,7 +38,7 @@ public enum Algorithm {
      */
     List<Form> forms(long mostBytes) {
         return switch (this) {
-            case SHARED_MEMORY -> List.of(Form.values());
+            case SHARED_MEMORY -> mostBytes <= MOST_FEW_BYTES ? List.of(Form.values()) : List.of(Form.MANY_BYTES);
             case MPI -> mostBytes < LEAST_MANY_BYTES ? List.of(Form.values()) : List.of(Form.MANY_BYTES);
             case TWO_LEVEL, RING -> List.of(Form.MANY_BYTES);
         };

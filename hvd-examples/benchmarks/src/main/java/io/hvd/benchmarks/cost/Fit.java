@@ -36,14 +36,18 @@ public final class Fit {
     /** The curve of the part inside the hosts, which is known already; null for algorithms without such a part. */
     private final Curve inside;
 
+    /** The cost of a message between hosts, which is known already for two levels; 0 if it is to be found. */
+    private final double alphaSeconds;
+
     private final List<Sample> samples;
     private final List<Long> sizes;
     private final Set<JobShape> shapes;
 
-    private Fit(CalibrationHost host, Algorithm algorithm, Curve inside, List<Sample> samples) {
+    private Fit(CalibrationHost host, Algorithm algorithm, Curve inside, double alphaSeconds, List<Sample> samples) {
         this.host = host;
         this.algorithm = algorithm;
         this.inside = inside;
+        this.alphaSeconds = alphaSeconds;
         this.samples = samples;
         this.sizes = samples.stream().map(Sample::bytes).distinct().sorted().toList();
         this.shapes = samples.stream().map(Sample::shape).collect(Collectors.toSet());
@@ -59,8 +63,9 @@ public final class Fit {
         Map<Algorithm, List<Sample>> byAlgorithm =
                 samples.stream().collect(Collectors.groupingBy(Sample::algorithm, TreeMap::new, Collectors.toList()));
         Map<Algorithm, Curve> curves = new EnumMap<>(Algorithm.class);
-        byAlgorithm.forEach((algorithm, some) ->
-                curves.put(algorithm, new Fit(host, algorithm, inside(algorithm, curves), some).curve()));
+        byAlgorithm.forEach((algorithm, some) -> curves.put(
+                algorithm,
+                new Fit(host, algorithm, inside(algorithm, curves), alpha(algorithm, curves), some).curve()));
         return new CostModel(host, curves);
     }
 
@@ -80,6 +85,17 @@ public final class Fit {
                             + " too, with --ranks");
         }
         return shared;
+    }
+
+    /**
+     * Between the hosts of two levels a ring sends the messages. A ring of one rank on each host shows what they cost where
+     * the ranks need not wait for a core; two levels on hosts that share cores would not.
+     */
+    private static double alpha(Algorithm algorithm, Map<Algorithm, Curve> fitted) {
+        Curve ring = fitted.get(Algorithm.RING);
+        return algorithm == Algorithm.TWO_LEVEL && ring != null
+                ? ring.pieces().get(0).between().alphaSeconds()
+                : 0;
     }
 
     /** Pieces from some size on, with their error. */
@@ -151,7 +167,7 @@ public final class Fit {
                 last + 1 == sizes.size() ? Long.MAX_VALUE : between(most, sizes.get(last + 1)),
                 new Link(unknowns[0], unknowns[2]),
                 unknowns[1],
-                new Link(unknowns[3], unknowns[4]));
+                new Link(alphaSeconds + unknowns[3], unknowns[4]));
         return Optional.of(new Candidate(List.of(piece), found.error()));
     }
 
@@ -217,7 +233,7 @@ public final class Fit {
     private Row row(Form form, Sample sample) {
         JobShape shape = sample.shape();
         Terms terms = Terms.of(algorithm, form, shape, sample.bytes(), host);
-        double sum = terms.reducedBytes() * host.gammaSecondsPerByte();
+        double sum = terms.reducedBytes() * host.gammaSecondsPerByte() + terms.between() * alphaSeconds;
         Cost known = new Cost(sum, terms.lead() * sum, terms.wireBytes() / host.linkBytesPerSecond());
         if (inside != null) {
             double there = inside.cost(shape, sample.bytes(), host).workSeconds();
@@ -225,7 +241,11 @@ public final class Fit {
             known = known.plus(there, lead * there);
         }
         double[] coefficients = {
-            terms.inside(), terms.crowded(), terms.insideBytes(), terms.between(), terms.betweenBytes()
+            terms.inside(),
+            terms.crowded(),
+            terms.insideBytes(),
+            alphaSeconds > 0 ? 0 : terms.between(),
+            terms.betweenBytes()
         };
         return new Row(coefficients, terms.lead(), known, sample.seconds());
     }

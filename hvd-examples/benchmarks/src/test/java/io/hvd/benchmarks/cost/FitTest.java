@@ -98,6 +98,31 @@ class FitTest {
         }
     }
 
+    /** On hosts that share cores every message of two levels waits for one; a ring of one rank on each does not. */
+    @Test
+    void whatAMessageCostsBetweenHostsWithCoresOfTheirOwnComesFromTheRing() {
+        CalibrationHost crowded = new CalibrationHost("made-up", 2, true, 1e-10, Double.POSITIVE_INFINITY);
+        CostModel planted = new CostModel(
+                crowded,
+                Made.model(
+                                Made.curve(Algorithm.SHARED_MEMORY, Form.MANY_BYTES, new JobShape(2, 1)),
+                                Made.curve(Algorithm.RING, Form.MANY_BYTES, new JobShape(2, 2), new JobShape(4, 4)),
+                                Made.curve(Algorithm.TWO_LEVEL, Form.MANY_BYTES, new JobShape(4, 2)))
+                        .curves());
+        CostModel found = Fit.of(crowded, Made.samples(planted, SIZES, 0.01, new Random(SEED)));
+
+        JobShape large = new JobShape(64, 16);
+        assertThat(found.withOwnCores(4)
+                        .seconds(Algorithm.TWO_LEVEL, large, 1 << 20)
+                        .orElseThrow())
+                .as("seed %d", SEED)
+                .isCloseTo(
+                        planted.withOwnCores(4)
+                                .seconds(Algorithm.TWO_LEVEL, large, 1 << 20)
+                                .orElseThrow(),
+                        Percentage.withPercentage(10));
+    }
+
     @Test
     void aDisturbedMeasurementDoesNotSpoilTheRest() {
         JobShape shape = new JobShape(2, 2);
