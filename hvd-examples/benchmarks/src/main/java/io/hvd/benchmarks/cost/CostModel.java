@@ -41,10 +41,24 @@ public record CostModel(CalibrationHost host, Map<Algorithm, Curve> curves) {
         if (algorithm != Algorithm.TWO_LEVEL) {
             return Optional.of(cost);
         }
-        double lead = Chunks.ofTwoLevels(shape.perHost(), bytes).lead();
         return Optional.ofNullable(curves.get(Algorithm.SHARED_MEMORY))
                 .map(shared -> shared.cost(shape, bytes, host).workSeconds())
-                .map(inside -> cost.plus(inside, lead * inside));
+                .map(inside -> twoLevel(curve, cost, shape, bytes).plus(inside, inside));
+    }
+
+    /**
+     * The cost between the hosts. What the messages do not cost by the ring's measure is work in memory: a chunk of two
+     * levels is larger than the caches. A rank has one thread, which does not move messages on while it works there.
+     */
+    private Cost twoLevel(Curve curve, Cost cost, JobShape shape, long bytes) {
+        Curve ring = curves.get(Algorithm.RING);
+        if (ring == null) {
+            return cost;
+        }
+        Cost ofMessages = new Curve(Algorithm.TWO_LEVEL, curve.seen(), ring.pieces()).cost(shape, bytes, host);
+        double memory = Math.max(0, cost.workSeconds() - ofMessages.workSeconds());
+        double share = 1 - memory / cost.workSeconds();
+        return new Cost(cost.workSeconds(), memory + share * cost.leadSeconds(), cost.wireSeconds());
     }
 
     /** The same model with links that carry so many bytes per second each way. */

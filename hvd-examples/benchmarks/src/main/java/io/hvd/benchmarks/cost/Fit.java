@@ -237,8 +237,7 @@ public final class Fit {
         Cost known = new Cost(sum, terms.lead() * sum, terms.wireBytes() / host.linkBytesPerSecond());
         if (inside != null) {
             double there = inside.cost(shape, sample.bytes(), host).workSeconds();
-            double lead = Chunks.ofTwoLevels(shape.perHost(), sample.bytes()).lead();
-            known = known.plus(there, lead * there);
+            known = known.plus(there, there);
         }
         double[] coefficients = {
             terms.inside(),

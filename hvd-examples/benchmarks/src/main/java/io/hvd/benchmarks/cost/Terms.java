@@ -32,7 +32,7 @@ package io.hvd.benchmarks.cost;
  * {@code crowded} counts.
  *
  * <p>The link stands still during the first chunk's work only. In two levels p ranks send over one link, so it does so
- * during a p-th of their work between the hosts.
+ * during a p-th of that.
  *
  * @param lead the part of this work in which the link stands still
  */

@@ -80,13 +80,34 @@ class CostModelTest {
         double wire = 2.0 * 7 / 8 * bytes / 1e8;
         assertThat(slow.wireSeconds()).isCloseTo(wire, Percentage.withPercentage(1e-6));
         assertThat(slow.seconds())
-                .as("the first of 16 chunks of 4 MiB, the part of one of four ranks between the hosts, then the link")
-                .isCloseTo(inside / 16 + (work - inside) / 16 / 4 + wire, Percentage.withPercentage(1e-6));
+                .as("the work in memory, that of one of four ranks for the first of 16 chunks, then the link")
+                .isCloseTo(inside + (work - inside) / 16 / 4 + wire, Percentage.withPercentage(1e-6));
         assertThat(slow.linkShare()).isBetween(0.9, 1.0);
 
         Cost fast = model.withLink(1e11).cost(Algorithm.TWO_LEVEL, shape, bytes).orElseThrow();
         assertThat(fast.seconds()).isCloseTo(work, Percentage.withPercentage(1e-6));
         assertThat(fast.linkShare()).isLessThan(0.1);
+    }
+
+    @Test
+    void whatTwoLevelsTakeBeyondTheRingsMessagesIsWorkInMemory() {
+        JobShape shape = new JobShape(32, 8);
+        Piece slower = new Piece(Form.MANY_BYTES, Long.MAX_VALUE, NO_LINK, 20e-6, new Link(50e-6, 12e-9));
+        Curve twoLevel = new Curve(Algorithm.TWO_LEVEL, Set.of(shape), List.of(slower));
+        CostModel without = Made.model(Made.curve(Algorithm.SHARED_MEMORY, Form.MANY_BYTES, shape), twoLevel);
+        CostModel with = Made.model(
+                Made.curve(Algorithm.SHARED_MEMORY, Form.MANY_BYTES, shape),
+                twoLevel,
+                Made.curve(Algorithm.RING, Form.MANY_BYTES, shape));
+
+        // Each rank sends 2 * 7/8 of its 1 MiB, which takes 4 ns a byte longer than in the ring; three quarters
+        // overlapped it.
+        double beyond = 4e-9 * 2 * 7 / 8 * (1 << 20);
+        assertThat(lead(with, shape) - lead(without, shape)).isCloseTo(0.75 * beyond, Percentage.withPercentage(1e-6));
+    }
+
+    private static double lead(CostModel model, JobShape shape) {
+        return model.cost(Algorithm.TWO_LEVEL, shape, 4 << 20).orElseThrow().leadSeconds();
     }
 
     /** 64 MiB are 16 chunks, two of them at once; a ring of 10,000 ranks sends chunks of 4 MiB, four at once. */
