@@ -20,13 +20,8 @@ public final class SegmentSize {
 
     private SegmentSize() {}
 
-    /**
-     * Bytes of the stage of a rank of the set of all ranks, if the host has so much memory.
-     *
-     * @param ranks number of ranks of this host
-     * @param oneHost whether the job has no other host
-     */
-    public static int stageBytes(int ranks, boolean oneHost) {
+    /** @param ranks number of ranks of this host */
+    static int stageBytes(int ranks, boolean oneHost) {
         if (!oneHost) {
             return (int) Math.min(MOST_STAGE_BYTES, (long) CROSSING_BYTES * ranks);
         }

@@ -1,7 +1,5 @@
 package io.hvd.benchmarks.cost;
 
-import io.hvd.host.shm.SegmentSize;
-
 /**
  * The chunks in which hvd's allreduces travel, with the sizes of {@code SegmentSize} and {@code RingAllreduce}. Those
  * that are under way together wait for messages together.
@@ -10,7 +8,7 @@ import io.hvd.host.shm.SegmentSize;
  * @param turns how often the ranks wait for a chunk's messages, one after the other
  */
 record Chunks(long count, long turns) {
-    /** The default of HVD_STAGE_BYTES. */
+    /** The default of HVD_STAGE_BYTES, and the largest chunk of two levels. */
     private static final long STAGE_BYTES = 4 << 20;
 
     /** The size of a rank's slice from which on hvd's ring carries it, as in {@code AllreduceChoice}. */
@@ -19,10 +17,11 @@ record Chunks(long count, long turns) {
     private static final long MESSAGE_BYTES = 63 << 10;
     private static final long MOST_RING_CHUNKS_AT_ONCE = 32;
     private static final long STAGES_AT_ONCE = 4;
+    private static final long CROSSING_BYTES = 2 << 20;
     private static final long TWO_LEVEL_CHUNKS_AT_ONCE = 2;
 
     static Chunks ofTwoLevels(int perHost, double bytes) {
-        return of(bytes, SegmentSize.stageBytes(perHost, false), TWO_LEVEL_CHUNKS_AT_ONCE);
+        return of(bytes, Math.min(STAGE_BYTES, CROSSING_BYTES * perHost), TWO_LEVEL_CHUNKS_AT_ONCE);
     }
 
     static Chunks ofRing(int ranks, double bytes) {
