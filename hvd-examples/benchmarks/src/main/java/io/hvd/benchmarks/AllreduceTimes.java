@@ -28,6 +28,8 @@ final class AllreduceTimes {
     private final ModelPlan wanted;
     private final Benchmark.Progress progress;
     private double gammaSecondsPerByte = Double.MAX_VALUE;
+    /** All times; null before they are first needed. */
+    private List<Sample> samples;
 
     AllreduceTimes(MeasurementPlan plan, ModelPlan wanted, Benchmark.Progress progress) {
         this.plan = plan;
@@ -40,19 +42,32 @@ final class AllreduceTimes {
         return gammaSecondsPerByte;
     }
 
-    boolean isOfCalibration(Sample sample) {
-        return plan.sizes().contains(sample.bytes()) && isAmong(wanted.calibration(), sample);
+    /** The times to fit a model to. */
+    List<Sample> ofCalibration() throws IOException, InterruptedException {
+        return measured().stream()
+                .filter(sample -> plan.sizes().contains(sample.bytes()) && isAmong(wanted.calibration(), sample))
+                .toList();
     }
 
-    boolean isOfCheck(Sample sample) {
-        return wanted.checkSizes().contains(sample.bytes()) && isAmong(wanted.check(), sample);
+    /** The times to check a model with. */
+    List<Sample> ofCheck() throws IOException, InterruptedException {
+        return measured().stream()
+                .filter(sample -> wanted.checkSizes().contains(sample.bytes()) && isAmong(wanted.check(), sample))
+                .toList();
     }
 
     private static boolean isAmong(List<ModelJob> jobs, Sample sample) {
         return jobs.stream().anyMatch(job -> job.shape().equals(sample.shape()));
     }
 
-    List<Sample> measure() throws IOException, InterruptedException {
+    private List<Sample> measured() throws IOException, InterruptedException {
+        if (samples == null) {
+            samples = measure();
+        }
+        return samples;
+    }
+
+    private List<Sample> measure() throws IOException, InterruptedException {
         Set<ModelJob> jobs = new LinkedHashSet<>(wanted.calibration());
         jobs.addAll(wanted.check());
         List<Sample> all = new ArrayList<>();
@@ -60,14 +75,16 @@ final class AllreduceTimes {
             List<Long> sizes = sizes(job);
             Map<MpiSetting, Samples> runs = RankLaunch.inTurn(
                     "model, " + job,
-                    List.of(MpiSetting.DEFAULT, OUR_RING),
+                    Stream.of(MpiSetting.DEFAULT, OUR_RING)
+                            .filter(setting -> plan.wants(setting.name()))
+                            .toList(),
                     plan.repeat(),
                     progress,
                     setting -> launch(job, setting, sizes));
-            Samples usual = runs.get(MpiSetting.DEFAULT);
-            if (usual == null) {
+            if (runs.isEmpty()) {
                 throw new IOException(job + " could not be measured; the reason stands above");
             }
+            Samples usual = runs.getOrDefault(MpiSetting.DEFAULT, new Samples());
             Algorithm ours = job.shape().hosts() == 1 ? Algorithm.SHARED_MEMORY : Algorithm.TWO_LEVEL;
             all.addAll(samples(job, Algorithm.MPI, usual, "mpi", sizes));
             all.addAll(samples(job, ours, usual, "raw", sizes));
@@ -93,17 +110,17 @@ final class AllreduceTimes {
         if (!setting.arguments().isEmpty()) {
             words.add("--mpi-args=" + String.join(" ", setting.arguments()));
         }
-        Samples samples = RankLaunch.run(
+        Samples launched = RankLaunch.run(
                 job.shape().ranks(),
                 words,
                 setting.equals(OUR_RING) ? RING_ENVIRONMENT : Map.of(),
                 ModelRank.class,
                 String.join(",", sizes.stream().map(String::valueOf).toList()),
                 Integer.toString(plan.rounds()));
-        samples.sizes("gamma")
+        launched.sizes("gamma")
                 .forEach(bytes -> gammaSecondsPerByte = Math.min(
-                        gammaSecondsPerByte, samples.spread("gamma", bytes).min() / 1e6 / bytes));
-        return samples;
+                        gammaSecondsPerByte, launched.spread("gamma", bytes).min() / 1e6 / bytes));
+        return launched;
     }
 
     private List<Sample> samples(ModelJob job, Algorithm algorithm, Samples run, String series, List<Long> sizes) {

@@ -95,7 +95,7 @@ public final class Bench {
                     results.incrementAndGet();
                     System.out.println(result.line());
                 });
-        if (results.get() == 0) {
+        if (results.get() == 0 && benchmark.measures(plan)) {
             System.err.println("bench: nothing was measured"
                     + (plan.only().isEmpty()
                             ? ""

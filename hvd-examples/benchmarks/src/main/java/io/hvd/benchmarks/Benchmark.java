@@ -31,6 +31,11 @@ interface Benchmark {
     void run(MeasurementPlan plan, Progress progress, Consumer<Result> results)
             throws IOException, InterruptedException, ParseException;
 
+    /** Whether results follow from this plan; without one, the run has then failed. */
+    default boolean measures(MeasurementPlan plan) throws ParseException {
+        return true;
+    }
+
     /** Is told what is being done. */
     interface Progress {
         void say(String words);

@@ -17,7 +17,10 @@ import java.util.Map;
 import java.util.function.Consumer;
 import org.apache.commons.cli.ParseException;
 
-/** Fits a cost model of allreduces, and compares it with jobs and sizes that it was not fitted to. */
+/**
+ * Fits a cost model of allreduces, or reads one, predicts jobs with it, and compares it with jobs and sizes that it was not
+ * fitted to.
+ */
 final class ModelBench implements Benchmark {
     @Override
     public String name() {
@@ -27,7 +30,7 @@ final class ModelBench implements Benchmark {
     @Override
     public String summary() {
         return "Fits a cost model of allreduces to times of --sizes, writes it to --out, and compares it with times of"
-                + " --check-sizes.";
+                + " --check-sizes. With --predict it says what jobs take that are not measured.";
     }
 
     @Override
@@ -50,37 +53,55 @@ final class ModelBench implements Benchmark {
     }
 
     @Override
+    public boolean measures(MeasurementPlan plan) throws ParseException {
+        return ModelPlan.of(plan).measures();
+    }
+
+    @Override
     public void run(MeasurementPlan plan, Progress progress, Consumer<Result> results)
             throws IOException, InterruptedException, ParseException {
         ModelPlan wanted = ModelPlan.of(plan);
         try {
-            calibrate(plan, wanted, progress).forEach(results);
+            AllreduceTimes times = new AllreduceTimes(plan, wanted, progress);
+            CostModel model =
+                    wanted.model().isPresent() ? ModelFile.read(wanted.model().get()) : fitted(wanted, times);
+            predict(model, wanted);
+            if (wanted.measures()) {
+                ModelCheck check = new ModelCheck(model.withLink(wanted.linkBytesPerSecond()), times.ofCheck());
+                System.out.println("CHECK " + check.summary());
+                check.results().forEach(results);
+            }
         } catch (HvdException e) {
             throw new IOException(e.getMessage(), e);
         }
     }
 
-    private static List<Result> calibrate(MeasurementPlan plan, ModelPlan wanted, Progress progress)
-            throws IOException, InterruptedException {
-        AllreduceTimes times = new AllreduceTimes(plan, wanted, progress);
-        List<Sample> all = times.measure();
-        List<Sample> samples = all.stream().filter(times::isOfCalibration).toList();
+    private static CostModel fitted(ModelPlan wanted, AllreduceTimes times) throws IOException, InterruptedException {
+        List<Sample> samples = times.ofCalibration();
         CalibrationHost host = new CalibrationHost(
                 InetAddress.getLocalHost().getHostName() + " on " + LocalDate.now(ZoneId.systemDefault())
                         + " with Open MPI " + MachineLine.openMpi(),
                 MachineLine.cores(),
                 wanted.coresShared(),
-                times.gammaSecondsPerByte());
+                times.gammaSecondsPerByte(),
+                wanted.linkBytesPerSecond());
         CostModel model = Fit.of(host, samples);
         ModelFile.write(model, wanted.out());
-        ModelCheck check =
-                new ModelCheck(model, all.stream().filter(times::isOfCheck).toList());
         System.out.println("MODEL file=" + wanted.out() + " ways="
                 + String.join(
                         ",",
                         model.curves().keySet().stream().map(Algorithm::word).toList()));
         System.out.println("CALIBRATION " + new ModelCheck(model, samples).summary());
-        System.out.println("CHECK " + check.summary());
-        return check.results();
+        return model;
+    }
+
+    /** Prints the predictions before the jobs to check with are measured, if the model is an earlier one. */
+    private static void predict(CostModel model, ModelPlan wanted) {
+        if (!wanted.predict().isEmpty()) {
+            CostModel there = wanted.ownCores() > 0 ? model.withOwnCores(wanted.ownCores()) : model;
+            new PredictionTable(there, wanted.predict(), wanted.checkSizes(), wanted.rates())
+                    .lines()
+                    .forEach(System.out::println);
+        }
     }
 }

@@ -21,17 +21,18 @@ record ModelCheck(CostModel model, List<Sample> samples) {
         List<Result> results = new ArrayList<>();
         for (Sample sample : samples) {
             JobShape shape = sample.shape();
-            model.seconds(sample.algorithm(), shape, sample.bytes())
+            model.cost(sample.algorithm(), shape, sample.bytes())
                     .ifPresent(predicted -> results.add(new Result(
                                     "model-" + sample.algorithm().word(),
                                     shape.ranks(),
                                     sample.bytes(),
-                                    predicted * 1e6,
+                                    predicted.seconds() * 1e6,
                                     "measured",
                                     sample.seconds() * 1e6,
                                     Map.of())
                             .with("hosts", Integer.toString(shape.hosts()))
-                            .with("relative_error", signed(predicted / sample.seconds() - 1))));
+                            .with("link_share", predicted.linkShare())
+                            .with("relative_error", signed(predicted.seconds() / sample.seconds() - 1))));
         }
         return results;
     }

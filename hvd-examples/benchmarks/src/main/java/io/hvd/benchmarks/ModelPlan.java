@@ -1,11 +1,13 @@
 package io.hvd.benchmarks;
 
+import io.hvd.benchmarks.cost.JobShape;
 import io.hvd.config.Numerals;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.apache.commons.cli.ParseException;
 
 /**
@@ -17,6 +19,11 @@ import org.apache.commons.cli.ParseException;
  * @param coresShared whether the hosts are parts of one machine
  * @param shortest whether the shortest of all rounds counts instead of the median
  * @param out file to which the model is written
+ * @param model file of an earlier model, to predict with and to check; without it a model is fitted
+ * @param linkBytesPerSecond what the links carry that the jobs are measured with; infinite if nothing limits them
+ * @param predict jobs to predict, which are not measured
+ * @param rates what the links carry in these, in bytes per second
+ * @param ownCores cores of each host in these; 0 for those of the model
  */
 record ModelPlan(
         List<ModelJob> calibration,
@@ -25,7 +32,12 @@ record ModelPlan(
         List<String> launcherWords,
         boolean coresShared,
         boolean shortest,
-        Path out) {
+        Path out,
+        Optional<Path> model,
+        double linkBytesPerSecond,
+        List<JobShape> predict,
+        List<Double> rates,
+        int ownCores) {
 
     static Map<String, String> flags() {
         Map<String, String> flags = new LinkedHashMap<>();
@@ -39,18 +51,34 @@ record ModelPlan(
         flags.put("cores-shared", "true if the hosts are parts of this machine");
         flags.put("shortest", "true to take the shortest of all rounds instead of the median, on a busy machine");
         flags.put("out", "file for the model; default cost-model.json");
+        flags.put("link", "bits per second that a host's link carries now, as plain TCP counts them, such as 941M");
+        flags.put("model", "file of a model to predict with and to check, instead of fitting one");
+        flags.put(
+                "predict",
+                "print what is predicted for jobs, such as 8x4,1250x8: hosts x ranks on each, with --check-sizes");
+        flags.put("rates", "bits per second of the links in these jobs, such as 941M,9.41G; default no limit");
+        flags.put("cores", "cores that each host in these jobs has of its own; default those of the model");
         return flags;
     }
 
     static ModelPlan of(MeasurementPlan plan) throws ParseException {
         Map<String, String> own = plan.own();
-        List<ModelJob> calibration = new ArrayList<>(onThisHost(plan.ranks()));
-        calibration.addAll(onHosts(own.getOrDefault("hosts", "")));
-        List<ModelJob> check = new ArrayList<>(
-                own.containsKey("check-ranks")
-                        ? onThisHost(Bench.numbers("check-ranks", own.get("check-ranks"), Numerals::wholeInt))
-                        : onThisHost(plan.ranks()));
-        check.addAll(onHosts(own.getOrDefault("check-hosts", own.getOrDefault("hosts", ""))));
+        Optional<Path> model = Optional.ofNullable(own.get("model")).map(Path::of);
+        List<ModelJob> calibration = new ArrayList<>();
+        List<ModelJob> check = new ArrayList<>();
+        if (model.isEmpty()) {
+            calibration.addAll(onThisHost(plan.ranks()));
+            calibration.addAll(onHosts(own.getOrDefault("hosts", "")));
+            check.addAll(calibration);
+        }
+        if (own.containsKey("check-ranks")) {
+            check.removeIf(job -> job.hosts().isEmpty());
+            check.addAll(onThisHost(Bench.numbers("check-ranks", own.get("check-ranks"), Numerals::wholeInt)));
+        }
+        if (own.containsKey("check-hosts")) {
+            check.removeIf(job -> job.hosts().isPresent());
+            check.addAll(onHosts(own.get("check-hosts")));
+        }
         String flags = own.getOrDefault("launcher-flags", "").strip();
         return new ModelPlan(
                 calibration,
@@ -59,7 +87,57 @@ record ModelPlan(
                 flags.isEmpty() ? List.of() : List.of(flags.split("\\s+")),
                 truth(own, "cores-shared"),
                 truth(own, "shortest"),
-                Path.of(own.getOrDefault("out", "cost-model.json")));
+                Path.of(own.getOrDefault("out", "cost-model.json")),
+                model,
+                own.containsKey("link") ? rate("link", own.get("link")) : Double.POSITIVE_INFINITY,
+                shapes(own),
+                rates(own),
+                own.containsKey("cores")
+                        ? Bench.numbers("cores", own.get("cores"), Numerals::wholeInt)
+                                .get(0)
+                        : 0);
+    }
+
+    /** Whether there is anything to measure. */
+    boolean measures() {
+        return !calibration.isEmpty() || !check.isEmpty();
+    }
+
+    private static List<JobShape> shapes(Map<String, String> own) throws ParseException {
+        List<JobShape> shapes = new ArrayList<>();
+        for (String word : words(own, "predict")) {
+            if (!word.matches("[1-9]\\d{0,5}x[1-9]\\d{0,2}")) {
+                throw new ParseException(
+                        "--predict has \"" + word + "\", expected hosts x ranks on each of them, as in 8x4");
+            }
+            int at = word.indexOf('x');
+            int hosts = Integer.parseInt(word.substring(0, at));
+            shapes.add(new JobShape(hosts * Integer.parseInt(word.substring(at + 1)), hosts));
+        }
+        return shapes;
+    }
+
+    private static List<Double> rates(Map<String, String> own) throws ParseException {
+        List<Double> rates = new ArrayList<>();
+        for (String word : words(own, "rates")) {
+            rates.add(rate("rates", word));
+        }
+        return rates.isEmpty() ? List.of(Double.POSITIVE_INFINITY) : rates;
+    }
+
+    private static List<String> words(Map<String, String> own, String flag) {
+        return own.containsKey(flag) ? List.of(own.get(flag).split(",")) : List.of();
+    }
+
+    /** Reads bits per second, such as {@code 9.41G}; as everywhere with rates, 1K is 1000. @return bytes per second */
+    private static double rate(String flag, String word) throws ParseException {
+        if (!word.matches("\\d{1,9}(\\.\\d{1,9})?[KMG]") || !word.matches(".*[1-9].*")) {
+            throw new ParseException(
+                    "--" + flag + " has \"" + word + "\", expected bits per second, as in 941M or 9.41G");
+        }
+        double number = Double.parseDouble(word.substring(0, word.length() - 1));
+        double unit = word.endsWith("K") ? 1e3 : word.endsWith("M") ? 1e6 : 1e9;
+        return number * unit / Byte.SIZE;
     }
 
     private static List<Long> checkSizes(MeasurementPlan plan) throws ParseException {
@@ -69,7 +147,7 @@ record ModelPlan(
         }
         List<Long> sizes = Bench.numbers("check-sizes", asked, Bench::size);
         for (long size : sizes) {
-            if (plan.sizes().contains(size)) {
+            if (!plan.own().containsKey("model") && plan.sizes().contains(size)) {
                 throw new ParseException(
                         "--check-sizes has " + size + ", to which the model is fitted: --sizes " + plan.sizesInWords());
             }

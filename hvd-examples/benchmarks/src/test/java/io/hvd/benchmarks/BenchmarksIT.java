@@ -206,6 +206,25 @@ class BenchmarksIT {
                     .isCloseTo(check.oursMicros() / check.opponentMicros() - 1, within(0.01));
         });
         assertThat(Path.of(model)).content().contains("\"shared-memory\"", "\"mpi\"", "\"ring\"");
+
+        Job prediction = Job.run(
+                Job.program(
+                        Bench.class,
+                        "model",
+                        "--model",
+                        model,
+                        "--predict",
+                        "1x8,2x1",
+                        "--check-sizes",
+                        "1M",
+                        "--cores",
+                        "8"),
+                Map.of());
+        assertThat(prediction.exitCode()).as(prediction.output()).isZero();
+        assertThat(prediction.output())
+                .containsPattern("\\| 1 x 8 \\| 1048576 \\| no limit \\| [\\d.]+ \\| 0 %")
+                .contains("| 2 x 1 | 1048576 | no limit | - | - |", "8 cores of its own")
+                .doesNotContain("RESULT");
     }
 
     /** Ranks that go on would disturb what is measured next. */

@@ -58,6 +58,6 @@ class ModelCheckTest {
             samples.add(measured(Algorithm.MPI, bytes, bytes * 1e-9));
             samples.add(measured(Algorithm.RING, bytes, 50e-6 + bytes * 0.5e-9));
         }
-        return Fit.of(new CalibrationHost("made-up", 4, false, 0), samples);
+        return Fit.of(new CalibrationHost("made-up", 4, false, 0, Double.POSITIVE_INFINITY), samples);
     }
 }

@@ -35,6 +35,34 @@ class ModelPlanTest {
                 .hasMessageContaining("\"b\", expected a name and its ranks");
     }
 
+    @Test
+    void jobsToPredictAreHostsTimesRanksAndRatesAreBitsPerSecond() throws ParseException {
+        ModelPlan plan = plan(Map.of("model", "m.json", "predict", "8x4,1250x8", "rates", "47.8M,9.41G", "cores", "8"));
+
+        assertThat(plan.predict()).containsExactly(new JobShape(32, 8), new JobShape(10_000, 1250));
+        assertThat(plan.rates()).containsExactly(47.8e6 / 8, 9.41e9 / 8);
+        assertThat(plan.ownCores()).isEqualTo(8);
+        assertThat(plan.measures()).as("a model and nothing to check").isFalse();
+        assertThat(plan(Map.of()).rates()).containsExactly(Double.POSITIVE_INFINITY);
+        assertThatThrownBy(() -> plan(Map.of("predict", "8x")))
+                .isInstanceOf(ParseException.class)
+                .hasMessageContaining("\"8x\", expected hosts x ranks");
+        assertThatThrownBy(() -> plan(Map.of("rates", "1G,0.0M")))
+                .isInstanceOf(ParseException.class)
+                .hasMessageContaining("\"0.0M\", expected bits per second");
+    }
+
+    @Test
+    void aModelThatIsGivenIsCheckedWithJobsThatAreNamedOnly() throws ParseException {
+        ModelPlan plan = plan(Map.of("model", "m.json", "check-hosts", "a:2,b:2", "check-sizes", "4K", "link", "200M"));
+
+        assertThat(plan.calibration()).isEmpty();
+        assertThat(plan.check().stream().map(ModelJob::shape)).containsExactly(new JobShape(4, 2));
+        assertThat(plan.checkSizes()).as("nothing is fitted to --sizes").containsExactly(4096L);
+        assertThat(plan.linkBytesPerSecond()).isEqualTo(25e6);
+        assertThat(plan.measures()).isTrue();
+    }
+
     private static ModelPlan plan(Map<String, String> own) throws ParseException {
         return ModelPlan.of(new MeasurementPlan(List.of(2), SIZES, 1, 1, "", "horovodrun", own));
     }

@@ -28,14 +28,46 @@ public record CostModel(CalibrationHost host, Map<Algorithm, Curve> curves) {
 
     /** The time of a sum with an algorithm; empty if it uses links that were not measured. */
     public Optional<Double> seconds(Algorithm algorithm, JobShape shape, long bytes) {
+        return cost(algorithm, shape, bytes).map(Cost::seconds);
+    }
+
+    /** What a sum with an algorithm costs; empty if it uses links that were not measured. */
+    public Optional<Cost> cost(Algorithm algorithm, JobShape shape, long bytes) {
         Curve curve = curves.get(algorithm);
         if (curve == null || !curve.knows(shape)) {
             return Optional.empty();
         }
-        double seconds = curve.seconds(shape, bytes, host);
-        return algorithm == Algorithm.TWO_LEVEL
-                ? Optional.ofNullable(curves.get(Algorithm.SHARED_MEMORY))
-                        .map(inside -> inside.seconds(shape, bytes, host) + seconds)
-                : Optional.of(seconds);
+        Cost cost = curve.cost(shape, bytes, host);
+        if (algorithm != Algorithm.TWO_LEVEL) {
+            return Optional.of(cost);
+        }
+        return Optional.ofNullable(curves.get(Algorithm.SHARED_MEMORY))
+                .map(shared -> shared.cost(shape, bytes, host).workSeconds())
+                .map(inside -> twoLevel(curve, cost, shape, bytes).plus(inside, inside));
+    }
+
+    /**
+     * The cost between the hosts. What the messages do not cost by the ring's measure is work in memory: a chunk of two
+     * levels is larger than the caches. A rank has one thread, which does not move messages on while it works there.
+     */
+    private Cost twoLevel(Curve curve, Cost cost, JobShape shape, long bytes) {
+        Curve ring = curves.get(Algorithm.RING);
+        if (ring == null) {
+            return cost;
+        }
+        Cost ofMessages = new Curve(Algorithm.TWO_LEVEL, curve.seen(), ring.pieces()).cost(shape, bytes, host);
+        double memory = Math.max(0, cost.workSeconds() - ofMessages.workSeconds());
+        double share = 1 - memory / cost.workSeconds();
+        return new Cost(cost.workSeconds(), memory + share * cost.leadSeconds(), cost.wireSeconds());
+    }
+
+    /** The same model with links that carry so many bytes per second each way. */
+    public CostModel withLink(double bytesPerSecond) {
+        return new CostModel(host.withLink(bytesPerSecond), curves);
+    }
+
+    /** The same model for hosts that have so many cores each, and share them with no other host. */
+    public CostModel withOwnCores(int ofEach) {
+        return new CostModel(host.withOwnCores(ofEach), curves);
     }
 }

@@ -25,19 +25,20 @@ public record Curve(Algorithm algorithm, Set<JobShape> seen, List<Piece> pieces)
     }
 
     /**
-     * The time for this number of bytes. More bytes never take less time: if a piece gives less than the one before
-     * gives at its end, the larger time counts.
+     * The cost for this number of bytes. More bytes are never less work: if a piece gives less than the one before gives
+     * at its end, the larger time counts.
      */
-    double seconds(JobShape shape, long bytes, CalibrationHost host) {
-        double least = 0;
+    Cost cost(JobShape shape, long bytes, CalibrationHost host) {
+        Cost cost = new Cost(0, 0, 0);
         for (Piece piece : pieces) {
             long here = Math.min(bytes, piece.upToBytes());
             Terms terms = Terms.of(algorithm, piece.form(), shape, here, host);
-            least = Math.max(least, piece.seconds(terms, host.gammaSecondsPerByte()));
+            double work = Math.max(cost.workSeconds(), piece.seconds(terms, host.gammaSecondsPerByte()));
+            cost = new Cost(work, terms.lead() * work, terms.wireBytes() / host.linkBytesPerSecond());
             if (bytes <= piece.upToBytes()) {
                 break;
             }
         }
-        return least;
+        return cost;
     }
 }

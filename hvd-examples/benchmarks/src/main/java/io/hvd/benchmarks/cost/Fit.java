@@ -36,14 +36,18 @@ public final class Fit {
     /** The curve of the part inside the hosts, which is known already; null for algorithms without such a part. */
     private final Curve inside;
 
+    /** The cost of a message between hosts, which is known already for two levels; 0 if it is to be found. */
+    private final double alphaSeconds;
+
     private final List<Sample> samples;
     private final List<Long> sizes;
     private final Set<JobShape> shapes;
 
-    private Fit(CalibrationHost host, Algorithm algorithm, Curve inside, List<Sample> samples) {
+    private Fit(CalibrationHost host, Algorithm algorithm, Curve inside, double alphaSeconds, List<Sample> samples) {
         this.host = host;
         this.algorithm = algorithm;
         this.inside = inside;
+        this.alphaSeconds = alphaSeconds;
         this.samples = samples;
         this.sizes = samples.stream().map(Sample::bytes).distinct().sorted().toList();
         this.shapes = samples.stream().map(Sample::shape).collect(Collectors.toSet());
@@ -59,8 +63,9 @@ public final class Fit {
         Map<Algorithm, List<Sample>> byAlgorithm =
                 samples.stream().collect(Collectors.groupingBy(Sample::algorithm, TreeMap::new, Collectors.toList()));
         Map<Algorithm, Curve> curves = new EnumMap<>(Algorithm.class);
-        byAlgorithm.forEach((algorithm, some) ->
-                curves.put(algorithm, new Fit(host, algorithm, inside(algorithm, curves), some).curve()));
+        byAlgorithm.forEach((algorithm, some) -> curves.put(
+                algorithm,
+                new Fit(host, algorithm, inside(algorithm, curves), alpha(algorithm, curves), some).curve()));
         return new CostModel(host, curves);
     }
 
@@ -80,6 +85,17 @@ public final class Fit {
                             + " too, with --ranks");
         }
         return shared;
+    }
+
+    /**
+     * Between the hosts of two levels a ring sends the messages. A ring of one rank on each host shows what they cost where
+     * the ranks need not wait for a core; two levels on hosts that share cores would not.
+     */
+    private static double alpha(Algorithm algorithm, Map<Algorithm, Curve> fitted) {
+        Curve ring = fitted.get(Algorithm.RING);
+        return algorithm == Algorithm.TWO_LEVEL && ring != null
+                ? ring.pieces().get(0).between().alphaSeconds()
+                : 0;
     }
 
     /** Pieces from some size on, with their error. */
@@ -115,7 +131,8 @@ public final class Fit {
         for (Form form : Form.values()) {
             int first = pieces == 1 ? sizes.size() - 1 : from + SIZES_PER_PIECE - 1;
             for (int last = first; form.compareTo(least) >= 0 && last < sizes.size(); last++) {
-                Optional<Candidate> whole = whole(form, from, last, pieces);
+                boolean has = algorithm.forms(sizes.get(last)).contains(form);
+                Optional<Candidate> whole = has ? whole(form, from, last, pieces) : Optional.empty();
                 if (whole.isPresent() && (best == null || whole.get().error < best.error)) {
                     best = whole.get();
                 }
@@ -150,7 +167,7 @@ public final class Fit {
                 last + 1 == sizes.size() ? Long.MAX_VALUE : between(most, sizes.get(last + 1)),
                 new Link(unknowns[0], unknowns[2]),
                 unknowns[1],
-                new Link(unknowns[3], unknowns[4]));
+                new Link(alphaSeconds + unknowns[3], unknowns[4]));
         return Optional.of(new Candidate(List.of(piece), found.error()));
     }
 
@@ -175,37 +192,60 @@ public final class Fit {
      * other wrong one.
      */
     private LeastSquares.Solution solved(Form form, List<Sample> some) {
-        double[][] rows = some.stream().map(sample -> row(form, sample)).toArray(double[][]::new);
-        double[] known =
-                some.stream().mapToDouble(sample -> known(form, sample)).toArray();
-        double[] measured = some.stream().mapToDouble(Sample::seconds).toArray();
-        double[] larger = measured.clone();
+        List<Row> rows = some.stream().map(sample -> row(form, sample)).toList();
+        List<Cost> costs = rows.stream().map(row -> row.cost(row.measured)).toList();
         LeastSquares.Solution solution = null;
         for (int round = 0; round < ROUNDS; round++) {
-            double[][] relative = new double[rows.length][];
-            double[] rest = new double[rows.length];
-            for (int i = 0; i < rows.length; i++) {
-                double each = larger[i];
-                relative[i] = Arrays.stream(rows[i]).map(term -> term / each).toArray();
-                rest[i] = (measured[i] - known[i]) / each;
+            double[][] relative = new double[rows.size()][];
+            double[] rest = new double[rows.size()];
+            for (int i = 0; i < relative.length; i++) {
+                Row row = rows.get(i);
+                Cost cost = costs.get(i);
+                double counts = cost.isOfLink() ? row.lead : 1;
+                double fixed =
+                        cost.isOfLink() ? row.known.leadSeconds() + row.known.wireSeconds() : row.known.workSeconds();
+                double each = Math.max(row.measured, round == 0 ? 0 : cost.seconds());
+                relative[i] = Arrays.stream(row.terms)
+                        .map(term -> counts * term / each)
+                        .toArray();
+                rest[i] = (row.measured - fixed) / each;
             }
             solution = LeastSquares.solve(relative, rest);
-            for (int i = 0; i < rows.length; i++) {
-                larger[i] = Math.max(measured[i], known[i] + LeastSquares.product(rows[i], solution.unknowns()));
-            }
+            double[] unknowns = solution.unknowns();
+            costs = rows.stream()
+                    .map(row -> row.cost(LeastSquares.product(row.terms, unknowns)))
+                    .toList();
         }
         return solution;
     }
 
-    private double[] row(Form form, Sample sample) {
-        Terms terms = Terms.of(algorithm, form, sample.shape(), sample.bytes(), host);
-        return new double[] {terms.inside(), terms.crowded(), terms.insideBytes(), terms.between(), terms.betweenBytes()
-        };
+    /**
+     * One equation: the terms times the unknowns, and what is known, are the cost.
+     *
+     * @param lead the part of the unknown work in which the link stands still
+     */
+    private record Row(double[] terms, double lead, Cost known, double measured) {
+        Cost cost(double unknownSeconds) {
+            return known.plus(unknownSeconds, lead * unknownSeconds);
+        }
     }
 
-    private double known(Form form, Sample sample) {
-        Terms terms = Terms.of(algorithm, form, sample.shape(), sample.bytes(), host);
-        return terms.reducedBytes() * host.gammaSecondsPerByte()
-                + (inside == null ? 0 : inside.seconds(sample.shape(), sample.bytes(), host));
+    private Row row(Form form, Sample sample) {
+        JobShape shape = sample.shape();
+        Terms terms = Terms.of(algorithm, form, shape, sample.bytes(), host);
+        double sum = terms.reducedBytes() * host.gammaSecondsPerByte() + terms.between() * alphaSeconds;
+        Cost known = new Cost(sum, terms.lead() * sum, terms.wireBytes() / host.linkBytesPerSecond());
+        if (inside != null) {
+            double there = inside.cost(shape, sample.bytes(), host).workSeconds();
+            known = known.plus(there, there);
+        }
+        double[] coefficients = {
+            terms.inside(),
+            terms.crowded(),
+            terms.insideBytes(),
+            alphaSeconds > 0 ? 0 : terms.between(),
+            terms.betweenBytes()
+        };
+        return new Row(coefficients, terms.lead(), known, sample.seconds());
     }
 }

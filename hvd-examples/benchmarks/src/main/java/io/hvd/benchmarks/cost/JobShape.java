@@ -13,6 +13,12 @@ public record JobShape(int ranks, int hosts) {
         }
     }
 
+    /** Reads what {@link #toString} writes: the number of all ranks, an x, and the number of hosts. */
+    static JobShape of(String text) {
+        int at = text.indexOf('x');
+        return new JobShape(Integer.parseInt(text.substring(0, at)), Integer.parseInt(text.substring(at + 1)));
+    }
+
     /** The number of ranks on the host that has the most. */
     public int perHost() {
         return (ranks + hosts - 1) / hosts;

@@ -53,7 +53,12 @@ class FitTest {
     void jobsThatWereNotMeasuredArePredicted() {
         CostModel planted = Made.model(
                 Made.curve(Algorithm.SHARED_MEMORY, Form.MANY_BYTES, new JobShape(2, 1), new JobShape(6, 1)),
-                Made.curve(Algorithm.TWO_LEVEL, Form.MANY_BYTES, new JobShape(4, 2), new JobShape(12, 2)));
+                Made.curve(
+                        Algorithm.TWO_LEVEL,
+                        Form.MANY_BYTES,
+                        new JobShape(4, 2),
+                        new JobShape(12, 2),
+                        new JobShape(10, 5)));
         CostModel found = fitted(Made.samples(planted, SIZES, 0.02, new Random(SEED)));
 
         for (JobShape other : List.of(new JobShape(16, 4), new JobShape(6, 3), new JobShape(256, 64))) {
@@ -65,6 +70,57 @@ class FitTest {
                         .isCloseTo(expected, Percentage.withPercentage(8));
             }
         }
+    }
+
+    /** Small messages show what the ranks do, large ones the link, which the model is told of. */
+    @Test
+    void whatWasMeasuredOnASlowLinkIsPredictedForAFastOne() {
+        CostModel planted = Made.model(
+                Made.curve(Algorithm.SHARED_MEMORY, Form.MANY_BYTES, new JobShape(2, 1), new JobShape(6, 1)),
+                Made.curve(Algorithm.TWO_LEVEL, Form.MANY_BYTES, new JobShape(4, 2), new JobShape(12, 2)));
+        CostModel slow = planted.withLink(2e7);
+        CostModel found = Fit.of(slow.host(), Made.samples(slow, SIZES, 0.01, new Random(SEED)));
+
+        for (double link : List.of(5e6, 2e7, 1e8)) {
+            for (JobShape other : List.of(new JobShape(4, 2), new JobShape(32, 8))) {
+                for (long bytes : List.of(3000L, 1L << 20, 32L << 20)) {
+                    assertThat(found.withLink(link)
+                                    .seconds(Algorithm.TWO_LEVEL, other, bytes)
+                                    .orElseThrow())
+                            .as("%s, %d bytes, %s bytes/s, seed %d", other, bytes, link, SEED)
+                            .isCloseTo(
+                                    planted.withLink(link)
+                                            .seconds(Algorithm.TWO_LEVEL, other, bytes)
+                                            .orElseThrow(),
+                                    Percentage.withPercentage(10));
+                }
+            }
+        }
+    }
+
+    /** On hosts that share cores every message of two levels waits for one; a ring of one rank on each does not. */
+    @Test
+    void whatAMessageCostsBetweenHostsWithCoresOfTheirOwnComesFromTheRing() {
+        CalibrationHost crowded = new CalibrationHost("made-up", 2, true, 1e-10, Double.POSITIVE_INFINITY);
+        CostModel planted = new CostModel(
+                crowded,
+                Made.model(
+                                Made.curve(Algorithm.SHARED_MEMORY, Form.MANY_BYTES, new JobShape(2, 1)),
+                                Made.curve(Algorithm.RING, Form.MANY_BYTES, new JobShape(2, 2), new JobShape(4, 4)),
+                                Made.curve(Algorithm.TWO_LEVEL, Form.MANY_BYTES, new JobShape(4, 2)))
+                        .curves());
+        CostModel found = Fit.of(crowded, Made.samples(planted, SIZES, 0.01, new Random(SEED)));
+
+        JobShape large = new JobShape(64, 16);
+        assertThat(found.withOwnCores(4)
+                        .seconds(Algorithm.TWO_LEVEL, large, 1 << 20)
+                        .orElseThrow())
+                .as("seed %d", SEED)
+                .isCloseTo(
+                        planted.withOwnCores(4)
+                                .seconds(Algorithm.TWO_LEVEL, large, 1 << 20)
+                                .orElseThrow(),
+                        Percentage.withPercentage(10));
     }
 
     @Test
@@ -103,7 +159,7 @@ class FitTest {
         JobShape shape = new JobShape(4, 1);
         for (long bytes : List.of(100L, 10_000L, 1L << 20, 50L << 20)) {
             assertThat(found.seconds(Algorithm.MPI, shape, bytes).orElseThrow())
-                    .isCloseTo(planted.seconds(shape, bytes, Made.HOST), Percentage.withPercentage(5));
+                    .isCloseTo(planted.cost(shape, bytes, Made.HOST).seconds(), Percentage.withPercentage(5));
         }
     }
 

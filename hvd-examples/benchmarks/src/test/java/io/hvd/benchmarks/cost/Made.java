@@ -9,7 +9,7 @@ import java.util.Random;
 
 /** Models with planted parameters, and what they would measure. */
 final class Made {
-    static final CalibrationHost HOST = new CalibrationHost("made-up", 4, false, 1e-10);
+    static final CalibrationHost HOST = new CalibrationHost("made-up", 4, false, 1e-10, Double.POSITIVE_INFINITY);
     static final Link NETWORK = new Link(50e-6, 8e-9);
     static final Link MEMORY = new Link(1e-6, 2e-10);
 

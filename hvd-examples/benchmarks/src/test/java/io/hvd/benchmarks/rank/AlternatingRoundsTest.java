@@ -8,6 +8,8 @@ import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class AlternatingRoundsTest {
     private static final long[] SIZES = {16};
@@ -32,13 +34,17 @@ class AlternatingRoundsTest {
         assertThat(samples.has("scattered")).isFalse();
     }
 
-    /** Gloo with more ranks than processors: 2,500 calls of 10 ms in each phase would take minutes. */
-    @Test
-    void aSlowContenderIsWarmedUpForNoLongerThanAFastOne() {
+    /**
+     * Gloo with more ranks than processors: 2,500 calls of 10 ms in each phase would take minutes. A slow link: a call takes a
+     * second, and is the warm-up.
+     */
+    @ParameterizedTest
+    @CsvSource({"10e6,9,5", "1e9,1,1"})
+    void aSlowContenderIsWarmedUpForNoLongerThanAFastOne(float nanos, int trial, int warm) {
         MpiCalls mpi = (MpiCalls) Proxy.newProxyInstance(
                 MpiCalls.class.getClassLoader(),
                 new Class<?>[] {MpiCalls.class},
-                (proxy, method, arguments) -> "mean".equals(method.getName()) ? 10e6f : null);
+                (proxy, method, arguments) -> "mean".equals(method.getName()) ? nanos : null);
         AtomicInteger calls = new AtomicInteger();
         Contender counted = Contender.direct("counted", Expected.PIECE_OF_SUM, count -> {
             Runnable right = leaving(7, 9).call().apply(count);
@@ -51,8 +57,6 @@ class AlternatingRoundsTest {
         timing.run(List.of(counted), SIZES, mpi);
 
         int check = 1;
-        int trial = 8;
-        int warm = 5; // 50 ms
         int settling = 20;
         int timed = 200;
         assertThat(calls).hasValue(check + trial + warm + settling + timed);
