@@ -11,6 +11,7 @@ import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -94,13 +95,15 @@ final class OuterExchange {
      * Begins to give every group its part of each group's bytes.
      *
      * @param sent number of bytes, by group
-     * @param received number of bytes that come, by group
-     * @param longest at least the bytes of the largest part of any rank, the same on all ranks
+     * @param mine number of bytes that come from every group
      */
-    Completion beginAlltoall(ByteBuffer from, long[] sent, ByteBuffer to, long[] received, long longest) {
+    Completion beginScatter(ByteBuffer from, long[] sent, ByteBuffer to, int mine) {
         if (outer == null) {
             return DONE;
         }
+        long[] received = new long[sent.length];
+        Arrays.fill(received, mine);
+        long longest = Pieces.oneBehindTheOther(sent).longest();
         return add(outer.beginAlltoall(tensor(from), tensor(to), sent, received, longest));
     }
 

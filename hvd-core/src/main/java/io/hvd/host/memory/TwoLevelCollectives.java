@@ -14,8 +14,7 @@ import java.util.List;
  * The data plane of ranks in several groups that have a memory each. Data moves through the memory inside a group, and
  * between the groups by their carriers. Where leaders carry, a reduce or a reduce-scatter is an allreduce of which each
  * rank takes its part, so that a group's data goes to the others once. Operations that only pass data from one rank to
- * another go through another data plane of the same ranks, which knows no groups; but where every rank carries, an
- * alltoall whose pieces fit the memory sends one message to each group instead of one to each rank.
+ * another go through another data plane of the same ranks, which knows no groups.
  */
 public final class TwoLevelCollectives extends MemoryCollectives {
     private final TwoLevelAllreduce allreduce;
@@ -27,7 +26,6 @@ public final class TwoLevelCollectives extends MemoryCollectives {
     private final int self;
 
     private final TwoLevelMovement movement;
-    private final TwoLevelAlltoall alltoall;
     private boolean twoLevels = true;
 
     /**
@@ -82,7 +80,6 @@ public final class TwoLevelCollectives extends MemoryCollectives {
         this.groups = groups;
         this.limits = limits;
         this.movement = new TwoLevelMovement(rounds, reducer, outer, groups);
-        this.alltoall = new TwoLevelAlltoall(rounds, outer, groups);
     }
 
     @Override
@@ -160,11 +157,7 @@ public final class TwoLevelCollectives extends MemoryCollectives {
 
     @Override
     public void alltoall(Tensor input, Tensor output, long[] sent, long[] received, long longest) {
-        if (groups.allCarry() && alltoall.holds(longest, input.dtype())) {
-            alltoall.run(input, output, sent, received, longest);
-        } else {
-            flat.alltoall(input, output, sent, received, longest);
-        }
+        flat.alltoall(input, output, sent, received, longest);
     }
 
     @Override

@@ -16,7 +16,6 @@ import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.function.LongFunction;
 
@@ -167,11 +166,8 @@ final class TwoLevelMovement {
             end("SHM_REDUCESCATTER", begun);
             int mine = layout.count(place, groups.own());
             ByteBuffer arrival = arrival(here).slice(0, groups.count() * mine * wire.bytes());
-            long[] sent = layout.lengths(place, wire.bytes());
-            long[] received = new long[groups.count()];
-            Arrays.fill(received, (long) mine * wire.bytes());
-            long longest = Pieces.oneBehindTheOther(sent).longest();
-            Completion crossing = outer.beginAlltoall(carried.of(result, wire), sent, arrival, received, longest);
+            Completion crossing = outer.beginScatter(
+                    carried.of(result, wire), layout.lengths(place, wire.bytes()), arrival, mine * wire.bytes());
             return () -> {
                 outer.await(crossing);
                 if (mine > 0) {

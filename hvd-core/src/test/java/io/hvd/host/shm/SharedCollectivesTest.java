@@ -9,7 +9,6 @@ import io.hvd.host.local.LocalProvider;
 import io.hvd.host.memory.Layout;
 import io.hvd.host.memory.TwoLevelCollectives;
 import io.hvd.kernel.ReduceKernel;
-import io.hvd.spi.Activities;
 import io.hvd.spi.Backend;
 import io.hvd.spi.BackendProvider;
 import io.hvd.spi.Collectives;
@@ -389,46 +388,6 @@ class SharedCollectivesTest {
             check.bigBroadcast();
             check.bigPieces();
         });
-    }
-
-    /** One message for each host; pieces that do not fit, and hosts of unequal numbers, take a message for each rank. */
-    @ParameterizedTest
-    @CsvSource({"a a b b, 2, true", "a b a b c c, 20, true", "a a b b, 600000, false", "a a b, 2, false"})
-    void thePiecesOfAnAlltoallLeaveTheHostTogetherIfTheyFit(String hosts, int longest, boolean together)
-            throws Exception {
-        run(List.of(hosts.split(" ")), folder, (shared, check) -> {
-            List<String> done = new ArrayList<>();
-            shared.collectives().report(noted(done));
-            int size = shared.topology().size();
-            long[] elements = new long[size];
-            Arrays.fill(elements, longest);
-            Tensor mine = Tensor.zeros(DType.FLOAT64, Shape.of((long) size * longest));
-            Tensor theirs = Tensor.zeros(DType.FLOAT64, Shape.of((long) size * longest));
-            shared.collectives().alltoall(mine, theirs, elements, elements, longest);
-            // Once for the memory of the host, and once for each thread at the same place of another host.
-            boolean oncePerHost = Collections.frequency(done, "SHM_ALLTOALL")
-                    == Stream.of(hosts.split(" ")).distinct().count();
-            assertThat(oncePerHost).isEqualTo(together);
-        });
-    }
-
-    private static Activities noted(List<String> names) {
-        return new Activities() {
-            @Override
-            public long begin() {
-                return 1;
-            }
-
-            @Override
-            public void end(String name, long begun) {
-                names.add(name);
-            }
-
-            @Override
-            public Later later() {
-                return null;
-            }
-        };
     }
 
     @Test
