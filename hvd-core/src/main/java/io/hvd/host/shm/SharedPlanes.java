@@ -133,8 +133,10 @@ public final class SharedPlanes implements DataPlanes {
             return ofMembers;
         }
         boolean oneHost = hosts.size() == 1;
-        List<Integer> inside =
-                NodeGroups.of(topology.rank(), members, topology.nodes()).inside();
+        List<Integer> inside = hosts.stream()
+                .filter(row -> row.contains(topology.rank()))
+                .findFirst()
+                .orElseThrow();
         int stage = SegmentSize.stageBytes(inside.size(), oneHost);
         SegmentSetup.Result result = new SegmentSetup(folder, exchange, members, inside, topology, abandonment)
                 .found(stage, SegmentSize.LEAST_STAGE_BYTES);
@@ -142,7 +144,8 @@ public final class SharedPlanes implements DataPlanes {
             note = words(result, oneHost);
         }
         return result.share()
-                .map(share -> over(ofMembers, members, hosts, new Rounds(share.segment(), share.group(), backoff)))
+                .map(share ->
+                        over(ofMembers, members, hosts, inside, new Rounds(share.segment(), share.group(), backoff)))
                 .orElse(ofMembers);
     }
 
@@ -157,18 +160,22 @@ public final class SharedPlanes implements DataPlanes {
                 .toList();
     }
 
-    /** @param hosts the members on each host */
-    private DataPlane over(DataPlane ofMembers, List<Integer> members, List<List<Integer>> hosts, Rounds rounds) {
+    /**
+     * @param hosts the members on each host
+     * @param inside those of this host
+     */
+    private DataPlane over(
+            DataPlane ofMembers,
+            List<Integer> members,
+            List<List<Integer>> hosts,
+            List<Integer> inside,
+            Rounds rounds) {
         Reducer reducer = Reducer.ofPlaces(kernel);
         if (hosts.size() == 1) {
             return new OneLevelCollectives(
                     rounds, reducer, ofMembers, members.size() == topology.size(), beneath.progress());
         }
-        int host = IntStream.range(0, hosts.size())
-                .filter(i -> hosts.get(i).contains(topology.rank()))
-                .findFirst()
-                .orElseThrow();
-        int place = hosts.get(host).indexOf(topology.rank());
+        int place = inside.indexOf(topology.rank());
         boolean allCarry = hosts.stream().map(List::size).distinct().count() == 1;
         int carrier = allCarry ? place : 0;
         List<Integer> carriers = hosts.stream().map(row -> row.get(carrier)).toList();
@@ -180,7 +187,7 @@ public final class SharedPlanes implements DataPlanes {
                 reducer,
                 TwoLevelCollectives.Flat.of(ofMembers),
                 place == carrier ? OuterLevel.of(beneath.of(carriers)) : null,
-                new Groups(numbers, host, allCarry),
+                new Groups(numbers, hosts.indexOf(inside), allCarry),
                 new TwoLevelCollectives.Limits(WORTH_BYTES, true, ""));
     }
 

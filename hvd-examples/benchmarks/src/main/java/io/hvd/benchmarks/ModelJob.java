@@ -15,7 +15,7 @@ record ModelJob(JobShape shape, Optional<String> hosts) {
         return new ModelJob(new JobShape(ranks, 1), Optional.empty());
     }
 
-    /** @param list such as {@code a:2,b:2} */
+    /** @param list such as {@code a:2,b:2}, with as many ranks on each host */
     static ModelJob on(String list) throws ParseException {
         int ranks = 0;
         String[] hosts = list.split(",");
@@ -24,9 +24,21 @@ record ModelJob(JobShape shape, Optional<String> hosts) {
                 throw new ParseException("the host list \"" + list + "\" has \"" + host
                         + "\", expected a name and its ranks, as in a:2");
             }
-            ranks += Integer.parseInt(host.substring(host.indexOf(':') + 1));
+            ranks += ranksOf(host);
+        }
+        for (String host : hosts) {
+            if (ranksOf(host) != ranksOf(hosts[0])) {
+                throw new ParseException("the host list \"" + list + "\" has \"" + host + "\", expected "
+                        + ranksOf(hosts[0])
+                        + " ranks, as on the first host: the model has no formula for hosts of unlike"
+                        + " numbers, where one rank carries all of its host's data");
+            }
         }
         return new ModelJob(new JobShape(ranks, hosts.length), Optional.of(list));
+    }
+
+    private static int ranksOf(String host) {
+        return Integer.parseInt(host.substring(host.indexOf(':') + 1));
     }
 
     /** The launcher's arguments for this job. */

@@ -33,6 +33,9 @@ class ModelPlanTest {
         assertThatThrownBy(() -> plan(Map.of("hosts", "a:1,b")))
                 .isInstanceOf(ParseException.class)
                 .hasMessageContaining("\"b\", expected a name and its ranks");
+        assertThatThrownBy(() -> plan(Map.of("hosts", "a:3,b:1")))
+                .isInstanceOf(ParseException.class)
+                .hasMessageContaining("\"b:1\", expected 3 ranks, as on the first host");
     }
 
     @Test

@@ -27,7 +27,7 @@ public enum Algorithm {
     public boolean suits(JobShape shape) {
         return switch (this) {
             case SHARED_MEMORY -> shape.hosts() == 1;
-            case TWO_LEVEL -> shape.hosts() > 1 && shape.perHost() > 1 && shape.isEven();
+            case TWO_LEVEL -> shape.hosts() > 1 && shape.perHost() > 1;
             case MPI, RING -> true;
         };
     }

@@ -3,13 +3,13 @@ package io.hvd.benchmarks.cost;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 
-/** The number of a job's ranks and of its hosts. */
+/** The number of a job's ranks and of its hosts, which have as many ranks each. */
 public record JobShape(int ranks, int hosts) {
     public JobShape {
-        if (hosts < 1 || ranks < hosts) {
+        if (hosts < 1 || ranks < hosts || ranks % hosts != 0) {
             throw new HvdException(
                     ErrorId.BAD_ARGUMENT,
-                    ranks + " ranks on " + hosts + " hosts, expected at least one host and a rank for each");
+                    ranks + " ranks on " + hosts + " hosts, expected at least one host and as many ranks on each");
         }
     }
 
@@ -19,13 +19,9 @@ public record JobShape(int ranks, int hosts) {
         return new JobShape(Integer.parseInt(text.substring(0, at)), Integer.parseInt(text.substring(at + 1)));
     }
 
-    /** The number of ranks on the host that has the most. */
+    /** The number of ranks on each host. */
     public int perHost() {
-        return (ranks + hosts - 1) / hosts;
-    }
-
-    public boolean isEven() {
-        return ranks % hosts == 0;
+        return ranks / hosts;
     }
 
     @Override
