@@ -56,6 +56,11 @@ final class OuterExchange {
         }
     }
 
+    /** The messages that leave a group if each of its ranks sends one to every other group; 0 if they do not all carry. */
+    int messagesOfAll() {
+        return groups.allCarry() ? groups.places(groups.own()) * (groups.count() - 1) : 0;
+    }
+
     /** The part that this rank carries of a chunk that all groups reduce or receive. */
     Slice carried(int count, DType type, int fewBytes) {
         if (outer == null) {

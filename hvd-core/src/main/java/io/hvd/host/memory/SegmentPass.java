@@ -164,6 +164,11 @@ final class SegmentPass {
         combine(place(round, count), new Slice(0, count), null, new MineFinished(from));
     }
 
+    /** Combines the whole chunk, after {@link #pack} of all of it, into memory of this rank. */
+    void combineAll(long round, long from, int count, ByteBuffer into) {
+        combine(place(round, count), new Slice(0, count), into, new Mine(from));
+    }
+
     /** The result of a round of so many elements, whose first element is the chunk's first. */
     ByteBuffer result(long round, int count) {
         return place(round, count).result();
@@ -241,6 +246,11 @@ final class SegmentPass {
 
     void unpack(long round, long from, int count) {
         unpack(from, count, result(round, count), Slice.NONE, how.scale());
+    }
+
+    /** Unpacks all elements from memory of this rank. */
+    void unpack(ByteBuffer result, int count) {
+        unpack(0, count, result, Slice.NONE, how.scale());
     }
 
     /** Unpacks the slices that the other ranks have finished; this rank's own slice is in the output already. */

@@ -1,5 +1,7 @@
 package io.hvd.host.memory;
 
+import io.hvd.buffer.BufferLedger;
+import io.hvd.buffer.BufferLedger.Owner;
 import io.hvd.host.memory.Layout.Counter;
 import io.hvd.kernel.Converter;
 import io.hvd.kernel.Reducer;
@@ -7,6 +9,7 @@ import io.hvd.spi.Collectives.Completion;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.List;
 
 /**
@@ -16,29 +19,56 @@ import java.util.List;
  * network always has work.
  *
  * <p>A chunk occupies the memory from its packing until it is unpacked, and there is room for two.
+ *
+ * <p>Few bytes of few ranks take one step instead: every rank adds all stages for itself, and exchanges the sum with the ranks at
+ * its place in the other groups.
  */
 final class TwoLevelAllreduce implements SegmentAllreduce {
     /** Up to this size one rank adds and carries the whole chunk: more messages would cost more. */
     private static final int FEW_BYTES = 8192;
     /** The size of the first of several chunks, which goes alone and carries the question whether all ranks agree. */
     private static final int FIRST_BYTES = 16 << 10;
+    /**
+     * Up to so many bytes that leave a group, with the headers of their messages, every rank exchanges the whole sum itself.
+     * That takes a message for each rank instead of one for each group, but no rank then waits for a carrier, to which it
+     * would have to leave the core where ranks share cores. A link of 10 Gbit/s carries so many bytes in 8 us.
+     */
+    private static final int BYTES_OF_ALL = 10 << 10;
+
+    private static final int HEADER_BYTES = 80;
 
     private final Rounds rounds;
     private final Segment segment;
     private final OuterExchange outer;
     private final Converter converter = Converter.ofPlaces();
     private final Reducer reducer;
+    /** The sum that this rank exchanges itself. */
+    private final ByteBuffer few;
 
     TwoLevelAllreduce(Rounds rounds, Reducer reducer, OuterExchange outer) {
         this.rounds = rounds;
         this.reducer = reducer;
         this.segment = rounds.segment();
         this.outer = outer;
+        this.few = BufferLedger.PROCESS.direct(Owner.MOVEMENT, mostOfFew()).order(ByteOrder.nativeOrder());
+    }
+
+    /** The most bytes that every rank exchanges itself. */
+    private int mostOfFew() {
+        int messages = outer.messagesOfAll();
+        return messages == 0 ? 0 : Math.max(0, BYTES_OF_ALL / messages - HEADER_BYTES);
+    }
+
+    private boolean isFew(long elements, Reduction how) {
+        return elements > 0 && elements * how.wire().bytes() <= few.capacity();
     }
 
     @Override
     public boolean run(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
         SegmentPass pass = new SegmentPass(rounds, converter, reducer, inputs, outputs, how, FEW_BYTES);
+        if (isFew(pass.elements(), how)) {
+            return inOneStep(pass, how);
+        }
         int first = first(pass.elements(), how);
         pass.packForOthers(0, first);
         if (!agreed(pass, first, how)) {
@@ -47,6 +77,28 @@ final class TwoLevelAllreduce implements SegmentAllreduce {
         pass.unpack(rounds.current(), 0, first);
         runRest(pass, first, how, pass::unpack);
         return true;
+    }
+
+    private boolean inOneStep(SegmentPass pass, Reduction how) {
+        int count = (int) pass.elements();
+        pass.pack(0, count);
+        long here = rounds.current();
+        rounds.await(Counter.PACKED, here);
+        ByteBuffer sum = sumOfFew(count, how);
+        if (segment.isVetoed(here)) {
+            outer.veto(sum, how);
+            return false;
+        }
+        pass.combineAll(here, 0, count, sum);
+        if (!outer.allreduceUnlessVetoed(sum, how)) {
+            return false;
+        }
+        pass.unpack(sum, count);
+        return true;
+    }
+
+    private ByteBuffer sumOfFew(long elements, Reduction how) {
+        return few.slice(0, (int) elements * how.wire().bytes()).order(few.order());
     }
 
     /**
@@ -110,7 +162,11 @@ final class TwoLevelAllreduce implements SegmentAllreduce {
         rounds.veto(rounds.current());
         rounds.packed();
         rounds.await(Counter.PACKED, rounds.current());
-        tellOthersOfVeto(first(elements, how), how);
+        if (isFew(elements, how)) {
+            outer.veto(sumOfFew(elements, how), how);
+        } else {
+            tellOthersOfVeto(first(elements, how), how);
+        }
     }
 
     private void tellOthersOfVeto(int count, Reduction how) {
