@@ -10,9 +10,10 @@ public final class SegmentSize {
      */
     private static final int STAGE_BYTES = 512 << 10;
     /**
-     * The size of a stage with several hosts: large enough that the network has work while the ranks of the host meet.
+     * The part of a stage that a rank carries to and from each host, where there are several: large enough that the network
+     * has work while the ranks of the host meet, and that few messages wait for each other.
      */
-    private static final int CROSSING_BYTES = 2 << 20;
+    private static final int CROSSING_BYTES = 256 << 10;
 
     private static final int MOST_STAGE_BYTES = 4 << 20;
     /** The smallest stage that is worth it. */
@@ -21,20 +22,17 @@ public final class SegmentSize {
     private SegmentSize() {}
 
     /** @param ranks number of ranks of this host */
-    static int stageBytes(int ranks, boolean oneHost) {
-        if (!oneHost) {
-            return (int) Math.min(MOST_STAGE_BYTES, (long) CROSSING_BYTES * ranks);
-        }
-        return STAGE_BYTES;
+    static int stageBytes(int ranks, int hosts) {
+        return hosts == 1 ? STAGE_BYTES : (int) Math.min(MOST_STAGE_BYTES, (long) CROSSING_BYTES * hosts * ranks);
     }
 
     /**
      * Bytes of a segment of the set of all ranks, if the host has so much memory.
      *
      * @param ranks number of ranks of this host
-     * @param oneHost whether the job has no other host
+     * @param hosts number of hosts of the job
      */
-    public static long bytes(int ranks, boolean oneHost) {
-        return Layout.bytes(ranks, stageBytes(ranks, oneHost));
+    public static long bytes(int ranks, int hosts) {
+        return Layout.bytes(ranks, stageBytes(ranks, hosts));
     }
 }

@@ -479,11 +479,13 @@ class SharedCollectivesTest {
     @Test
     void theSizeThatTheDoctorIsToldIsThatOfTheSegment() {
         for (int ranks : new int[] {1, 2, 3, 64}) {
-            Layout layout = new Layout(ranks, SegmentSize.stageBytes(ranks, true));
-            assertThat(SegmentSize.bytes(ranks, true)).isEqualTo(layout.bytes());
+            Layout layout = new Layout(ranks, SegmentSize.stageBytes(ranks, 1));
+            assertThat(SegmentSize.bytes(ranks, 1)).isEqualTo(layout.bytes());
         }
-        assertThat(SegmentSize.bytes(2, false)).isEqualTo(6 * (4 << 20) + 4096);
-        assertThat(SegmentSize.bytes(1000, false)).isGreaterThan(Integer.MAX_VALUE);
+        assertThat(SegmentSize.bytes(2, 2)).isEqualTo(6 * (1 << 20) + 4096);
+        assertThat(SegmentSize.bytes(2, 3)).isEqualTo(6 * (3 << 19) + 4096);
+        assertThat(SegmentSize.bytes(2, 100)).isEqualTo(6 * (4 << 20) + 4096);
+        assertThat(SegmentSize.bytes(1000, 100)).isGreaterThan(Integer.MAX_VALUE);
     }
 
     /** A lock that goes early would be taken for a death, and a file that stays open would keep its memory for ever. */

@@ -20,10 +20,10 @@ final class SharedMemoryCheck implements Check {
     public List<Finding> findings(HostInventory inventory) {
         List<Finding> found = new ArrayList<>(Check.each(
                 inventory, Diagnosis.NO_SHM, SharedMemoryCheck::missing, "mount -t tmpfs -o size=1g tmpfs /dev/shm"));
-        boolean several =
-                inventory.hosts().stream().filter(host -> host.ranks() > 0).count() > 1;
+        int hosts = (int)
+                inventory.hosts().stream().filter(host -> host.ranks() > 0).count();
         found.addAll(Check.each(
-                inventory, Diagnosis.SMALL_SHM, host -> small(host, several), "mount -o remount,size=1g /dev/shm"));
+                inventory, Diagnosis.SMALL_SHM, host -> small(host, hosts), "mount -o remount,size=1g /dev/shm"));
         return found;
     }
 
@@ -33,13 +33,13 @@ final class SharedMemoryCheck implements Check {
     }
 
     /** The size of the memory that the ranks of a host share for the set of all ranks. */
-    private static long segment(Host host, boolean several) {
-        return host.facts().values().containsKey(SWITCH) ? 0 : SegmentSize.bytes(host.ranks(), !several);
+    private static long segment(Host host, int hosts) {
+        return host.facts().values().containsKey(SWITCH) ? 0 : SegmentSize.bytes(host.ranks(), hosts);
     }
 
-    private static String small(Host host, boolean several) {
+    private static String small(Host host, int hosts) {
         Folder shared = host.facts().folders().sharedMemory();
-        long needed = host.ranks() * BYTES_PER_RANK + segment(host, several);
+        long needed = host.ranks() * BYTES_PER_RANK + segment(host, hosts);
         return host.ranks() < 2 || !shared.writable() || shared.free() >= needed
                 ? ""
                 : shared.path() + " has " + Sizes.of(shared.free()) + " free of " + Sizes.of(shared.total()) + ", "

@@ -17,11 +17,11 @@ record Chunks(long count, long turns) {
     private static final long MESSAGE_BYTES = 63 << 10;
     private static final long MOST_RING_CHUNKS_AT_ONCE = 32;
     private static final long STAGES_AT_ONCE = 4;
-    private static final long CROSSING_BYTES = 2 << 20;
+    private static final long CROSSING_BYTES = 256 << 10;
     private static final long TWO_LEVEL_CHUNKS_AT_ONCE = 2;
 
-    static Chunks ofTwoLevels(int perHost, double bytes) {
-        return of(bytes, Math.min(STAGE_BYTES, CROSSING_BYTES * perHost), TWO_LEVEL_CHUNKS_AT_ONCE);
+    static Chunks ofTwoLevels(JobShape shape, double bytes) {
+        return of(bytes, Math.min(STAGE_BYTES, CROSSING_BYTES * shape.ranks()), TWO_LEVEL_CHUNKS_AT_ONCE);
     }
 
     static Chunks ofRing(int ranks, double bytes) {

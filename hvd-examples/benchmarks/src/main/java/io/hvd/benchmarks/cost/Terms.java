@@ -73,7 +73,7 @@ record Terms(
             double ofRank = rounds * bytes / shape.perHost();
             return new Terms(0, 0, 0, rounds, ofRank, ofRank, rounds * bytes, 1.0 / shape.perHost());
         }
-        Chunks chunks = Chunks.ofTwoLevels(shape.perHost(), bytes);
+        Chunks chunks = Chunks.ofTwoLevels(shape, bytes);
         double share = (hosts - 1) / hosts * bytes;
         double ofRank = share / shape.perHost();
         return new Terms(

@@ -110,11 +110,12 @@ class CostModelTest {
         return model.cost(Algorithm.TWO_LEVEL, shape, 4 << 20).orElseThrow().leadSeconds();
     }
 
-    /** 64 MiB are 16 chunks, two of them at once; a ring of 10,000 ranks sends chunks of 4 MiB, four at once. */
+    /** 64 MiB are 16 chunks, or 64 with four ranks on two hosts, two of them at once; a ring of 10,000 ranks sends chunks of 4 MiB, four at once. */
     @Test
     void everyTurnOfChunksWaitsForItsMessages() {
         assertThat(alphas(Algorithm.TWO_LEVEL, new JobShape(32, 8), 4L << 20)).isEqualTo(14);
         assertThat(alphas(Algorithm.TWO_LEVEL, new JobShape(32, 8), 64L << 20)).isEqualTo(8 * 14);
+        assertThat(alphas(Algorithm.TWO_LEVEL, new JobShape(4, 2), 64L << 20)).isEqualTo(32 * 2);
         assertThat(alphas(Algorithm.RING, new JobShape(10_000, 1250), 64L << 20))
                 .isEqualTo(4 * 2 * 9999);
         assertThat(alphas(Algorithm.RING, new JobShape(2, 2), 126L << 15)).isEqualTo(2);
