@@ -16,14 +16,8 @@ final class AlternatingRounds {
      */
     private static final int MOST_PHASES = 5;
 
-    private static final long WARM_NANOS = 50_000_000L;
-    /**
-     * The calls in a phase for which the warm-up takes longer, up to {@link #LONG_WARM_NANOS}: the JIT compiles anew what has
-     * been called some ten thousand times, and takes a core for it.
-     */
-    private static final int WARM_CALLS = 4000;
-
-    private static final long LONG_WARM_NANOS = 200_000_000L;
+    /** Ten thousand small calls in all phases: what is called less often, the JIT may compile anew between the rounds. */
+    private static final long WARM_NANOS = 100_000_000L;
 
     /** The calls whose time says how many more the warm-up makes. */
     private static final int TRIAL_CALLS = 8;
@@ -142,8 +136,7 @@ final class AlternatingRounds {
 
     /** Makes the same number of calls on every rank, so the ranks have agreed on the time of one. */
     private void warmUp(Runnable call, double nanosOfOne) {
-        double calls = Math.max(WARM_NANOS / nanosOfOne, Math.min(WARM_CALLS, LONG_WARM_NANOS / nanosOfOne));
-        repeat(call, (long) Math.max(1, Math.min(rounds * WARM_CALLS_PER_ROUND, calls)));
+        repeat(call, (long) Math.max(1, Math.min(rounds * WARM_CALLS_PER_ROUND, WARM_NANOS / nanosOfOne)));
     }
 
     /**
