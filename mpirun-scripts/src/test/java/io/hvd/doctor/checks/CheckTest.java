@@ -224,7 +224,7 @@ final class CheckTest {
         String small =
                 "folders.sharedMemory.free=19927039"; // 2 x 8 MiB, 6 x 512 KiB and a page of counters, less a byte
         String across =
-                "folders.sharedMemory.free=41947136"; // 2 x 8 MiB, 6 x 4 MiB, which two hosts want, and the page
+                "folders.sharedMemory.free=23072768"; // 2 x 8 MiB, 6 x 1 MiB, which two hosts want, and the page
         String off = "values.HVD_SHARED_MEMORY='false'";
 
         assertThat(only(Diagnosis.SMALL_SHM, host("a", small)).found())
@@ -235,9 +235,9 @@ final class CheckTest {
         assertThat(findings(inventory(host("a", "folders.sharedMemory.free=16777216", off))))
                 .isEmpty();
         assertThat(findings(inventory(host("a", across), host("b")))).isEmpty();
-        assertThat(only(Diagnosis.SMALL_SHM, host("a", across.replace("136", "135")), host("b"))
+        assertThat(only(Diagnosis.SMALL_SHM, host("a", across.replace("768", "767")), host("b"))
                         .found())
-                .endsWith("2 ranks want 40 MiB");
+                .endsWith("2 ranks want 22 MiB");
         assertThat(only(Diagnosis.SMALL_SHM, host("a", "folders.sharedMemory.free=19927040"), host("b"))
                         .found())
                 .startsWith("/dev/shm has 19 MiB free");
