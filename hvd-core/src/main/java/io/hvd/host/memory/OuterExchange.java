@@ -56,7 +56,7 @@ final class OuterExchange {
         }
     }
 
-    /** The messages that leave a group if each of its ranks sends one to every other group; 0 if they do not all carry. */
+    /** The messages that leave a group if each of its ranks sends one to each other group; 0 if not all carry. */
     int messagesOfAll() {
         return groups.allCarry() ? groups.places(groups.own()) * (groups.count() - 1) : 0;
     }

@@ -20,18 +20,20 @@ import java.util.List;
  *
  * <p>A chunk occupies the memory from its packing until it is unpacked, and there is room for two.
  *
- * <p>Few bytes of few ranks take one step instead: every rank adds all stages for itself, and exchanges the sum with the ranks at
- * its place in the other groups.
+ * <p>Few bytes of few ranks take one step instead: every rank adds all stages for itself, and exchanges the sum with
+ * the ranks at its place in the other groups. All ranks get the same bits, as these exchanges add in the same order: by
+ * rank over TCP, and by MPI alike in communicators of the same size.
  */
 final class TwoLevelAllreduce implements SegmentAllreduce {
-    /** Up to this size one rank adds and carries the whole chunk: more messages would cost more. */
+    /** Up to this size, if not in one step, one rank adds and carries the whole chunk: more messages would cost more. */
     private static final int FEW_BYTES = 8192;
     /** The size of the first of several chunks, which goes alone and carries the question whether all ranks agree. */
     private static final int FIRST_BYTES = 16 << 10;
     /**
-     * Up to so many bytes that leave a group, with the headers of their messages, every rank exchanges the whole sum itself.
-     * That takes a message for each rank instead of one for each group, but no rank then waits for a carrier, to which it
-     * would have to leave the core where ranks share cores. A link of 10 Gbit/s carries so many bytes in 8 us.
+     * Up to so many bytes that leave a group, with the headers of their messages, every rank exchanges the whole sum
+     * itself. That takes a message for each rank instead of one for each group, but no rank then waits for a carrier,
+     * to which it would have to leave the core where ranks share cores. A link of 10 Gbit/s carries so many bytes in
+     * 8 us.
      */
     private static final int BYTES_OF_ALL = 10 << 10;
 

@@ -10,8 +10,8 @@ public final class SegmentSize {
      */
     private static final int STAGE_BYTES = 512 << 10;
     /**
-     * The part of a stage that a rank carries to and from each host, where there are several: large enough that the network
-     * has work while the ranks of the host meet, and that few messages wait for each other.
+     * The part of a stage for each rank, with several hosts: large enough that the network has work while the ranks of a
+     * host meet, and that few messages wait for each other.
      */
     private static final int CROSSING_BYTES = 256 << 10;
 
@@ -21,18 +21,19 @@ public final class SegmentSize {
 
     private SegmentSize() {}
 
-    /** @param ranks number of ranks of this host */
+    /** @param ranks number of ranks of all hosts */
     static int stageBytes(int ranks, int hosts) {
-        return hosts == 1 ? STAGE_BYTES : (int) Math.min(MOST_STAGE_BYTES, (long) CROSSING_BYTES * hosts * ranks);
+        return hosts == 1 ? STAGE_BYTES : (int) Math.min(MOST_STAGE_BYTES, (long) CROSSING_BYTES * ranks);
     }
 
     /**
-     * Bytes of a segment of the set of all ranks, if the host has so much memory.
+     * Bytes of a host's segment of the set of all ranks, if the host has so much memory.
      *
-     * @param ranks number of ranks of this host
+     * @param here number of ranks of this host
+     * @param ranks number of ranks of all hosts
      * @param hosts number of hosts of the job
      */
-    public static long bytes(int ranks, int hosts) {
-        return Layout.bytes(ranks, stageBytes(ranks, hosts));
+    public static long bytes(int here, int ranks, int hosts) {
+        return Layout.bytes(here, stageBytes(ranks, hosts));
     }
 }

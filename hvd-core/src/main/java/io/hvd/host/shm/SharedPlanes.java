@@ -137,7 +137,7 @@ public final class SharedPlanes implements DataPlanes {
                 .filter(row -> row.contains(topology.rank()))
                 .findFirst()
                 .orElseThrow();
-        int stage = SegmentSize.stageBytes(inside.size(), hosts.size());
+        int stage = SegmentSize.stageBytes(members.size(), hosts.size());
         SegmentSetup.Result result = new SegmentSetup(folder, exchange, members, inside, topology, abandonment)
                 .found(stage, SegmentSize.LEAST_STAGE_BYTES);
         if (note.isEmpty()) {

@@ -58,11 +58,9 @@ final class MpiBootstrap implements Bootstrap {
         ByteBuffer all = direct(Math.addExact(starts[last], lengths[last]));
         comm.allgather(direct(mine.length).put(0, mine), mine.length, all, lengths, starts);
         // The last of what a rank sent may still wait for room in its own socket, and a rank that waits for anything
-        // but
-        // MPI does not move it on. After a second call every rank has begun that one, and so has received all that was
-        // sent before. A job on one host that has everything else in shared memory no longer calls MPI from here on,
-        // and
-        // a foreign process at MPI's ports cannot stop it.
+        // but MPI does not move it on. When a second call is over, every rank has begun it, and so has received all
+        // that was sent before. A job on one host that has everything else in shared memory no longer calls MPI from
+        // here on, and a foreign process at MPI's ports cannot stop it.
         lengths(0);
         progress.delivered();
         List<byte[]> byRank = new ArrayList<>();

@@ -480,12 +480,12 @@ class SharedCollectivesTest {
     void theSizeThatTheDoctorIsToldIsThatOfTheSegment() {
         for (int ranks : new int[] {1, 2, 3, 64}) {
             Layout layout = new Layout(ranks, SegmentSize.stageBytes(ranks, 1));
-            assertThat(SegmentSize.bytes(ranks, 1)).isEqualTo(layout.bytes());
+            assertThat(SegmentSize.bytes(ranks, ranks, 1)).isEqualTo(layout.bytes());
         }
-        assertThat(SegmentSize.bytes(2, 2)).isEqualTo(6 * (1 << 20) + 4096);
-        assertThat(SegmentSize.bytes(2, 3)).isEqualTo(6 * (3 << 19) + 4096);
-        assertThat(SegmentSize.bytes(2, 100)).isEqualTo(6 * (4 << 20) + 4096);
-        assertThat(SegmentSize.bytes(1000, 100)).isGreaterThan(Integer.MAX_VALUE);
+        assertThat(SegmentSize.bytes(2, 4, 2)).isEqualTo(6 * (1 << 20) + 4096);
+        assertThat(SegmentSize.bytes(2, 7, 3)).isEqualTo(6 * (7 << 18) + 4096);
+        assertThat(SegmentSize.bytes(2, 200, 100)).isEqualTo(6 * (4 << 20) + 4096);
+        assertThat(SegmentSize.bytes(1000, 2000, 2)).isGreaterThan(Integer.MAX_VALUE);
     }
 
     /** A lock that goes early would be taken for a death, and a file that stays open would keep its memory for ever. */

@@ -20,10 +20,14 @@ final class SharedMemoryCheck implements Check {
     public List<Finding> findings(HostInventory inventory) {
         List<Finding> found = new ArrayList<>(Check.each(
                 inventory, Diagnosis.NO_SHM, SharedMemoryCheck::missing, "mount -t tmpfs -o size=1g tmpfs /dev/shm"));
-        int hosts = (int)
-                inventory.hosts().stream().filter(host -> host.ranks() > 0).count();
+        List<Host> used =
+                inventory.hosts().stream().filter(host -> host.ranks() > 0).toList();
+        int ranks = used.stream().mapToInt(Host::ranks).sum();
         found.addAll(Check.each(
-                inventory, Diagnosis.SMALL_SHM, host -> small(host, hosts), "mount -o remount,size=1g /dev/shm"));
+                inventory,
+                Diagnosis.SMALL_SHM,
+                host -> small(host, segment(host, ranks, used.size())),
+                "mount -o remount,size=1g /dev/shm"));
         return found;
     }
 
@@ -33,13 +37,13 @@ final class SharedMemoryCheck implements Check {
     }
 
     /** The size of the memory that the ranks of a host share for the set of all ranks. */
-    private static long segment(Host host, int hosts) {
-        return host.facts().values().containsKey(SWITCH) ? 0 : SegmentSize.bytes(host.ranks(), hosts);
+    private static long segment(Host host, int ranks, int hosts) {
+        return host.facts().values().containsKey(SWITCH) ? 0 : SegmentSize.bytes(host.ranks(), ranks, hosts);
     }
 
-    private static String small(Host host, int hosts) {
+    private static String small(Host host, long segment) {
         Folder shared = host.facts().folders().sharedMemory();
-        long needed = host.ranks() * BYTES_PER_RANK + segment(host, hosts);
+        long needed = host.ranks() * BYTES_PER_RANK + segment;
         return host.ranks() < 2 || !shared.writable() || shared.free() >= needed
                 ? ""
                 : shared.path() + " has " + Sizes.of(shared.free()) + " free of " + Sizes.of(shared.total()) + ", "

@@ -16,7 +16,7 @@ final class AlternatingRounds {
      */
     private static final int MOST_PHASES = 5;
 
-    /** Ten thousand small calls in all phases: what is called less often, the JIT may compile anew between the rounds. */
+    /** With half of it in each phase, the JIT compiled code anew between the rounds that are timed. */
     private static final long WARM_NANOS = 100_000_000L;
 
     /** The calls whose time says how many more the warm-up makes. */

@@ -110,7 +110,7 @@ class CostModelTest {
         return model.cost(Algorithm.TWO_LEVEL, shape, 4 << 20).orElseThrow().leadSeconds();
     }
 
-    /** 64 MiB are 16 chunks, or 64 with four ranks on two hosts, two of them at once; a ring of 10,000 ranks sends chunks of 4 MiB, four at once. */
+    /** 64 MiB are 16 chunks, or 64 with four ranks, two at once; a ring of 10,000 ranks sends four of 4 MiB at once. */
     @Test
     void everyTurnOfChunksWaitsForItsMessages() {
         assertThat(alphas(Algorithm.TWO_LEVEL, new JobShape(32, 8), 4L << 20)).isEqualTo(14);
