@@ -37,6 +37,7 @@ final class TwoLevelAllreduce implements SegmentAllreduce {
      */
     private static final int BYTES_OF_ALL = 10 << 10;
 
+    /** About what Ethernet, IP, TCP and hvd's own header add to a message. */
     private static final int HEADER_BYTES = 80;
 
     private final Rounds rounds;
@@ -81,6 +82,7 @@ final class TwoLevelAllreduce implements SegmentAllreduce {
         return true;
     }
 
+    /** @return as {@link #run} */
     private boolean inOneStep(SegmentPass pass, Reduction how) {
         int count = (int) pass.elements();
         pass.pack(0, count);

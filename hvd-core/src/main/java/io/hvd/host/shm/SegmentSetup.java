@@ -71,15 +71,12 @@ final class SegmentSetup {
     /**
      * Sets up a segment; all ranks call it together.
      *
-     * @param wantedBytes size of a stage that the first member wants; it may become smaller
+     * @param wantedBytes size of a stage, the same on all ranks; it may become smaller
      * @param leastBytes the smallest size of a stage that is worth it
      */
     Result found(int wantedBytes, int leastBytes) {
         String note = "";
-        // The ranks of a host may be bound to different numbers of cores, so the first one's size counts.
-        int stageBytes =
-                Integer.parseInt(tell(() -> Integer.toString(wantedBytes)).get(0));
-        for (int bytes = stageBytes; bytes >= leastBytes; bytes /= 2) {
+        for (int bytes = wantedBytes; bytes >= leastBytes; bytes /= 2) {
             Attempt attempt = attempt(new Layout(inside.size(), bytes));
             if (attempt.failure().isEmpty()) {
                 return new Result(Optional.of(attempt.share()), note);

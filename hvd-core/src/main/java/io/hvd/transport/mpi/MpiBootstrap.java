@@ -61,7 +61,7 @@ final class MpiBootstrap implements Bootstrap {
         // but MPI does not move it on. When a second call is over, every rank has begun it, and so has received all
         // that was sent before. A job on one host that has everything else in shared memory no longer calls MPI from
         // here on, and a foreign process at MPI's ports cannot stop it.
-        lengths(0);
+        meet();
         progress.delivered();
         List<byte[]> byRank = new ArrayList<>();
         for (int i = 0; i < lengths.length; i++) {
@@ -70,6 +70,11 @@ final class MpiBootstrap implements Bootstrap {
             byRank.add(theirs);
         }
         return byRank;
+    }
+
+    /** Returns when every rank has begun this call. */
+    private void meet() {
+        lengths(0);
     }
 
     private int[] lengths(int mine) {

@@ -303,6 +303,32 @@ class SharedCollectivesTest {
         });
     }
 
+    /** A sum of floats depends on the order of adding, and ranks at different places of their hosts add for themselves. */
+    @ParameterizedTest
+    @ValueSource(strings = {"a,b,b,a", "a,b,c,a,b,c", "a,b,b"})
+    void allRanksGetTheSameBitsFromOtherHosts(String hosts) throws Exception {
+        run(List.of(hosts.split(",")), folder, (shared, check) -> {
+            Random values = new Random(check.rank());
+            for (int elements : new int[] {1, 30, 400, 1200, 3000, 40_001}) {
+                float[] mine = new float[elements];
+                for (int i = 0; i < elements; i++) {
+                    mine[i] = (float) (values.nextGaussian() * Math.exp(5 * values.nextGaussian()));
+                }
+                Tensor sum = Tensor.of(mine);
+                shared.collectives().allreduce(List.of(sum), List.of(sum), SUM);
+                Tensor all = Tensor.of(new float[check.size() * elements]);
+                long[] each = new long[check.size()];
+                Arrays.fill(each, elements);
+                check.oracle().allgather(sum, all, each);
+                for (int rank = 0; rank < check.size(); rank++) {
+                    assertThat(Arrays.copyOfRange(all.toFloatArray(), rank * elements, (rank + 1) * elements))
+                            .as("%d elements of rank %d", elements, rank)
+                            .isEqualTo(sum.toFloatArray());
+                }
+            }
+        });
+    }
+
     /** Values whose sums are exact, because the order of adding is another one with hosts between. */
     @ParameterizedTest
     @ValueSource(strings = {"a,b,a,b,a,b", "a,b,a,a"})

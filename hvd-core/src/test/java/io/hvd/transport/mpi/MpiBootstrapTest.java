@@ -21,7 +21,7 @@ class MpiBootstrapTest {
     /** More than a socket may have room for. */
     private static final int MUCH = 30_000;
 
-    /** The allgathers of ranks that are threads. */
+    /** The allgathers of ranks that are threads, by an MPI that moves some messages on only when their sender calls it. */
     private final class WeakMpi {
         private final List<byte[][]> calls = new ArrayList<>();
         private final int[] begun = new int[RANKS];

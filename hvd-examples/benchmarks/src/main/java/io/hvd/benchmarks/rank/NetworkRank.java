@@ -18,9 +18,9 @@ import java.util.List;
 import java.util.function.IntFunction;
 
 /**
- * One rank that times collectives by size between hosts. Allreduce is timed with hvd over MPI in float32 and as fp16, hvd
- * over TCP, and mpi.jar in turn, each other collective with hvd over MPI and mpi.jar, alltoall also over TCP. Then hvd's allreduces take turns with
- * Gloo, and with plain TCP that moves as many bytes as an allreduce must.
+ * One rank that times collectives by size between hosts. Allreduce is timed with hvd over MPI in float32 and as fp16,
+ * hvd over TCP, and mpi.jar in turn, each other collective with hvd over MPI and mpi.jar, alltoall also over TCP. Then
+ * hvd's allreduces take turns with Gloo, and with plain TCP that moves as many bytes as an allreduce must.
  * Rank 0 prints the timings of all ranks. Arguments: sizes in bytes, rounds.
  */
 public final class NetworkRank {
