@@ -175,7 +175,7 @@ public final class Bench {
                 .addOption(valued("repeat", "number of launches of each kind, which take turns"))
                 .addOption(valued("only", "measure only benchmarks whose name contains this word"))
                 .addOption(valued("launcher", "horovodrun that starts the ranks, for start, model and network"))
-                .addOption(null, "quick", false, "measure less, in less than a minute")
+                .addOption(null, "quick", false, "measure less, in one to two minutes")
                 .addOption("h", "help", false, "print this text");
         benchmark.ownFlags().forEach((name, meaning) -> flags.addOption(valued(name, meaning)));
         return flags;

@@ -14,7 +14,7 @@ interface Benchmark {
 
     MeasurementPlan usual();
 
-    /** The plan for {@code --quick}, which takes less than a minute. */
+    /** The plan for {@code --quick}, which takes one to two minutes. */
     MeasurementPlan quick();
 
     /** Flags that only this benchmark has, all of them with a value; by name, with their meaning. */

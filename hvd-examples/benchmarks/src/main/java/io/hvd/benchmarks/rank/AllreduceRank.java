@@ -42,7 +42,7 @@ public final class AllreduceRank {
         this.folder = folder;
         this.sizes = sizes;
         this.floats = Floats.ofSizes(sizes, job);
-        this.timing = new AlternatingRounds(floats, samples, job, rounds);
+        this.timing = new AlternatingRounds(floats, samples, job, rounds, AlternatingRounds.WARM_NANOS);
     }
 
     public static void main(String[] args) {

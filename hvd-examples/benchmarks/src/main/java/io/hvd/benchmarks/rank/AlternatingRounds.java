@@ -16,8 +16,10 @@ final class AlternatingRounds {
      */
     private static final int MOST_PHASES = 5;
 
-    /** With half of it in each phase, the JIT compiled code anew between the rounds that are timed. */
-    private static final long WARM_NANOS = 100_000_000L;
+    /** What a phase of the warm-up takes for each call, where ranks share memory. */
+    static final long WARM_NANOS = 50_000_000L;
+    /** The same for calls between hosts. They are slower, and with half of it the JIT compiled code between timed rounds. */
+    static final long WARM_NANOS_BETWEEN_HOSTS = 100_000_000L;
 
     /** The calls whose time says how many more the warm-up makes. */
     private static final int TRIAL_CALLS = 8;
@@ -57,12 +59,14 @@ final class AlternatingRounds {
     private final Samples samples;
     private final PlaceInJob job;
     private final int rounds;
+    private final long warmNanos;
 
-    AlternatingRounds(Floats floats, Samples samples, PlaceInJob job, int rounds) {
+    AlternatingRounds(Floats floats, Samples samples, PlaceInJob job, int rounds, long warmNanos) {
         this.floats = floats;
         this.samples = samples;
         this.job = job;
         this.rounds = rounds;
+        this.warmNanos = warmNanos;
     }
 
     /**
@@ -136,16 +140,16 @@ final class AlternatingRounds {
 
     /** Makes the same number of calls on every rank, so the ranks have agreed on the time of one. */
     private void warmUp(Runnable call, double nanosOfOne) {
-        repeat(call, (long) Math.max(1, Math.min(rounds * WARM_CALLS_PER_ROUND, WARM_NANOS / nanosOfOne)));
+        repeat(call, (long) Math.max(1, Math.min(rounds * WARM_CALLS_PER_ROUND, warmNanos / nanosOfOne)));
     }
 
     /**
      * The mean of the ranks' times: Gloo takes milliseconds where the ranks outnumber the processors. A call that takes as
      * long as the whole warm-up is made once.
      */
-    private static double nanosOfOne(Runnable call, MpiCalls mpi) {
+    private double nanosOfOne(Runnable call, MpiCalls mpi) {
         double first = meanNanos(call, 1, mpi);
-        return first > WARM_NANOS ? first : meanNanos(call, TRIAL_CALLS, mpi);
+        return first > warmNanos ? first : meanNanos(call, TRIAL_CALLS, mpi);
     }
 
     private static double meanNanos(Runnable call, int calls, MpiCalls mpi) {

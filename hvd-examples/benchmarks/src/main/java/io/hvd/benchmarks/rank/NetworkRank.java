@@ -38,7 +38,7 @@ public final class NetworkRank {
     private NetworkRank(long[] sizes, int rounds) {
         this.sizes = sizes;
         this.floats = Floats.ofSizes(sizes, job);
-        this.timing = new AlternatingRounds(floats, samples, job, rounds);
+        this.timing = new AlternatingRounds(floats, samples, job, rounds, AlternatingRounds.WARM_NANOS_BETWEEN_HOSTS);
     }
 
     public static void main(String[] args) {
