@@ -165,6 +165,7 @@ final class AllreduceBench implements Benchmark {
                 .with("opponent_algbw_gbs", bytes / other.median() / 1e3)
                 .with("opponent_busbw_gbs", perByte * bytes / other.median() / 1e3)
                 .with("ours", run.about("raw"))
+                .withLaunches(run.launchRatios(ours, theirs, bytes))
                 .withOthers(run.othersPercent());
     }
 }

@@ -122,6 +122,7 @@ final class GradientsBench implements Benchmark {
                         run.spread(opponent, bytes))
                 .with("ours", run.about("hvd"))
                 .with("memory_percent", 100 * run.spread("hvd-memory", bytes).median() / bytes)
+                .withLaunches(run.launchRatios(series, opponent, bytes))
                 .withOthers(run.othersPercent());
     }
 }

@@ -156,6 +156,7 @@ final class NetworkBench implements Benchmark {
         return new Result("network-" + ours.replace(BESIDE_THREADS, ""), ranks, bytes, mine, opponent, other)
                 .with("busbw_gbs", sent / mine.median() / 1e3)
                 .with("opponent_busbw_gbs", sent / other.median() / 1e3)
-                .with("ours", run.about(ours.startsWith(OVER_TCP) ? OVER_TCP : "hvd"));
+                .with("ours", run.about(ours.startsWith(OVER_TCP) ? OVER_TCP : "hvd"))
+                .withLaunches(run.launchRatios(ours, theirs, bytes));
     }
 }

@@ -1,6 +1,8 @@
 package io.hvd.benchmarks;
 
+import java.util.Collections;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
@@ -61,6 +63,17 @@ public record Result(
     /** Adds the median of the ratios of neighbouring turns, and what nine in ten of them lie between. */
     Result withPairs(Spread ratios) {
         return with(PAIRS, ratios.median()).with(PAIRS + "_5", ratios.low()).with(PAIRS + "_95", ratios.high());
+    }
+
+    /** Adds how much the launches differ: the median of their ratios, the least and the most; nothing for a single one. */
+    Result withLaunches(List<Double> ratios) {
+        if (ratios.size() < 2) {
+            return this;
+        }
+        return with("launches", Integer.toString(ratios.size()))
+                .with("launch_ratio", Spread.of(ratios).median())
+                .with("launch_ratio_least", Collections.min(ratios))
+                .with("launch_ratio_most", Collections.max(ratios));
     }
 
     /** Adds the percentage of the machine's processor time that other programs had meanwhile. */

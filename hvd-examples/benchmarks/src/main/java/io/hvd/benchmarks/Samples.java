@@ -10,6 +10,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /**
@@ -24,11 +25,13 @@ public final class Samples {
 
     private final List<Sample> samples = new ArrayList<>();
     private final Map<String, String> about = new TreeMap<>();
+    private int launches = 1;
     private double startedMicros;
     private long capacity;
     private long others;
 
-    private record Sample(String series, long bytes, double micros) {
+    /** @param launch the number of the launch, counted from 0 */
+    private record Sample(int launch, String series, long bytes, double micros) {
         String line() {
             return "TIME " + series + " " + bytes + " " + micros;
         }
@@ -36,7 +39,7 @@ public final class Samples {
 
     /** @param series its name, one word */
     public void add(String series, long bytes, double micros) {
-        samples.add(new Sample(series, bytes, micros));
+        samples.add(new Sample(0, series, bytes, micros));
     }
 
     public void about(String key, String words) {
@@ -88,8 +91,13 @@ public final class Samples {
     }
 
     public List<Double> of(String series, long bytes) {
+        return micros(series, bytes, sample -> true);
+    }
+
+    private List<Double> micros(String series, long bytes, Predicate<Sample> wanted) {
         return samples.stream()
                 .filter(sample -> sample.series().equals(series) && sample.bytes() == bytes)
+                .filter(wanted)
                 .map(Sample::micros)
                 .toList();
     }
@@ -112,11 +120,29 @@ public final class Samples {
         return Spread.ofRatios(of(ours, bytes), of(theirs, bytes));
     }
 
-    /** The samples of several runs, one after the other. */
+    /** The ratio of their median time to ours, for each launch that has timed both. */
+    List<Double> launchRatios(String ours, String theirs, long bytes) {
+        List<Double> ratios = new ArrayList<>();
+        for (int launch = 0; launch < launches; launch++) {
+            int number = launch;
+            List<Double> mine = micros(ours, bytes, sample -> sample.launch() == number);
+            List<Double> other = micros(theirs, bytes, sample -> sample.launch() == number);
+            if (!mine.isEmpty() && !other.isEmpty()) {
+                ratios.add(Spread.of(other).median() / Spread.of(mine).median());
+            }
+        }
+        return ratios;
+    }
+
+    /** The samples of several launches, one after the other. */
     public static Samples together(Collection<Samples> runs) {
         Samples all = new Samples();
+        all.launches = 0;
         for (Samples run : runs) {
-            all.samples.addAll(run.samples);
+            int before = all.launches;
+            run.samples.forEach(each ->
+                    all.samples.add(new Sample(before + each.launch(), each.series(), each.bytes(), each.micros())));
+            all.launches += run.launches;
             all.about.putAll(run.about);
             all.hadAs(run);
         }
@@ -187,6 +213,7 @@ public final class Samples {
                 slowest.samples.set(
                         i,
                         new Sample(
+                                mine.launch(),
                                 mine.series(),
                                 mine.bytes(),
                                 Math.max(mine.micros(), others.get(i).micros())));

@@ -135,6 +135,7 @@ final class TrainingBench implements Benchmark {
                     .withPairs(Spread.ofRatios(mine, other))
                     .with("images_per_second", 1e6 * ranks * net.batch() / micros.median())
                     .with("opponent_images_per_second", 1e6 * theirRanks * net.batch() / theirMicros.median())
+                    .withLaunches(theirRanks == ranks ? run.launchRatios(ours, theirs, net.bytes()) : List.of())
                     .withOthers(run.othersPercent());
         }
     }

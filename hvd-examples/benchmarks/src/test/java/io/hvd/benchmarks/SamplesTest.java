@@ -35,6 +35,21 @@ class SamplesTest {
     }
 
     @Test
+    void everyLaunchThatTimedBothHasARatio() {
+        Samples onlyOurs = new Samples();
+        onlyOurs.add("raw", 4, 100);
+        Samples two = rank(0, 1, 2);
+        two.add("raw", 4, 3);
+        two.add("mpi", 4, 8);
+
+        Samples all = Samples.together(List.of(
+                Samples.together(List.of(two, onlyOurs)), rank(0, 5, 30), Samples.together(List.of(rank(0, 4, 2)))));
+
+        assertThat(all.launchRatios("raw", "mpi", 4)).containsExactly(2.5, 6.0, 0.5);
+        assertThat(all.launchRatios("raw", "mpi", 8)).isEmpty();
+    }
+
+    @Test
     void aSeriesThatNobodyTimedIsNamed() {
         assertThatThrownBy(() -> rank(0, 1, 2).spread("gloo", 4))
                 .hasMessageContaining("gloo")
