@@ -71,6 +71,18 @@ final class DirectRunIT {
     }
 
     @Test
+    void ranksHaveGroupsOfTheirOwnInOneSessionThatTakesNoTurnsWithItself() {
+        Job job = horovodrun(
+                Map.of(), "--gloo", "-np", "2", "sh", "-c", "echo place $$ $(cut -d ' ' -f 5,6 /proc/$$/stat)");
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        List<String[]> places =
+                job.lines("place ").stream().map(line -> line.split(" ")).toList();
+        assertThat(places).hasSize(2).allSatisfy(place -> assertThat(place[2]).isEqualTo(place[1]));
+        assertThat(places.get(0)[3]).isEqualTo(places.get(1)[3]);
+    }
+
+    @Test
     void onAnotherOperatingSystemNothingIsStartedAndASentenceSaysWhy() {
         for (String action : List.of("--gloo", "--dry-run")) {
             Job job = horovodrun(Map.of("JDK_JAVA_OPTIONS", "-Dos.name=Windows"), action, "-np", "1", "true");

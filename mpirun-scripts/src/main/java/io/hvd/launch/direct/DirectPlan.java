@@ -85,11 +85,11 @@ public final class DirectPlan {
         return command.words();
     }
 
-    /** The words that are started on this machine for a rank, in a session that no terminal sends signals to. */
+    /** The words that are started on this machine for a rank, in a group that no terminal sends signals to. */
     List<String> words(PlannedRank rank) {
-        List<String> words = new ArrayList<>(rank.here() ? command.words() : call(rank, RemoteRank.SHELL));
-        MpiInstall.onPath("setsid", job.machine().environment()).ifPresent(setsid -> words.add(0, setsid.toString()));
-        return words;
+        return OwnGroup.of(
+                rank.here() ? command.words() : call(rank, RemoteRank.SHELL),
+                job.machine().environment());
     }
 
     /** The words that run a command on another host, where a rank is. */
