@@ -1,11 +1,14 @@
 package io.hvd.launch;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.hvd.launch.words.ShellWords;
 import io.hvd.testing.HostsProgram;
 import io.hvd.testing.Job;
 import java.io.BufferedReader;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -71,7 +74,8 @@ final class DirectRunIT {
     }
 
     @Test
-    void ranksHaveGroupsOfTheirOwnInOneSessionThatTakesNoTurnsWithItself() {
+    void ranksAreProcessGroupsOfOneSession() {
+        assumeTrue(Files.isExecutable(Path.of("/usr/bin/perl")), "this machine has no Perl");
         Job job = horovodrun(
                 Map.of(), "--gloo", "-np", "2", "sh", "-c", "echo place $$ $(cut -d ' ' -f 5,6 /proc/$$/stat)");
 
@@ -220,6 +224,24 @@ final class DirectRunIT {
                 .hasSize(2)
                 .allMatch(line -> line.matches("\\w{3} \\w{3} \\d\\d [\\d:]{8} \\d{4}\\[1,0]<stdout>:(first|second)"));
         assertThat(launcher.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)).isTrue();
+        assertThat(launcher.exitValue()).isZero();
+    }
+
+    @Test
+    void rankZeroReadsTheLaunchersTerminalWhichIsNotItsOwn() throws Exception {
+        assumeTrue(Files.isExecutable(Path.of("/usr/bin/script")), "this machine has no script of util-linux");
+        String asks = "if read line; then echo got $line; fi; (: </dev/tty) 2>/dev/null || echo no terminal";
+        String line = ShellWords.join(words("--gloo", "-np", "2", "sh", "-c", asks));
+        launcher = new ProcessBuilder("/usr/bin/script", "-qec", line, "/dev/null").start();
+
+        launcher.getOutputStream().write("hello\n".getBytes(StandardCharsets.US_ASCII));
+        launcher.getOutputStream().flush();
+
+        assertThat(launcher.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)).isTrue();
+        assertThat(launcher.inputReader().lines())
+                .contains("got hello")
+                .filteredOn(said -> said.equals("no terminal"))
+                .hasSize(2);
         assertThat(launcher.exitValue()).isZero();
     }
 

@@ -72,8 +72,8 @@ public record Result(
         }
         return with("launches", Integer.toString(ratios.size()))
                 .with("launch_ratio", Spread.of(ratios).median())
-                .with("launch_ratio_least", Collections.min(ratios))
-                .with("launch_ratio_most", Collections.max(ratios));
+                .with("launch_ratio_min", Collections.min(ratios))
+                .with("launch_ratio_max", Collections.max(ratios));
     }
 
     /** Adds the percentage of the machine's processor time that other programs had meanwhile. */

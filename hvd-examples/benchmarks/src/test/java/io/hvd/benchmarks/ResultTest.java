@@ -26,7 +26,7 @@ class ResultTest {
     @Test
     void severalLaunchesGiveTheirMedianAndTheirRange() {
         assertThat(RESULT.withLaunches(List.of(1.25, 1.0, 1.5)).line())
-                .endsWith(" launches=3 launch_ratio=1.250 launch_ratio_least=1.000 launch_ratio_most=1.500");
+                .endsWith(" launches=3 launch_ratio=1.250 launch_ratio_min=1.000 launch_ratio_max=1.500");
         assertThat(RESULT.withLaunches(List.of(1.25))).isEqualTo(RESULT);
     }
 

@@ -87,9 +87,10 @@ public final class DirectPlan {
 
     /** The words that are started on this machine for a rank, in a group that no terminal sends signals to. */
     List<String> words(PlannedRank rank) {
-        return OwnGroup.of(
-                rank.here() ? command.words() : call(rank, RemoteRank.SHELL),
-                job.machine().environment());
+        Map<String, String> here = job.machine().environment();
+        return rank.here()
+                ? OwnGroup.of(command.words(), here, environment(rank, Map.of()))
+                : OwnGroup.of(call(rank, RemoteRank.SHELL), here, here);
     }
 
     /** The words that run a command on another host, where a rank is. */

@@ -20,7 +20,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The processes of a job's ranks: those of this machine are children of the launcher, in a session each, and every other one
+ * The processes of a job's ranks: those of this machine are children of the launcher, in a group each, and every other one
  * is started through an ssh of its own. Any thread may use them.
  */
 final class RankProcesses {

@@ -243,13 +243,16 @@ public enum Flag {
             "stall_check.shutdown_time_seconds"),
 
     // what hvd has not
-    JSRUN("--jsrun", new FlagEffect.Refused("mpirun starts the ranks, in an LSF job too; leave the flag out")),
+    JSRUN(
+            "--jsrun",
+            new FlagEffect.Refused(
+                    "horovodrun starts the ranks by mpirun or ssh, in an LSF job too; leave the flag out")),
 
     // horovodrun itself
     CONFIG_FILE(
             "--config-file FILE",
             "YAML file with values for these flags. Flags on the command line win over the file."),
-    DRY_RUN("--dry-run", "Print the mpirun line with its reasons. Nothing is started and no host is contacted."),
+    DRY_RUN("--dry-run", "Print what would be started, with reasons. Nothing is started and no host is contacted."),
     CHECK_BUILD("-cb, --check-build", "Print which features this installation has."),
     VERSION("-v, --version", "Print the version."),
     HELP("-h, --help", "Print this help.");

@@ -1,12 +1,12 @@
 package io.hvd.launch.direct;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -22,56 +22,73 @@ class OwnGroupTest {
 
     @Test
     void perlGivesAGroupInTheSameSessionAndKeepsTheProcessNumber() throws Exception {
-        List<String> words = OwnGroup.of(ASK, Map.of("PATH", withPrograms("env", "perl", "setsid")));
-
-        Answer answer = Answer.of(words);
+        Answer answer = Answer.of(byPerl(ASK));
 
         assertThat(answer.words()).containsExactly(answer.pid(), answer.pid(), session(), "none");
     }
 
     @Test
+    void argumentsStayAsTheyAre() throws Exception {
+        Process process = started(byPerl(List.of("printf", "<%s>", "", "-e", "a b", "$HOME @ARGV", "--")));
+
+        assertThat(output(process)).isEqualTo("<><-e><a b><$HOME @ARGV><-->");
+    }
+
+    @Test
     void withoutPerlItIsASessionAndWithoutThatNothing() throws Exception {
-        List<String> words = OwnGroup.of(ASK, Map.of("PATH", withPrograms("env", "setsid")));
+        List<String> words = OwnGroup.of(ASK, Map.of("PATH", withPrograms("env", "setsid")), Map.of());
 
         Answer answer = Answer.of(words);
 
         assertThat(answer.words()).containsExactly(answer.pid(), answer.pid(), answer.pid(), "none");
-        assertThat(OwnGroup.of(ASK, Map.of("PATH", "/nowhere"))).isEqualTo(ASK);
+        assertThat(OwnGroup.of(ASK, Map.of("PATH", "/nowhere"), Map.of())).isEqualTo(ASK);
     }
 
     @Test
-    void setpgidComesFirst() throws IOException {
+    void variablesForPerlAreTheRanksAndSoPerlIsNotUsed() throws Exception {
         String path = withPrograms("env", "perl", "setsid");
-        Files.createSymbolicLink(folder.resolve("setpgid"), Path.of("/bin/true"));
 
-        assertThat(OwnGroup.of(List.of("train", "-x"), Map.of("PATH", path)))
-                .containsExactly(folder.resolve("setpgid").toString(), "train", "-x");
+        assertThat(OwnGroup.of(ASK, Map.of("PATH", path), Map.of("PERL5OPT", "-d"))
+                        .get(0))
+                .endsWith("/setsid");
     }
 
     @Test
-    void aCommandThatIsNotThereEndsAsInAShell() throws Exception {
-        List<String> words = OwnGroup.of(List.of("/nowhere/train"), Map.of("PATH", withPrograms("env", "perl")));
+    void aCommandThatCannotBeStartedEndsAsInAShell() throws Exception {
+        Path notExecutable = Files.createFile(folder.resolve("train"));
 
-        Process process = started(words);
+        Process missing = started(byPerl(List.of("-nowhere")));
+        Process refused = started(byPerl(List.of(notExecutable.toString())));
 
-        assertThat(output(process)).isEqualTo("/nowhere/train: No such file or directory\n");
-        assertThat(process.waitFor()).isEqualTo(127);
+        assertThat(output(missing)).isEqualTo("-nowhere: No such file or directory\n");
+        assertThat(missing.waitFor()).isEqualTo(127);
+        assertThat(output(refused)).isEqualTo(notExecutable + ": Permission denied\n");
+        assertThat(refused.waitFor()).isEqualTo(126);
     }
 
+    private List<String> byPerl(List<String> command) throws IOException {
+        assumeTrue(Files.isExecutable(Path.of("/usr/bin/perl")), "this machine has no Perl");
+        return OwnGroup.of(command, Map.of("PATH", withPrograms("env", "perl", "setsid")), Map.of());
+    }
+
+    /** A folder with links to these programs and no others. */
     private String withPrograms(String... names) throws IOException {
+        Path programs = Files.createTempDirectory(folder, "programs");
         for (String name : names) {
-            Files.createSymbolicLink(folder.resolve(name), Path.of("/usr/bin", name));
+            Files.createSymbolicLink(programs.resolve(name), Path.of("/usr/bin", name));
         }
-        return folder.toString();
+        return programs.toString();
     }
 
     private static String session() throws IOException {
         return Files.readString(Path.of("/proc/self/stat")).split(" ")[5];
     }
 
+    /** In a locale that no machine has, of which Perl would complain. */
     private static Process started(List<String> words) throws IOException {
-        ProcessBuilder builder = new ProcessBuilder(new ArrayList<>(words)).redirectErrorStream(true);
-        builder.environment().put("LC_ALL", "xx_YY.UTF-8");
+        ProcessBuilder builder = new ProcessBuilder(words).redirectErrorStream(true);
+        builder.environment().keySet().removeIf(name -> name.startsWith("LANG") || name.startsWith("LC_"));
+        builder.environment().put("LC_CTYPE", "xx_YY.UTF-8");
         return builder.start();
     }
 

@@ -306,7 +306,7 @@ final class LaunchOptionsTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"--jsrun,mpirun starts the ranks"})
+    @CsvSource({"--jsrun,horovodrun starts the ranks by mpirun or ssh"})
     void whatHvdCannotDoIsRefusedWithTheReason(String flag, String reason) {
         refused("-np", "2", flag, "2", "true").hasMessageContainingAll("flag-refused", flag, reason);
         refused("-np", "2", flag + "=2", "true").hasMessageContainingAll("flag-refused", flag, reason);
