@@ -93,7 +93,7 @@ public enum Setting {
             "HVD_ALLREDUCE_ALGORITHM",
             "auto",
             JOB,
-            "allreduces between processes: ring is hvd's own, mpi is MPI_Allreduce, or without MPI one exchange, auto chooses by the size"),
+            "allreduces between processes: ring is hvd's own, mpi is MPI_Allreduce, or without MPI one or two exchanges, auto chooses by the size"),
     PIN_GPU("HVD_PIN_GPU", "1", JOB, "0 leaves the choice of the GPU to the program"),
     GPUS_PER_RANK(
             "HVD_GPUS_PER_RANK", "1", JOB, "GPUs of each rank; with 2, local rank n has the visible GPUs 2n and 2n+1"),
