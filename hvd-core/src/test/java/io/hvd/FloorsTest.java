@@ -491,6 +491,7 @@ class FloorsTest {
                     CUDA,
                     FACADE,
                     KERNEL,
+                    TENSOR,
                     SPI,
                     ERROR,
                     CONFIG,

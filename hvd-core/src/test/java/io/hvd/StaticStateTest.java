@@ -33,6 +33,8 @@ class StaticStateTest {
             Map.entry("io.hvd.transport.nccl.ResultMemory.CLEANER", "one thread gives back the memory of all tensors"),
             Map.entry("io.hvd.kernel.HalfRuns.BITS", "each thread's memory for a conversion, worth nothing after it"),
             Map.entry(
+                    "io.hvd.kernel.OfferedKernel.offered", "which library adds depends on what the process has loaded"),
+            Map.entry(
                     "io.hvd.kernel.HalfRuns.kernels", "which library converts depends on what the process has loaded"));
 
     /** Arrays that nobody writes into after they were made. */

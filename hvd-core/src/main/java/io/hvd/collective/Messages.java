@@ -1,16 +1,14 @@
 package io.hvd.collective;
 
+import io.hvd.spi.Transfers;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 
 /** Cuts data into messages. */
 final class Messages {
-    /**
-     * The bytes of a message, which with its header is below the 64 KiB up to which Open MPI sends over TCP at once.
-     * From there on it first asks the receiver, and both links stand still until the receiver has been on a core.
-     */
-    static final int BYTES = 63 << 10;
+    /** The bytes of a message, which no transport answers with a question. */
+    static final int BYTES = Transfers.UNASKED_BYTES;
 
     private Messages() {}
 

@@ -36,6 +36,9 @@ final class RingAllreduce {
     /** The number of tags, more than chunks are ever under way. */
     private static final int TAGS = 4096;
 
+    /** Blocks begin at a multiple of this, a line of a cache. */
+    private static final int ALIGNED_BYTES = 64;
+
     private static final int SPARE_BYTES_PER_RANK = 8;
     private static final String ACTIVITY = "RING_ALLREDUCE";
 
@@ -46,19 +49,20 @@ final class RingAllreduce {
     private final int chunkBytes;
     private final int atOnce;
     private final BufferPool buffers;
-    private final Reducer reducer = new Reducer();
+    private final Reducer reducer;
     private final Veto veto;
     private Activities activities = Activities.UNHEARD;
     private long begun;
 
     /** @param mostBytes the largest size of a chunk in bytes */
-    RingAllreduce(Transfers transfers, NetworkWait wait, int rank, int size, int mostBytes) {
+    RingAllreduce(Transfers transfers, NetworkWait wait, int rank, int size, int mostBytes, Reducer reducer) {
         this.transfers = transfers;
         this.wait = wait;
         this.rank = rank;
         this.size = size;
+        this.reducer = reducer;
         this.veto = new Veto(rank, size);
-        this.chunkBytes = (int) Math.min(mostBytes, (long) Messages.BYTES * size);
+        this.chunkBytes = (int) Math.min(mostBytes, (long) transfers.fastestBytes() * size);
         this.atOnce = (int) Math.min(MOST_AT_ONCE, (long) STAGES_AT_ONCE * mostBytes / chunkBytes);
         this.buffers = new BufferPool(chunkBytes + SPARE_BYTES_PER_RANK * (size + 1));
     }
@@ -103,8 +107,9 @@ final class RingAllreduce {
     Completion begin(ByteBuffer data, int count, Reduction how) {
         AllreduceData tensors = new AllreduceData.InPlace(data, how.wire().bytes());
         Deque<Chunk> underWay = new ArrayDeque<>();
-        for (int from = 0; from < count; from += chunk(how.wire())) {
-            int part = Math.min(chunk(how.wire()), count - from);
+        int chunk = evenChunk(count, how.wire());
+        for (int from = 0; from < count; from += chunk) {
+            int part = Math.min(chunk, count - from);
             underWay.add(start(from, part, tensors.pack(from, part), how));
         }
         return () -> {
@@ -115,11 +120,12 @@ final class RingAllreduce {
 
     private void run(AllreduceData tensors, long start, long elements, Reduction how) {
         Deque<Chunk> underWay = new ArrayDeque<>();
-        for (long from = start; from < elements; from += chunk(how.wire())) {
+        int chunk = evenChunk(elements - start, how.wire());
+        for (long from = start; from < elements; from += chunk) {
             if (underWay.size() == atOnce) {
                 finishOldest(underWay, tensors);
             }
-            int count = (int) Math.min(chunk(how.wire()), elements - from);
+            int count = (int) Math.min(chunk, elements - from);
             underWay.add(start(from, count, tensors.pack(from, count), how));
         }
         while (!underWay.isEmpty()) {
@@ -147,6 +153,17 @@ final class RingAllreduce {
 
     private int chunk(DType type) {
         return chunkBytes / type.bytes();
+    }
+
+    /** The size of as few chunks as there can be, none much smaller than the others: each takes as many messages. */
+    private int evenChunk(long elements, DType type) {
+        long chunks = ceiling(elements, chunk(type));
+        long unit = (long) ALIGNED_BYTES / type.bytes() * size;
+        return chunks < 2 ? chunk(type) : (int) Math.min(chunk(type), ceiling(ceiling(elements, chunks), unit) * unit);
+    }
+
+    private static long ceiling(long count, long each) {
+        return (count + each - 1) / each;
     }
 
     private int ballot(long elements, Reduction how) {

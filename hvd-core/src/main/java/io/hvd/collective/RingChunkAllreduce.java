@@ -33,6 +33,8 @@ final class RingChunkAllreduce implements Completion {
     private int step;
     private Transfer receiving;
     private Transfer sending;
+    /** What the next step receives, if its place is free already; otherwise null. */
+    private Transfer following;
 
     /**
      * @param blocks the chunk, which is reduced in place
@@ -51,7 +53,12 @@ final class RingChunkAllreduce implements Completion {
     public boolean isDone() {
         while (step < steps()) {
             // Both are asked in any case, because the question moves a transfer on.
-            if (!receiving.isDone() | !sending.isDone()) {
+            boolean received = receiving.isDone();
+            boolean sent = sending.isDone();
+            if (!received || !sent) {
+                if (sent && following == null) {
+                    following = receiveAhead();
+                }
                 return false;
             }
             if (isAdding()) {
@@ -63,9 +70,22 @@ final class RingChunkAllreduce implements Completion {
         return true;
     }
 
+    /**
+     * Receives the next step's block already, which the rank before may send while this one still waits for the block of this
+     * step; what comes before its transfer is started takes a copy. Blocks that are added have one place, and wait.
+     */
+    private Transfer receiveAhead() {
+        int next = step + 1;
+        boolean isComplete = next >= position.size() - 1 && next < steps();
+        return isComplete ? position.receive(blocks.of(position.before(next + 1)), position.before(1)) : null;
+    }
+
     private void begin() {
         if (step < steps()) {
-            receiving = position.receive(isAdding() ? arrived() : blocks.of(incoming()), position.before(1));
+            receiving = following != null
+                    ? following
+                    : position.receive(isAdding() ? arrived() : blocks.of(incoming()), position.before(1));
+            following = null;
             sending = position.send(blocks.of(position.before(step)), position.after(1));
         }
     }

@@ -24,11 +24,12 @@ final class StageReduction {
 
     private final ByteCollectives bytes;
     private final Stage stage;
-    private final Reducer reducer = new Reducer();
+    private final Reducer reducer;
 
-    StageReduction(ByteCollectives bytes, Stage stage) {
+    StageReduction(ByteCollectives bytes, Stage stage, Reducer reducer) {
         this.bytes = bytes;
         this.stage = stage;
+        this.reducer = reducer;
     }
 
     /** Whether the transport reduces these elements in place. */

@@ -2,6 +2,8 @@ package io.hvd.collective;
 
 import io.hvd.kernel.Converter;
 import io.hvd.kernel.FlatView;
+import io.hvd.kernel.ReduceKernel;
+import io.hvd.kernel.Reducer;
 import io.hvd.kernel.Scale;
 import io.hvd.spi.Activities;
 import io.hvd.spi.BegunCollectives;
@@ -57,16 +59,26 @@ public final class TransportCollectives extends HostDataPlane implements BegunCo
     private final BegunCollectives atOnce = BegunCollectives.atOnce(this);
     private long broadcasts;
 
-    /** @param stageBytes length of the stage through which tensors stream */
+    /**
+     * @param stageBytes length of the stage through which tensors stream
+     * @param kernel adds what it can
+     */
     public TransportCollectives(
-            Transport.Group group, int rank, int size, NetworkWait wait, int stageBytes, AllreduceChoice choice) {
+            Transport.Group group,
+            int rank,
+            int size,
+            NetworkWait wait,
+            int stageBytes,
+            AllreduceChoice choice,
+            ReduceKernel kernel) {
         this.group = group;
         this.transfers = group.transfers();
         this.stage = new Stage(rank, size, stageBytes);
         this.choice = choice;
         this.bytes = group.collectives().orElseGet(() -> new ExchangedBytes(position(BYTES_TAG), wait));
-        this.ring = new RingAllreduce(transfers, wait, rank, size, stageBytes);
-        this.reduction = new StageReduction(bytes, stage);
+        Reducer reducer = Reducer.of(kernel);
+        this.ring = new RingAllreduce(transfers, wait, rank, size, stageBytes, reducer);
+        this.reduction = new StageReduction(bytes, stage, reducer);
         this.movement = new Movement(bytes, stage, converter);
         this.piped = new PipelinedMovement(stage, position(EXCHANGE_TAG), wait, reduction, converter);
         this.staged = new StagedAllreduce(stage, reduction, converter);

@@ -41,7 +41,8 @@ public final class TransportPlanes implements DataPlanes {
                 members.size(),
                 wait,
                 config.memory().stageBytes(),
-                new AllreduceChoice(config.mpi().allreduce(), Math.toIntExact(hosts)));
+                new AllreduceChoice(config.mpi().allreduce(), Math.toIntExact(hosts)),
+                transport.kernel());
     }
 
     /** Changes nothing, because {@link NetworkWait} goes by the number of cores. */

@@ -169,8 +169,17 @@ public final class FlatView {
      * The memory of the elements from {@code from} on, if they lie in a direct buffer in the type that travels.
      *
      * @param most the most elements; there are fewer if the tensor ends before
+     * @return null if they do not
+     */
+    public ByteBuffer direct(long from, int most) {
+        return shared(from, most, this);
+    }
+
+    /**
+     * As {@link #direct}.
+     *
      * @param other a view of as many tensors
-     * @return null if they do not, or if {@code other} has another tensor at this place
+     * @return null also if {@code other} has another tensor at this place
      */
     public ByteBuffer shared(long from, int most, FlatView other) {
         int i = tensorAt(from);

@@ -37,63 +37,70 @@ final class KernelSum {
     int reduce(DType type, List<ByteBuffer> sources, int first, int count, ByteBuffer target, Reducer.Own own) {
         int most = Math.min(BLOCK, count);
         if (own.place() < 0) {
-            addTo(target, type, sources, first, most);
+            addTo(target, sources, new Run(type, first, most));
             return most;
         }
-        ByteBuffer mine = own.inPlace(first, most);
-        int run = mine == null ? 0 : mine.capacity() / type.bytes();
-        if (run < SHORTEST) {
+        ByteBuffer mine = own.direct(first, most);
+        int here = mine == null ? 0 : mine.capacity() / type.bytes();
+        if (here < SHORTEST) {
             return 0;
         }
-        reduce(mine, part(target, type, first, run), type, sources, first, run, own);
-        return run;
+        reduce(mine, target, sources, new Run(type, first, here), own);
+        return here;
     }
 
-    private void reduce(
-            ByteBuffer mine,
-            ByteBuffer sum,
-            DType type,
-            List<ByteBuffer> sources,
-            int first,
-            int run,
-            Reducer.Own own) {
+    /** Elements that lie together in every buffer. */
+    private record Run(DType type, int first, int count) {
+        ByteBuffer of(ByteBuffer buffer) {
+            return buffer.slice(first * type.bytes(), count * type.bytes()).order(ByteOrder.nativeOrder());
+        }
+    }
+
+    private void reduce(ByteBuffer mine, ByteBuffer target, List<ByteBuffer> sources, Run run, Reducer.Own own) {
+        ByteBuffer sum = run.of(target);
         // Two sources may be added in either order.
-        boolean toMine = own.place() == 0 || sources.size() == 2;
+        boolean toMine = own.receives() && (own.place() == 0 || sources.size() == 2);
         if (toMine) {
             for (int i = 0; i < sources.size(); i++) {
                 if (i != own.place()) {
-                    kernel.add(type, part(sources.get(i), type, first, run), mine, run);
+                    add(run.of(sources.get(i)), mine, run);
                 }
             }
-            scale(mine, type, run, own);
-            sum.put(0, mine, 0, mine.capacity());
-        } else {
-            sum.put(0, sources.get(0), first * type.bytes(), sum.capacity());
-            for (int i = 1; i < sources.size(); i++) {
-                kernel.add(type, i == own.place() ? mine : part(sources.get(i), type, first, run), sum, run);
-            }
-            scale(sum, type, run, own);
-            mine.put(0, sum, 0, sum.capacity());
+            scale(mine, run, own);
+            copy(mine, sum);
+            return;
+        }
+        copy(own.place() == 0 ? mine : run.of(sources.get(0)), sum);
+        for (int i = 1; i < sources.size(); i++) {
+            add(i == own.place() ? mine : run.of(sources.get(i)), sum, run);
+        }
+        scale(sum, run, own);
+        if (own.receives()) {
+            copy(sum, mine);
         }
     }
 
-    private void addTo(ByteBuffer target, DType type, List<ByteBuffer> sources, int first, int run) {
-        ByteBuffer sum = part(target, type, first, run);
+    private void addTo(ByteBuffer target, List<ByteBuffer> sources, Run run) {
+        ByteBuffer sum = run.of(target);
         if (sources.get(0) != target) {
-            sum.put(0, sources.get(0), first * type.bytes(), sum.capacity());
+            copy(run.of(sources.get(0)), sum);
         }
         for (int i = 1; i < sources.size(); i++) {
-            kernel.add(type, part(sources.get(i), type, first, run), sum, run);
+            add(run.of(sources.get(i)), sum, run);
         }
     }
 
-    private void scale(ByteBuffer sum, DType type, int run, Reducer.Own own) {
+    private void add(ByteBuffer operand, ByteBuffer sum, Run run) {
+        kernel.add(run.type(), operand, sum, run.count());
+    }
+
+    private void scale(ByteBuffer sum, Run run, Reducer.Own own) {
         if (!own.scale().isOne()) {
-            kernel.multiply(type, own.scale().asFactor(), sum, run);
+            kernel.multiply(run.type(), own.scale().asFactor(), sum, run.count());
         }
     }
 
-    private static ByteBuffer part(ByteBuffer buffer, DType type, int first, int run) {
-        return buffer.slice(first * type.bytes(), run * type.bytes()).order(ByteOrder.nativeOrder());
+    private static void copy(ByteBuffer from, ByteBuffer to) {
+        to.put(0, from, 0, to.capacity());
     }
 }

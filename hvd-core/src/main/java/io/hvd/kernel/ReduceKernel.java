@@ -26,6 +26,18 @@ public interface ReduceKernel {
         }
     };
 
+    /** The kernel that a library of this process has offered by {@link #use}, as soon as one has; before that none. */
+    ReduceKernel OFFERED = new OfferedKernel();
+
+    /**
+     * From now on this process adds by such a kernel where its transport has none of its own.
+     *
+     * @param kernel any number of threads may use it at the same time
+     */
+    static void use(ReduceKernel kernel) {
+        OfferedKernel.use(kernel);
+    }
+
     /** Whether the kernel adds and multiplies elements of this type. */
     boolean takes(DType type);
 

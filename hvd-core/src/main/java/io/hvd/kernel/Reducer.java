@@ -36,6 +36,15 @@ public final class Reducer {
     }
 
     /**
+     * A reducer of messages.
+     *
+     * @param kernel reduces what it can
+     */
+    public static Reducer of(ReduceKernel kernel) {
+        return new Reducer(kernel, Views.few());
+    }
+
+    /**
      * A reducer of the memory that the ranks of a host share.
      *
      * @param kernel reduces what it can
@@ -85,11 +94,14 @@ public final class Reducer {
         /** Fills an array of the type's kind with {@code count} elements, the first of them number {@code first}. */
         void read(int first, int count, Object block);
 
+        /** The direct buffer that holds the first of these elements, as many as lie together; null if there is none. */
+        ByteBuffer direct(int first, int count);
+
         /**
-         * The direct buffer that holds the first of these elements and also receives their result, so that others may
-         * be added to it: as many elements as lie together; null if there is none.
+         * Whether the result goes here too: into the memory of {@link #direct} if there is any, to which the other sources may then
+         * be added, else to {@link #write}.
          */
-        ByteBuffer inPlace(int first, int count);
+        boolean receives();
 
         /**
          * The scale for the result, applied before it is written; for a half type to the float32 before it is rounded.
@@ -120,8 +132,13 @@ public final class Reducer {
         }
 
         @Override
-        public ByteBuffer inPlace(int first, int count) {
+        public ByteBuffer direct(int first, int count) {
             return null;
+        }
+
+        @Override
+        public boolean receives() {
+            return false;
         }
 
         @Override
@@ -131,7 +148,7 @@ public final class Reducer {
 
         @Override
         public void write(int first, int count, Object block) {
-            // The result goes to the target only.
+            throw new IllegalStateException("the result goes to the target only");
         }
     };
 
@@ -166,7 +183,7 @@ public final class Reducer {
             Converter.scaleInPlace(accumulator, type, own.scale(), run);
         }
         put(accumulator, type, first, run, target);
-        own.write(first, run, accumulator);
+        give(own, first, run, accumulator);
     }
 
     /** Sources and result are numbers of a half type in float32. */
@@ -191,7 +208,7 @@ public final class Reducer {
             HalfRuns.round(own.grid(), left, 0, run);
         }
         put(left, type, first, run, target);
-        own.write(first, run, left);
+        give(own, first, run, left);
     }
 
     /** Adds numbers of a half type, of whose float32 it moves the bits. */
@@ -206,7 +223,7 @@ public final class Reducer {
         }
         HalfRuns.round(own.grid(), sum, run);
         put(sum, type, first, run, target);
-        own.write(first, run, sum);
+        give(own, first, run, sum);
     }
 
     private void reduceHalves(
@@ -222,12 +239,18 @@ public final class Reducer {
         Converter.scaleInPlace(left, DType.FLOAT32, own.scale(), run);
         HalfRuns.toHalf(type, left, halves, run);
         put(halves, type, first, run, target);
-        own.write(first, run, halves);
+        give(own, first, run, halves);
     }
 
     private void put(Object block, DType type, int first, int run, ByteBuffer target) {
         if (target != null) {
             Bulk.put(views.of(target, type), type, first, block, 0, run);
+        }
+    }
+
+    private static void give(Own own, int first, int run, Object block) {
+        if (own.receives()) {
+            own.write(first, run, block);
         }
     }
 

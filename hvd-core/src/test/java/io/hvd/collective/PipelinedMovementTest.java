@@ -3,6 +3,7 @@ package io.hvd.collective;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.kernel.Converter;
+import io.hvd.kernel.Reducer;
 import io.hvd.spi.Reduction;
 import io.hvd.spi.Transfers;
 import io.hvd.tensor.DType;
@@ -71,7 +72,7 @@ class PipelinedMovementTest {
                         stage,
                         position,
                         NetworkWait.of(size),
-                        new StageReduction(new ExchangedBytes(position, NetworkWait.of(size)), stage),
+                        new StageReduction(new ExchangedBytes(position, NetworkWait.of(size)), stage, new Reducer()),
                         new Converter()),
                 number,
                 size);

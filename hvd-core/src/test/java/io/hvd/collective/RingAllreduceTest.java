@@ -7,6 +7,7 @@ import io.hvd.kernel.FlatView;
 import io.hvd.kernel.Reducer;
 import io.hvd.spi.Collectives.Completion;
 import io.hvd.spi.Reduction;
+import io.hvd.spi.Transfers;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.HalfFloat;
 import io.hvd.tensor.ReduceOp;
@@ -48,7 +49,9 @@ class RingAllreduceTest {
             int rank = i;
             running.add(CompletableFuture.supplyAsync(
                     () -> body.run(
-                            rank, new RingAllreduce(network.of(rank), NetworkWait.of(ranks), rank, ranks, stageBytes)),
+                            rank,
+                            new RingAllreduce(
+                                    network.of(rank), NetworkWait.of(ranks), rank, ranks, stageBytes, new Reducer())),
                     task -> new Thread(task, "ring-rank").start()));
         }
         List<T> results = new ArrayList<>();
@@ -165,6 +168,50 @@ class RingAllreduceTest {
                 }
             }
         }
+    }
+
+    /** What has been started, in its order; a message is gone at once, and none ever comes. */
+    private static final class Started implements Transfers {
+        private final List<String> all = new ArrayList<>();
+
+        @Override
+        public Transfer send(ByteBuffer bytes, int to, int tag) {
+            all.add("send " + bytes.remaining());
+            return () -> true;
+        }
+
+        @Override
+        public Transfer receive(ByteBuffer bytes, int from, int tag) {
+            all.add("receive " + bytes.remaining());
+            return () -> false;
+        }
+
+        @Override
+        public int fastestBytes() {
+            return 100_000;
+        }
+    }
+
+    /** Else it would come before anybody waits for it, and be copied. */
+    @Test
+    void theBlockOfTheLastStepHasItsPlaceWhileTheOtherRankStillAdds() {
+        Started network = new Started();
+        var ring = new RingAllreduce(network, NetworkWait.of(2), 0, 2, 1 << 20, new Reducer());
+        Completion begun = ring.begin(direct(4000), 1000, SUM);
+        assertThat(network.all).containsExactly("receive 2000", "send 2000");
+        assertThat(begun.isDone()).isFalse();
+        assertThat(begun.isDone()).isFalse();
+        assertThat(network.all).containsExactly("receive 2000", "send 2000", "receive 2000");
+    }
+
+    /** Of messages of 100,000 bytes, the last two would have 10,000. */
+    @Test
+    void theMessagesOfATensorAreAboutEquallyLong() {
+        Started network = new Started();
+        var ring = new RingAllreduce(network, NetworkWait.of(2), 0, 2, 1 << 20, new Reducer());
+        ring.begin(direct(1_020_000), 255_000, SUM);
+        assertThat(network.all.stream().filter(one -> one.startsWith("send")).distinct())
+                .containsExactly("send 85056", "send 84720");
     }
 
     /** One rank has its values in an array and scales them, the others in direct buffers. */

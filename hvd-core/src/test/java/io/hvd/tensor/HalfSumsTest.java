@@ -75,8 +75,13 @@ class HalfSumsTest {
         }
 
         @Override
-        public ByteBuffer inPlace(int first, int count) {
+        public ByteBuffer direct(int first, int count) {
             return null;
+        }
+
+        @Override
+        public boolean receives() {
+            return true;
         }
 
         @Override

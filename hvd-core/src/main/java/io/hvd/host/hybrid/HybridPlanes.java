@@ -108,13 +108,14 @@ final class HybridPlanes implements DataPlanes {
                     some.size(),
                     wait,
                     here.stageBytes(),
-                    new AllreduceChoice(AllreduceAlgorithm.MPI, 1));
+                    new AllreduceChoice(AllreduceAlgorithm.MPI, 1),
+                    ReduceKernel.OFFERED);
         }
 
         /** @param outer what the leaders use */
         DataPlane over(OuterLevel outer, boolean takesVetoes) {
             Rounds rounds = new Rounds(here.memory(place), here.group(), backoff);
-            Reducer reducer = Reducer.ofPlaces(ReduceKernel.NONE);
+            Reducer reducer = Reducer.ofPlaces(ReduceKernel.OFFERED);
             if (byProcess.size() == 1) {
                 boolean ofAll = ranks.size() == topology.size();
                 return new OneLevelCollectives(rounds, reducer, new ThreadPairs(here, place), ofAll, Progress.NONE);

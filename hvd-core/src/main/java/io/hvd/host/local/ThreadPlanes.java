@@ -29,7 +29,7 @@ final class ThreadPlanes implements DataPlanes {
         Rounds rounds = new Rounds(members.memory(place), members.group(), backoff);
         return new OneLevelCollectives(
                 rounds,
-                Reducer.ofPlaces(ReduceKernel.NONE),
+                Reducer.ofPlaces(ReduceKernel.OFFERED),
                 new ThreadPairs(members, place),
                 members == hub,
                 Progress.NONE);

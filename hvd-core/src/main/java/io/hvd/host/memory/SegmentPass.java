@@ -202,8 +202,13 @@ final class SegmentPass {
         }
 
         @Override
-        public ByteBuffer inPlace(int first, int count) {
-            return null;
+        public ByteBuffer direct(int first, int count) {
+            return how.prescale() == 1 ? source.direct(from + first, count) : null;
+        }
+
+        @Override
+        public boolean receives() {
+            return false;
         }
 
         @Override
@@ -218,7 +223,7 @@ final class SegmentPass {
 
         @Override
         public void write(int first, int count, Object block) {
-            // The slice is not the result yet.
+            throw new IllegalStateException("the slice is not the result yet");
         }
     }
 
@@ -228,9 +233,14 @@ final class SegmentPass {
         }
 
         @Override
-        public ByteBuffer inPlace(int first, int count) {
+        public ByteBuffer direct(int first, int count) {
             boolean asItIs = how.prescale() == 1 && scaleOnTheWayOut.isOne();
             return asItIs ? source.shared(from + first, count, target) : null;
+        }
+
+        @Override
+        public boolean receives() {
+            return true;
         }
 
         @Override

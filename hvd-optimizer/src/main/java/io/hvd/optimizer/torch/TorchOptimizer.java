@@ -14,6 +14,7 @@ import io.hvd.optimizer.torch.gradient.TorchGradients;
 import io.hvd.optimizer.torch.gradient.TorchGradients.Sparse;
 import io.hvd.optimizer.torch.graph.HookFailures;
 import io.hvd.optimizer.torch.memory.TorchHalves;
+import io.hvd.optimizer.torch.natives.BlasKernel;
 import io.hvd.optimizer.torch.parameter.EqualGroups;
 import io.hvd.optimizer.torch.parameter.GroupRates;
 import io.hvd.optimizer.torch.parameter.NamedParameters;
@@ -142,6 +143,7 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
         }
         TorchRuntime.shareCores();
         TorchHalves.install();
+        BlasKernel.install();
         return inner.retainReference(); // which no scope of the program's may take away from the one around it
     }
 
