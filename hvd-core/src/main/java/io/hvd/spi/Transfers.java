@@ -12,7 +12,7 @@ public interface Transfers {
     int TAGS = 1 << 15;
 
     /** The most bytes of one transfer. */
-    int MOST_BYTES = 128 << 10;
+    int MOST_BYTES = 120 << 10;
 
     /**
      * The most bytes of a transfer that goes without a question first. With its header it is below the 64 KiB up to which Open

@@ -74,7 +74,7 @@ class LinksTest {
                     .isInstanceOf(ShutdownException.class)
                     .hasMessageEndingWith(
                             "rank 1 (host1) is gone: its data connection broke: what has come is no message of hvd's: "
-                                    + "its length would be " + length + " bytes, expected 0 to 131072");
+                                    + "its length would be " + length + " bytes, expected 0 to 122880");
         }
     }
 
@@ -84,7 +84,7 @@ class LinksTest {
             ByteBuffer much = ByteBuffer.allocateDirect(Transfers.MOST_BYTES + 1);
             assertThatThrownBy(() -> ranks.of(1).send(GROUP, 5, much, 0))
                     .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessage("a message of 131073 bytes for rank 0 (host0) with tag 5, the most are 131072");
+                    .hasMessage("a message of 122881 bytes for rank 0 (host0) with tag 5, the most are 122880");
         }
     }
 
