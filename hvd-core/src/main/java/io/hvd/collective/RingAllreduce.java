@@ -83,17 +83,19 @@ final class RingAllreduce {
     /**
      * Runs an allreduce, unless a rank calls {@link #veto} instead.
      *
+     * @param first the same data, whose first chunk is packed while a rank may still veto
+     * @param rest may be in place
      * @return false if a rank has vetoed; then nothing is unpacked
      */
-    boolean runUnlessVetoed(AllreduceData tensors, long elements, Reduction how) {
-        int first = ballot(elements, how);
-        ByteBuffer data = tensors.pack(0, first);
-        if (isVetoed(data, first, how, false)) {
-            tensors.release(data);
+    boolean runUnlessVetoed(AllreduceData first, AllreduceData rest, long elements, Reduction how) {
+        int count = ballot(elements, how);
+        ByteBuffer data = first.pack(0, count);
+        if (isVetoed(data, count, how, false)) {
+            first.release(data);
             return false;
         }
-        tensors.unpack(0, first, data);
-        run(tensors, first, elements, how);
+        first.unpack(0, count, data);
+        run(rest, count, elements, how);
         return true;
     }
 

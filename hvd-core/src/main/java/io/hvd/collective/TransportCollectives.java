@@ -96,10 +96,7 @@ public final class TransportCollectives extends HostDataPlane implements BegunCo
         Optional<ByteBuffer> plain = plain(inputs, outputs, how);
         long elements = elements(inputs);
         if (usesRing(elements, how)) {
-            AllreduceData data = plain.<AllreduceData>map(buffer ->
-                            new AllreduceData.InPlace(buffer, how.wire().bytes()))
-                    .orElseGet(() -> packed(inputs, outputs, how));
-            ring.run(data, elements, how);
+            ring.run(data(inputs, outputs, how), elements, how);
         } else if (plain.isPresent() && reduction.isNative(how)) {
             staged.runInPlace(plain.get(), elements, how);
         } else {
@@ -180,7 +177,7 @@ public final class TransportCollectives extends HostDataPlane implements BegunCo
     public boolean allreduceUnlessVetoed(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
         long elements = elements(inputs);
         return usesRing(elements, how)
-                ? ring.runUnlessVetoed(packed(inputs, outputs, how), elements, how)
+                ? ring.runUnlessVetoed(packed(inputs, outputs, how), data(inputs, outputs, how), elements, how)
                 : staged.runUnlessVetoed(inputs, outputs, how);
     }
 
@@ -196,6 +193,14 @@ public final class TransportCollectives extends HostDataPlane implements BegunCo
     private boolean usesRing(long elements, Reduction how) {
         long bytes = elements * how.wire().bytes();
         return choice.usesRing(stage.size, bytes);
+    }
+
+    /** In place if it can be, and otherwise packed. */
+    private AllreduceData data(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
+        return plain(inputs, outputs, how)
+                .<AllreduceData>map(
+                        buffer -> new AllreduceData.InPlace(buffer, how.wire().bytes()))
+                .orElseGet(() -> packed(inputs, outputs, how));
     }
 
     private AllreduceData packed(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {

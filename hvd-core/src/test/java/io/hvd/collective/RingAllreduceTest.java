@@ -274,7 +274,8 @@ class RingAllreduceTest {
                     } else {
                         Tensor tensor = Tensor.wrap(array, DType.FLOAT32, Shape.of(elements));
                         FlatView view = new FlatView(List.of(tensor), how.wire(), new Converter());
-                        agreed.add(ring.runUnlessVetoed(ring.packed(view, view, how), elements, how));
+                        AllreduceData data = ring.packed(view, view, how);
+                        agreed.add(ring.runUnlessVetoed(data, data, elements, how));
                         float expected = round % 2 == 0 ? 2 : how.op() == ReduceOp.SUM ? 6 : 8;
                         for (float value : array) {
                             assertThat(value).isEqualTo(expected);
