@@ -22,9 +22,7 @@ public interface Transfers {
     int UNASKED_BYTES = 63 << 10;
 
     /** The number of bytes at which transfers of much data are fastest, if several are under way. */
-    default int fastestBytes() {
-        return UNASKED_BYTES;
-    }
+    int fastestBytes();
 
     /**
      * Starts to send bytes.

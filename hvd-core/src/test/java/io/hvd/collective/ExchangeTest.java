@@ -84,6 +84,11 @@ class ExchangeTest {
             Transfers inner = position.transfers();
             Transfers noting = new Transfers() {
                 @Override
+                public int fastestBytes() {
+                    return inner.fastestBytes();
+                }
+
+                @Override
                 public Transfer send(ByteBuffer part, int to, int tag) {
                     used.add(tag - position.tag());
                     return inner.send(part, to, tag);

@@ -269,6 +269,11 @@ class PipelinedMovementTest {
     private static Transfers eager(Transfers transfers, AtomicInteger asked) {
         return new Transfers() {
             @Override
+            public int fastestBytes() {
+                return transfers.fastestBytes();
+            }
+
+            @Override
             public Transfer send(ByteBuffer bytes, int to, int tag) {
                 ByteBuffer copy = ByteBuffer.allocateDirect(bytes.remaining());
                 transfers.send(copy.put(bytes.duplicate()).flip(), to, tag);

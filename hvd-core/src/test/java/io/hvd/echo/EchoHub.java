@@ -40,6 +40,11 @@ public final class EchoHub {
                 .of(place);
         return new Transfers() {
             @Override
+            public int fastestBytes() {
+                return inner.fastestBytes();
+            }
+
+            @Override
             public Transfer send(ByteBuffer bytes, int to, int tag) {
                 return unlessAbandoned(inner.send(bytes, to, tag));
             }

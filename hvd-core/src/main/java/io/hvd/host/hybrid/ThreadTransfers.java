@@ -42,6 +42,11 @@ final class ThreadTransfers implements Transfers {
         return collecting.add(new TransferHalf(false, bytes, interProcess.grid().processOf(rank), pairOf(rank, self)));
     }
 
+    @Override
+    public int fastestBytes() {
+        return interProcess.transfers().fastestBytes();
+    }
+
     private int pairOf(int from, int to) {
         Grid grid = interProcess.grid();
         return grid.threadOf(from) * grid.threads() + grid.threadOf(to);

@@ -40,9 +40,8 @@ public final class BlasKernel implements ReduceKernel {
     /** Has hvd add by OpenBLAS, which is loaded when there is an optimizer, if it comes to the bits of Java. */
     public static void install() {
         try {
-            var kernel = new BlasKernel();
-            if (kernel.isExact()) {
-                ReduceKernel.use(kernel);
+            if (isExact()) {
+                ReduceKernel.use(new BlasKernel());
             } else {
                 LOG.warn("OpenBLAS adds otherwise than Java does, so hvd adds without it");
             }
@@ -51,21 +50,20 @@ public final class BlasKernel implements ReduceKernel {
         }
     }
 
-    private boolean isExact() {
-        ByteBuffer operand = ByteBuffer.allocateDirect(TRIED * Double.BYTES).order(ByteOrder.nativeOrder());
-        ByteBuffer sum = ByteBuffer.allocateDirect(operand.capacity()).order(ByteOrder.nativeOrder());
+    private static boolean isExact() {
         float third = 1 / 3f;
         boolean exact = true;
         for (int shift = 0; shift < EXTREMES.size(); shift++) {
+            float[] operand = new float[TRIED];
+            float[] sum = new float[TRIED];
             for (int i = 0; i < TRIED; i++) {
-                operand.putFloat(i * Float.BYTES, value(i));
-                sum.putFloat(i * Float.BYTES, value(i + shift));
+                operand[i] = value(i);
+                sum[i] = value(i + shift);
             }
-            add(DType.FLOAT32, operand, sum, TRIED);
-            multiply(DType.FLOAT32, third, sum, TRIED);
+            openblas_nolapack.cblas_saxpy(TRIED, 1, operand, 1, sum, 1);
+            openblas_nolapack.cblas_sscal(TRIED, third, sum, 1);
             for (int i = 0; i < TRIED; i++) {
-                float expected = (value(i) + value(i + shift)) * third;
-                exact &= Float.compare(sum.getFloat(i * Float.BYTES), expected) == 0;
+                exact &= Float.compare(sum[i], (value(i) + value(i + shift)) * third) == 0;
             }
         }
         return exact;
