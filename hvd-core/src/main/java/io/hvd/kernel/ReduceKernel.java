@@ -5,7 +5,8 @@ import java.nio.ByteBuffer;
 
 /**
  * Adds and multiplies elements in direct buffers faster than the JIT, which uses the processor's vector units on arrays
- * only. Every result has the same bits as Java's own arithmetic, except those of a NaN. One thread at a time uses it.
+ * only. Every result has the same bits as Java's own arithmetic, except those of a NaN. One thread at a time uses it, if {@link #use}
+ * does not say otherwise.
  */
 public interface ReduceKernel {
     /** The absence of a kernel. */
@@ -32,7 +33,7 @@ public interface ReduceKernel {
     /**
      * From now on this process adds by such a kernel where its transport has none of its own.
      *
-     * @param kernel any number of threads may use it at the same time
+     * @param kernel several threads may use it at the same time
      */
     static void use(ReduceKernel kernel) {
         OfferedKernel.use(kernel);

@@ -43,27 +43,34 @@ public final class BlasKernel implements ReduceKernel {
             if (isExact()) {
                 ReduceKernel.use(new BlasKernel());
             } else {
-                LOG.warn("OpenBLAS adds otherwise than Java does, so hvd adds without it");
+                LOG.warn("OpenBLAS's sums differ from those of Java, so hvd adds without it");
             }
         } catch (LinkageError e) { // a LibTorch of the system may come with another BLAS
             LOG.debug("hvd adds without OpenBLAS, which cannot be loaded: {}", e.toString());
         }
     }
 
+    /** Each of some extreme numbers is added to each other, in float32 and float64, and the sums are multiplied. */
     private static boolean isExact() {
         float third = 1 / 3f;
         boolean exact = true;
         for (int shift = 0; shift < EXTREMES.size(); shift++) {
-            float[] operand = new float[TRIED];
-            float[] sum = new float[TRIED];
+            float[] floats = new float[TRIED];
+            float[] floatSums = new float[TRIED];
+            double[] doubles = new double[TRIED];
+            double[] doubleSums = new double[TRIED];
             for (int i = 0; i < TRIED; i++) {
-                operand[i] = value(i);
-                sum[i] = value(i + shift);
+                doubles[i] = floats[i] = value(i);
+                doubleSums[i] = floatSums[i] = value(i + shift);
             }
-            openblas_nolapack.cblas_saxpy(TRIED, 1, operand, 1, sum, 1);
-            openblas_nolapack.cblas_sscal(TRIED, third, sum, 1);
+            openblas_nolapack.cblas_saxpy(TRIED, 1, floats, 1, floatSums, 1);
+            openblas_nolapack.cblas_sscal(TRIED, third, floatSums, 1);
+            openblas_nolapack.cblas_daxpy(TRIED, 1, doubles, 1, doubleSums, 1);
+            openblas_nolapack.cblas_dscal(TRIED, third, doubleSums, 1);
             for (int i = 0; i < TRIED; i++) {
-                exact &= Float.compare(sum[i], (value(i) + value(i + shift)) * third) == 0;
+                float sum = (value(i) + value(i + shift)) * third;
+                double doubleSum = ((double) value(i) + value(i + shift)) * third;
+                exact &= Float.compare(floatSums[i], sum) == 0 && Double.compare(doubleSums[i], doubleSum) == 0;
             }
         }
         return exact;
