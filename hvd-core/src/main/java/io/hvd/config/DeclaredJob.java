@@ -54,8 +54,8 @@ record DeclaredJob(int processes, int hosts, String source) {
         if (here < processes) {
             return Optional.of(
                     source + ": " + processes + " processes were to be started, but this job has only " + here
-                            + ", on " + String.join(", ", hostNames)
-                            + ": this job would train with fewer ranks than it was meant to have, or each rank by itself. The"
+                            + ", on " + String.join(", ", hostNames) + ": ranks " + here + " to " + (processes - 1)
+                            + " are missing, or each rank would train by itself. The"
                             + " launcher that has started it must be of the same MPI as the library that hvd calls, which"
                             + " HVD_MPI_LIBRARY, HVD_OPENMPI_HOME or PATH names");
         }

@@ -7,6 +7,7 @@ import io.hvd.job.failure.FailureHandler;
 import io.hvd.monitor.peers.Peers;
 import io.hvd.spi.Backend;
 import io.hvd.spi.BackendProvider;
+import io.hvd.transport.mpi.MpiProcess;
 import java.io.IOException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -112,7 +113,9 @@ record JoinRequest(BackendProvider provider, JobSettings settings, MonitorPeers 
         try {
             while (true) {
                 try {
-                    return joined.get();
+                    CompletableFuture.anyOf(joined, MpiProcess.ofThisProcess().stuck())
+                            .get();
+                    return joined.join();
                 } catch (InterruptedException e) {
                     interrupted = true;
                     opening.interrupt();

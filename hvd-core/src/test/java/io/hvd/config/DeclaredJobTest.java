@@ -22,8 +22,14 @@ class DeclaredJobTest {
     @Test
     void fewerProcessesThanHorovodrunWasToStartAreRefused() {
         assertThat(why(Map.of("HVD_DECLARED_JOB", "4 1 -np 4"), 2, ONE_NODE, ONE_HOST))
-                .hasValueSatisfying(words ->
-                        assertThat(words).contains("-np 4", "4 processes", "has only 2", "on n1", "HVD_OPENMPI_HOME"));
+                .hasValueSatisfying(words -> assertThat(words)
+                        .contains(
+                                "-np 4",
+                                "4 processes",
+                                "has only 2",
+                                "on n1",
+                                "ranks 2 to 3 are missing",
+                                "HVD_OPENMPI_HOME"));
     }
 
     @Test

@@ -8,7 +8,6 @@ import io.hvd.testing.Job;
 import io.hvd.testing.Mpirun;
 import java.io.BufferedReader;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,19 +15,18 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
-/** MPI_Init waits for all ranks for ever and says nothing; hvd says for which. */
+/** MPI_Init waits for all ranks for ever and says nothing; hvd ends the job within its limit and says for which. */
 class LateStartIT {
     private static final int LATE = 1;
-    private static final String SENTENCE = " in MPI_Init, which ends when all ranks have called Hvd.init(); ";
+    /** Longer than the test may take: the launcher ends that rank. */
+    private static final String TOO_LATE = "600";
 
-    @TempDir
-    private Path folder;
+    private static final String SENTENCE = " in MPI_Init, which ends when all ranks have called Hvd.init(); ";
 
     @Test
     void aRankThatHasNotCalledInitIsNamedUnderMpirun() throws IOException, InterruptedException {
-        requireNamed(Mpirun.command(3, LateStartProgram.class, "" + LATE, goOn().toString()));
+        requireNamed(Mpirun.command(3, LateStartProgram.class, "" + LATE, TOO_LATE));
     }
 
     /** The shell is between the launcher and the rank. */
@@ -36,7 +34,7 @@ class LateStartIT {
     void aRankBelowAShellIsNamedToo() throws IOException, InterruptedException {
         List<String> line = Mpirun.command(3);
         line.addAll(List.of("sh", "-c", "\"$@\"; exit $?", "sh"));
-        line.addAll(Job.program(LateStartProgram.class, "" + LATE, goOn().toString()));
+        line.addAll(Job.program(LateStartProgram.class, "" + LATE, TOO_LATE));
         requireNamed(line);
     }
 
@@ -49,34 +47,45 @@ class LateStartIT {
         Optional<Path> hydra = MpiInstall.onPath("mpiexec.hydra", System.getenv());
         assumeTrue(hydra.isPresent(), "no MPICH: there is no mpiexec.hydra on PATH");
         List<String> line = new ArrayList<>(List.of(hydra.get().toString(), "-np", "3"));
-        line.addAll(Job.program(java, LateStartProgram.class, "" + LATE, goOn().toString()));
+        line.addAll(Job.program(java, LateStartProgram.class, "" + LATE, TOO_LATE));
         requireNamed(line);
     }
 
-    private Path goOn() {
-        return folder.resolve("go-on");
+    @Test
+    void aRankThatComesWithinTheLimitIsWaitedFor() throws IOException, InterruptedException {
+        List<String> output = new ArrayList<>();
+
+        assertThat(run(Mpirun.command(3, LateStartProgram.class, "" + LATE, "2"), "60", output))
+                .as(String.join("\n", output))
+                .isZero();
+        assertThat(words(output, "DONE ")).containsExactlyInAnyOrder("0", "1", "2");
+        assertThat(words(output, SENTENCE)).isEmpty();
     }
 
-    /** The rank calls it once it has been named, and then the job ends well. */
-    private void requireNamed(List<String> line) throws IOException, InterruptedException {
-        ProcessBuilder builder = new ProcessBuilder(line).redirectErrorStream(true);
-        builder.environment().putAll(Map.of("HVD_BACKEND", "mpi", "HOROVOD_START_TIMEOUT", "3"));
-        Process job = builder.start();
+    private static void requireNamed(List<String> line) throws IOException, InterruptedException {
         List<String> output = new ArrayList<>();
-        try (BufferedReader lines = job.inputReader()) {
-            for (String said = lines.readLine(); said != null; said = lines.readLine()) {
-                output.add(said);
-                if (said.contains(SENTENCE)) {
-                    Files.writeString(goOn(), "");
-                }
-            }
-        }
+        int code = run(line, "3", output);
 
-        assertThat(job.waitFor()).as(String.join("\n", output)).isZero();
+        assertThat(code).as(String.join("\n", output)).isEqualTo(1);
         String process = words(output, "LATE process ").findFirst().orElseThrow();
         assertThat(words(output, SENTENCE))
-                .containsExactly("on this host these have not: rank " + LATE + " (process " + process + ")");
-        assertThat(output).anyMatch(said -> said.contains("rank 0 has waited for 3 s (HOROVOD_START_TIMEOUT)"));
+                .isNotEmpty()
+                .allMatch(("on this host these have not: rank " + LATE + " (process " + process + ")")::equals);
+        assertThat(output)
+                .anyMatch(said -> said.matches(".*HVD-102.* has waited for 3 s \\(HOROVOD_START_TIMEOUT\\).*"));
+        assertThat(words(output, "DONE ")).isEmpty();
+    }
+
+    /** The exit code. @param limit in seconds, for the start */
+    private static int run(List<String> line, String limit, List<String> output)
+            throws IOException, InterruptedException {
+        ProcessBuilder builder = new ProcessBuilder(line).redirectErrorStream(true);
+        builder.environment().putAll(Map.of("HVD_BACKEND", "mpi", "HOROVOD_START_TIMEOUT", limit));
+        Process job = builder.start();
+        try (BufferedReader lines = job.inputReader()) {
+            lines.lines().forEach(output::add);
+        }
+        return job.waitFor();
     }
 
     /** What follows these words in the lines that have them. */

@@ -2,25 +2,17 @@ package io.hvd.faults;
 
 import io.hvd.Hvd;
 import io.hvd.config.LauncherFacts;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 
-/** One rank does not call {@code Hvd.init()} before a file is there, for a minute at most. Arguments: the rank, the file. */
+/** One rank calls {@code Hvd.init()} late, if it is let. Arguments: the rank, the seconds that it takes before. */
 public final class LateStartProgram {
-    private static final long LIMIT_NANOS = TimeUnit.MINUTES.toNanos(1);
-
     private LateStartProgram() {}
 
-    public static void main(String[] args) throws IOException, InterruptedException {
+    public static void main(String[] args) throws InterruptedException {
         int rank = LauncherFacts.rank(System.getenv()).orElseThrow();
         if (rank == Integer.parseInt(args[0])) {
             System.out.println("LATE process " + ProcessHandle.current().pid());
-            long begun = System.nanoTime();
-            while (!Files.exists(Path.of(args[1])) && System.nanoTime() - begun < LIMIT_NANOS) {
-                Thread.sleep(20);
-            }
+            TimeUnit.SECONDS.sleep(Integer.parseInt(args[1]));
         }
         Hvd.init().close();
         System.out.println("DONE " + rank);

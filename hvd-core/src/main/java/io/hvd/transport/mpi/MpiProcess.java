@@ -10,6 +10,7 @@ import io.hvd.transport.mpi.openmpi.MpiFinalization;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -31,6 +32,7 @@ public final class MpiProcess implements MpiFinalization.Mpi {
         engine.setDaemon(true);
         return engine;
     });
+    private final CompletableFuture<Object> stuck = new CompletableFuture<>();
     private volatile MpiSession session;
     /** The barrier of the first job of all processes that has been left in order; null until then. */
     private LastBarrier barrier;
@@ -57,6 +59,14 @@ public final class MpiProcess implements MpiFinalization.Mpi {
     /** Whether this process has taken part in an MPI job. Any thread may ask. */
     public boolean isStarted() {
         return session != null;
+    }
+
+    /**
+     * Ends, by an {@link HvdException} that says for whom MPI waits, if MPI_Init has not returned within its limit. The
+     * thread that calls MPI never returns then.
+     */
+    public CompletableFuture<Object> stuck() {
+        return stuck;
     }
 
     Connection connect(HvdConfig config, List<Integer> ranks) {
@@ -135,7 +145,7 @@ public final class MpiProcess implements MpiFinalization.Mpi {
         }
     }
 
-    private static MpiSession start(HvdConfig config) {
-        return new MpiSession(MpiBinding.of(config), config);
+    private MpiSession start(HvdConfig config) {
+        return new MpiSession(MpiBinding.of(config), config, stuck);
     }
 }

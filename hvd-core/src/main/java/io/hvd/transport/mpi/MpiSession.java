@@ -11,6 +11,7 @@ import io.hvd.transport.mpi.calls.MpiCommunicator;
 import io.hvd.transport.mpi.calls.ThreadLevel;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 
 /**
  * The use of MPI by this process, from MPI_Init_thread to MPI_Finalize; made once per process, used on the communication
@@ -29,19 +30,18 @@ final class MpiSession {
     /** The least number of the next job. */
     private int next;
 
-    MpiSession(Mpi mpi, HvdConfig config) {
+    /** @param stuck hears that MPI_Init does not return */
+    MpiSession(Mpi mpi, HvdConfig config, CompletableFuture<Object> stuck) {
         this.mpi = mpi;
         ThreadLevel wanted = ThreadLevel.wantedBy(config);
-        this.provided = mpi.isInitialized() ? mpi.provided() : initialize(mpi, wanted, config);
+        this.provided = mpi.isInitialized()
+                ? mpi.provided()
+                : UnstartedRanks.limit(
+                        () -> mpi.initialize(wanted),
+                        Duration.ofSeconds(config.control().startTimeoutSeconds()),
+                        stuck);
         ThreadLevel.require(wanted, provided, mpi.isThreadMain());
         this.meeting = new SubsetMeeting(mpi.world());
-    }
-
-    private static ThreadLevel initialize(Mpi mpi, ThreadLevel wanted, HvdConfig config) {
-        Duration limit = Duration.ofSeconds(config.control().startTimeoutSeconds());
-        try (UnstartedRanks late = UnstartedRanks.watch(limit)) {
-            return mpi.initialize(wanted);
-        }
     }
 
     /**

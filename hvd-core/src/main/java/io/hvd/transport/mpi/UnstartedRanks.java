@@ -1,7 +1,8 @@
 package io.hvd.transport.mpi;
 
 import io.hvd.config.LauncherFacts;
-import io.hvd.log.HvdLogger;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
@@ -13,67 +14,79 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
- * Names the ranks for which the others wait in MPI_Init, which has no limit and says nothing. A process has called {@code
- * Hvd.init()} if it has the thread that calls MPI, and Linux shows the names of the threads of all processes of one user; it is
- * looked for in the processes of this host that the same launcher has started. Elsewhere nothing is said.
+ * Ends the wait in MPI_Init, which has no limit of its own and says nothing, and names the ranks for which it waits. A process
+ * has called {@code Hvd.init()} if it has the thread that calls MPI, and Linux shows the names of the threads of all
+ * processes of one user; it is looked for in the processes of this host that the same launcher has started.
  */
-final class UnstartedRanks implements AutoCloseable {
-    private static final HvdLogger LOG = HvdLogger.of(UnstartedRanks.class);
+final class UnstartedRanks {
     private static final Path PROCESSES = Path.of("/proc");
 
-    private final CountDownLatch started = new CountDownLatch(1);
+    private final CompletableFuture<Object> stuck;
+    private final CountDownLatch returned = new CountDownLatch(1);
+    private final AtomicBoolean over = new AtomicBoolean();
 
     /** A process that a launcher has started as a rank. @param called whether it has called {@code Hvd.init()} */
     record Found(int rank, long process, boolean called) {}
 
-    /** Says it once, if {@link #close} does not come first. @param limit how long MPI_Init may take */
-    static UnstartedRanks watch(Duration limit) {
-        UnstartedRanks watch = new UnstartedRanks();
+    /** @param stuck is completed with an {@link HvdException} if the wait is too long */
+    private UnstartedRanks(CompletableFuture<Object> stuck) {
+        this.stuck = stuck;
+    }
+
+    /**
+     * Runs MPI_Init. If it takes too long, those who wait for {@code stuck} hear why, and this thread stays in it.
+     *
+     * @throws HvdException if MPI_Init returns after they have been told
+     */
+    static <T> T limit(Supplier<T> init, Duration limit, CompletableFuture<Object> stuck) {
+        UnstartedRanks watch = new UnstartedRanks(stuck);
         Thread thread = new Thread(() -> watch.await(limit), "hvd-late-ranks");
         thread.setDaemon(true);
         thread.start();
-        return watch;
+        try {
+            T result = init.get();
+            if (!watch.over.compareAndSet(false, true)) {
+                throw new HvdException(ErrorId.INIT_FAILED, "MPI_Init has returned after HOROVOD_START_TIMEOUT");
+            }
+            return result;
+        } finally {
+            watch.returned.countDown();
+        }
     }
 
     private void await(Duration limit) {
         try {
-            if (!started.await(limit.toNanos(), TimeUnit.NANOSECONDS)) {
-                LauncherFacts.rank(System.getenv())
-                        .ifPresent(own -> sentence(own, onThisHost(), limit).ifPresent(LOG::warn));
+            if (!returned.await(limit.toNanos(), TimeUnit.NANOSECONDS) && over.compareAndSet(false, true)) {
+                stuck.completeExceptionally(new HvdException(
+                        ErrorId.INIT_FAILED, sentence(LauncherFacts.rank(System.getenv()), onThisHost(), limit)));
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt(); // nobody interrupts it; then it ends
         }
     }
 
-    /** MPI has started. */
-    @Override
-    public void close() {
-        started.countDown();
-    }
-
-    /** For the least of the waiting ranks of this host; empty on the others, and where nothing is known. */
-    static Optional<String> sentence(int own, List<Found> all, Duration limit) {
+    static String sentence(OptionalInt own, List<Found> all, Duration limit) {
+        String begin = (own.isPresent() ? "rank " + own.getAsInt() : "this process") + " has waited for "
+                + limit.toSeconds() + " s (HOROVOD_START_TIMEOUT) in MPI_Init,"
+                + " which ends when all ranks have called Hvd.init(); ";
         Map<Integer, List<Found>> ranks = all.stream().collect(Collectors.groupingBy(Found::rank));
-        List<Integer> waiting = ranks.keySet().stream()
-                .filter(rank -> ranks.get(rank).stream().anyMatch(Found::called))
-                .sorted()
-                .toList();
-        if (waiting.isEmpty() || waiting.get(0) != own) {
-            return Optional.empty();
+        String late = late(ranks);
+        if (!late.isEmpty()) {
+            return begin + "on this host these have not: " + late;
         }
-        String begin = "rank " + own + " has waited for " + limit.toSeconds()
-                + " s (HOROVOD_START_TIMEOUT) in MPI_Init," + " which ends when all ranks have called Hvd.init(); ";
-        if (waiting.size() == ranks.size()) {
-            return Optional.of(begin + "all " + ranks.size()
-                    + " ranks of this host have, so MPI waits for another host, or" + " cannot connect them");
-        }
-        return Optional.of(begin + "on this host these have not: " + late(ranks));
+        return begin
+                + (ranks.isEmpty()
+                        ? "the processes of this host cannot be read here, so who is missing is not known"
+                        : "all " + ranks.size() + " ranks of this host have, so MPI waits for another host, or"
+                                + " cannot connect them");
     }
 
     /** Where a shell runs a rank's program, the program's process is the later one. */

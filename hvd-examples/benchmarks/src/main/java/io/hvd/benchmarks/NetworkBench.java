@@ -33,7 +33,9 @@ final class NetworkBench implements Benchmark {
 
     @Override
     public Map<String, String> ownFlags() {
-        return Map.of("hosts", "hosts and their ranks, such as a:1,b:1; default localhost:2");
+        return Map.of(
+                "hosts", "hosts and their ranks, such as a:1,b:1; default localhost:2",
+                "adder", "what adds in hvd: java, or openblas as in a training with LibTorch; default java");
     }
 
     private static String hosts(MeasurementPlan plan) {
@@ -72,7 +74,13 @@ final class NetworkBench implements Benchmark {
         if (!setting.arguments().isEmpty()) {
             words.add("--mpi-args=" + String.join(" ", setting.arguments()));
         }
-        return RankLaunch.hosts(ranks, words, NetworkRank.class, plan.sizesInWords(), Integer.toString(plan.rounds()));
+        return RankLaunch.hosts(
+                ranks,
+                words,
+                NetworkRank.class,
+                plan.sizesInWords(),
+                Integer.toString(plan.rounds()),
+                plan.own().getOrDefault("adder", "java"));
     }
 
     private static int ranks(String hosts) throws IOException {

@@ -143,10 +143,12 @@ public final class LaunchFacts {
         }
         List<HostSlots> named = hosts();
         int hosts = named.isEmpty() || allowsCrowding() ? 1 : HostSlots.fewest(distinct(named), settings.ranks());
-        String name = hostSource
+        String names = HostSlots.join(named);
+        String source = hostSource
                 .map(HostSource::name)
-                .orElse(named.isEmpty() ? "-np " + settings.ranks() : "-H " + HostSlots.join(named));
-        return Optional.of(settings.ranks() + " " + hosts + " " + name);
+                .map(name -> name.contains(names) ? name : name + " (" + names + ")")
+                .orElse(named.isEmpty() ? "-np " + settings.ranks() : "-H " + names);
+        return Optional.of(settings.ranks() + " " + hosts + " " + source);
     }
 
     /** mpirun takes all names of this machine for one host. */

@@ -287,6 +287,15 @@ final class MpirunLineTest {
                 .isEmpty();
     }
 
+    /** A rank that finds fewer can say which were meant. */
+    @Test
+    void theHostsOfAFileAreNamedWithIt(@TempDir Path folder) throws IOException {
+        Path file = Files.writeString(folder.resolve("hosts"), "a slots=2\nb slots=2\n");
+
+        assertThat(declared(PLAIN, "-np", "4", "--mpi-args=--hostfile " + file, "true"))
+                .contains("4 2 --mpi-args --hostfile " + file + " (a:2,b:2)");
+    }
+
     @Test
     void hostsThatGetNoRankAreNamed() {
         assertThat(job(PLAIN, "-np", "2", "-H", "a:2,b:2,c:1", "true").idleHosts())

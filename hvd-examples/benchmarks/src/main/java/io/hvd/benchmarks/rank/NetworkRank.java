@@ -2,6 +2,7 @@ package io.hvd.benchmarks.rank;
 
 import io.hvd.benchmarks.Collective;
 import io.hvd.benchmarks.Samples;
+import io.hvd.optimizer.torch.natives.BlasKernel;
 import io.hvd.spi.Backend;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.Reduction;
@@ -21,7 +22,7 @@ import java.util.function.IntFunction;
  * One rank that times collectives by size between hosts. Allreduce is timed with hvd over MPI in float32 and as fp16,
  * hvd over TCP, and mpi.jar in turn, each other collective with hvd over MPI and mpi.jar, alltoall also over TCP. Then
  * hvd's allreduces take turns with Gloo, and with plain TCP that moves as many bytes as an allreduce must.
- * Rank 0 prints the timings of all ranks. Arguments: sizes in bytes, rounds.
+ * Rank 0 prints the timings of all ranks. Arguments: sizes in bytes, rounds, what adds.
  */
 public final class NetworkRank {
     /** The series of hvd without MPI. */
@@ -42,6 +43,11 @@ public final class NetworkRank {
     }
 
     public static void main(String[] args) {
+        switch (args[2]) {
+            case "java" -> {}
+            case "openblas" -> BlasKernel.install();
+            default -> throw new IllegalArgumentException("--adder is " + args[2] + ", expected java or openblas");
+        }
         long[] sizes =
                 Arrays.stream(args[0].split(",")).mapToLong(Long::parseLong).toArray();
         NetworkRank rank = new NetworkRank(sizes, Integer.parseInt(args[1]));
