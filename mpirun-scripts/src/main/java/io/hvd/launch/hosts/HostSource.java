@@ -1,9 +1,8 @@
 package io.hvd.launch.hosts;
 
 import io.hvd.launch.mpi.LauncherParameter;
-import io.hvd.launch.mpi.MpiInstall;
 import io.hvd.launch.mpi.MpiVersion;
-import java.nio.file.Files;
+import io.hvd.launch.mpi.ParameterFiles;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -130,22 +129,9 @@ public record HostSource(String name, List<HostSlots> hosts) {
 
     /** The file that an administrator has filled; as it is installed it has comments only. */
     private static Optional<HostSource> ofInstallation(String name, Map<String, String> environment) {
-        Path file = folder(environment).resolve(name);
+        Path file = ParameterFiles.folder(environment).resolve(name);
         List<HostSlots> hosts = HostWords.ofHostfile(file.toString());
         return hosts.isEmpty() ? Optional.empty() : Optional.of(new HostSource(file.toString(), hosts));
-    }
-
-    /** The folder of an Open MPI's settings: below its prefix, or, as a part of the system, in /etc. */
-    private static Path folder(Map<String, String> environment) {
-        String home = environment.getOrDefault("HVD_OPENMPI_HOME", "");
-        Optional<Path> prefix = home.isEmpty()
-                ? MpiInstall.onPath("mpirun", environment)
-                        .map(mpirun -> mpirun.toAbsolutePath().getParent().getParent())
-                : Optional.of(Path.of(home));
-        Path system = Path.of("/etc/openmpi");
-        return prefix.filter(path -> !path.equals(Path.of("/usr")) && Files.isDirectory(path.resolve("etc")))
-                .map(path -> path.resolve("etc"))
-                .orElse(system);
     }
 
     private static boolean isSet(Map<String, String> environment, String... names) {

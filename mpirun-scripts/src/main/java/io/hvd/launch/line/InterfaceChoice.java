@@ -2,6 +2,7 @@ package io.hvd.launch.line;
 
 import io.hvd.config.Setting;
 import io.hvd.launch.mpi.LauncherParameter;
+import io.hvd.launch.mpi.ParameterFiles;
 import io.hvd.launch.mpi.UserChoices;
 import io.hvd.launch.words.Argument;
 import io.hvd.net.Interfaces;
@@ -10,12 +11,13 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.stream.Stream;
 
 /** The part of the mpirun line that says over which network interfaces bytes travel: those asked for, or all that lead out. */
 final class InterfaceChoice {
 
     static final String NCCL_INTERFACES = "NCCL_SOCKET_IFNAME";
+
+    private static final String INCLUDED = "btl_tcp_if_include";
 
     private final LaunchFacts job;
     private final UserChoices choices;
@@ -40,7 +42,7 @@ final class InterfaceChoice {
     private List<Argument> asked(String list) {
         List<Argument> arguments = new ArrayList<>();
         String asked = "network interfaces asked for";
-        arguments.add(Argument.of(asked + ", for data", "--mca", "btl_tcp_if_include", list));
+        arguments.add(Argument.of(asked + ", for data", "--mca", INCLUDED, list));
         if (!job.allRanksHere()) {
             arguments.add(LauncherParameter.USED_INTERFACES.set(job.version(), list, asked + ", for start-up"));
             addControl(arguments, list);
@@ -90,20 +92,36 @@ final class InterfaceChoice {
         if (job.allRanksHere()) {
             return List.of();
         }
-        Optional<String> chosen = Stream.of(
-                        "btl_tcp_if_include",
-                        "btl_tcp_if_exclude",
-                        LauncherParameter.USED_INTERFACES.name(job.version()),
-                        LauncherParameter.UNUSED_INTERFACES.name(job.version()))
+        List<String> names = List.of(
+                INCLUDED,
+                "btl_tcp_if_exclude",
+                LauncherParameter.USED_INTERFACES.name(job.version()),
+                LauncherParameter.UNUSED_INTERFACES.name(job.version()));
+        Optional<ParameterFiles.Entry> inFile =
+                ParameterFiles.first(names, job.machine().environment());
+        String used = String.join(",", Interfaces.used(job.interfaces()));
+        boolean cutsOff = inFile.filter(entry -> entry.name().equals(INCLUDED)
+                        && Interfaces.used(List.of(entry.value().split("[,\\s]+")))
+                                .isEmpty())
+                .isPresent();
+        Optional<String> chosen = names.stream()
                 .flatMap(name -> choices.source(name).stream())
-                .findFirst();
+                .findFirst()
+                .or(() -> inFile.filter(entry -> !cutsOff)
+                        .map(entry -> entry.file().toString()));
         if (chosen.isPresent()) {
             return List.of(Argument.note("network interfaces: as set by " + chosen.get()));
         }
         String list = String.join(",", Interfaces.leftOut(job.interfaces()));
-        String reason = "interfaces that end inside a host are left out, " + seen();
         List<Argument> arguments = new ArrayList<>();
-        arguments.add(Argument.of(reason, "--mca", "btl_tcp_if_exclude", list));
+        if (cutsOff && !used.isEmpty()) {
+            String file = inFile.get().file() + " has " + INCLUDED + "="
+                    + inFile.get().value();
+            arguments.add(Argument.of(file + ", which reaches no other host; " + seen(), "--mca", INCLUDED, used));
+        } else {
+            arguments.add(Argument.of(
+                    "interfaces that end inside a host are left out, " + seen(), "--mca", "btl_tcp_if_exclude", list));
+        }
         arguments.add(LauncherParameter.UNUSED_INTERFACES.set(job.version(), list, "the same for start-up"));
         addUnlessSet(arguments, NCCL_INTERFACES, "^" + list, "the same for NCCL");
         return arguments;

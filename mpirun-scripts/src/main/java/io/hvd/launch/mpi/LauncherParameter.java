@@ -20,7 +20,7 @@ public enum LauncherParameter {
     CALLS_AT_ONCE("plm_rsh_num_concurrent", "plm_ssh_num_concurrent"),
     USED_INTERFACES("oob_tcp_if_include", "prte_if_include"),
     UNUSED_INTERFACES("oob_tcp_if_exclude", "prte_if_exclude"),
-    /** PRRTE 3.0 has kept ORTE's names for these; those with prte_ are of PRRTE 4.0, for Open MPI 6, and not tried. */
+    /** PRRTE 3.0 has kept ORTE's names for these; those with prte_ are of PRRTE 4.0; Open MPI 6.0.0rc2 takes them. */
     KEEPALIVE_TIME("oob_tcp_keepalive_time", "oob_tcp_keepalive_time", "prte_keepalive_time"),
     KEEPALIVE_INTERVAL("oob_tcp_keepalive_intvl", "oob_tcp_keepalive_intvl", "prte_keepalive_intvl"),
     KEEPALIVE_PROBES("oob_tcp_keepalive_probes", "oob_tcp_keepalive_probes", "prte_keepalive_probes");

@@ -27,6 +27,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 final class MpirunLineTest {
@@ -683,6 +684,37 @@ final class MpirunLineTest {
         MachineFacts machine = withEnvironment(PLAIN, "OMPI_MCA_" + parameter, "eth1");
 
         assertThat(line(V4, machine, "-np", "1", "-H", "there:1", "true")).doesNotContain("_if_", "SOCKET_IFNAME");
+    }
+
+    /** MPI takes an interface to leave out beside interfaces to use for an error. */
+    @ParameterizedTest
+    @CsvSource({"btl_tcp_if_include, 'ib0'", "btl_tcp_if_exclude, 'lo,eth7'"})
+    void interfacesChosenByAFileOfTheInstallationAreNotTouched(String parameter, String value, @TempDir Path home)
+            throws IOException {
+        MachineFacts machine = withParameters(home, "# " + parameter + " = eth9\n" + parameter + " = " + value + "\n");
+        String[] args = {"-np", "1", "-H", "there:1", "true"};
+
+        assertThat(line(V5, machine, args)).doesNotContain("_if_", "SOCKET_IFNAME");
+        assertThat(explained(V5, machine, args))
+                .contains("network interfaces: as set by " + home.resolve("etc/openmpi-mca-params.conf"));
+    }
+
+    /** As Debian's package of Open MPI 6.0.0rc2. */
+    @Test
+    void aFileThatCutsTheHostsOffIsOverruled(@TempDir Path home) throws IOException {
+        MachineFacts machine = withParameters(home, "btl_tcp_if_include=lo\n");
+        String[] args = {"-np", "1", "-H", "there:1", "true"};
+
+        assertThat(line(V5, machine, args))
+                .contains(" --mca btl_tcp_if_include eth0 ", " --prtemca prte_if_exclude ")
+                .doesNotContain("btl_tcp_if_exclude");
+        assertThat(explained(V5, machine, args)).contains("btl_tcp_if_include=lo, which reaches no other host");
+        assertThat(line(V5, machine, "-np", "1", "true")).doesNotContain("btl_tcp_if_");
+    }
+
+    private static MachineFacts withParameters(Path home, String text) throws IOException {
+        Files.writeString(Files.createDirectories(home.resolve("etc")).resolve("openmpi-mca-params.conf"), text);
+        return withEnvironment(PLAIN, "HVD_OPENMPI_HOME", home.toString());
     }
 
     @Test
