@@ -685,6 +685,8 @@ class FloorsTest {
                     "io.hvd.examples.training",
                     "io.hvd.optimizer",
                     "io.hvd.optimizer.torch",
+                    // what adds where LibTorch is loaded
+                    "io.hvd.optimizer.torch.natives",
                     FACADE,
                     BACKEND,
                     KERNEL,
