@@ -54,8 +54,8 @@ record DeclaredJob(int processes, int hosts, String source) {
         if (here < processes) {
             return Optional.of(
                     source + ": " + processes + " processes were to be started, but this job has only " + here
-                            + ", on " + String.join(", ", hostNames) + ": ranks " + here + " to " + (processes - 1)
-                            + " are missing, or each rank would train by itself. The"
+                            + ", on " + String.join(", ", hostNames) + ": " + missing(here)
+                            + ", or each rank would train by itself. The"
                             + " launcher that has started it must be of the same MPI as the library that hvd calls, which"
                             + " HVD_MPI_LIBRARY, HVD_OPENMPI_HOME or PATH names");
         }
@@ -66,5 +66,11 @@ record DeclaredJob(int processes, int hosts, String source) {
                     + " host; name the hosts by -H or --hostfile of " + HvdProgram.HOROVODRUN.eitherWay());
         }
         return Optional.empty();
+    }
+
+    private String missing(int here) {
+        return here == processes - 1
+                ? "rank " + here + " is missing"
+                : "ranks " + here + " to " + (processes - 1) + " are missing";
     }
 }

@@ -33,6 +33,12 @@ class DeclaredJobTest {
     }
 
     @Test
+    void theLastRankAloneMayBeMissing() {
+        assertThat(why(Map.of("HVD_DECLARED_JOB", "3 1 -np 3"), 2, ONE_NODE, ONE_HOST))
+                .hasValueSatisfying(words -> assertThat(words).contains("rank 2 is missing"));
+    }
+
+    @Test
     void fewerHostsThanWereNamedAreRefused() {
         assertThat(why(Map.of("HVD_DECLARED_JOB", "2 2 Slurm job 7 (a:1,b:1)"), 2, ONE_NODE, ONE_HOST))
                 .hasValueSatisfying(words ->

@@ -66,7 +66,8 @@ class LateStartIT {
         List<String> output = new ArrayList<>();
         int code = run(line, "3", output);
 
-        assertThat(code).as(String.join("\n", output)).isEqualTo(1);
+        // Hydra may report that of a rank that it has killed.
+        assertThat(code).as(String.join("\n", output)).isIn(1, 9);
         String process = words(output, "LATE process ").findFirst().orElseThrow();
         assertThat(words(output, SENTENCE))
                 .isNotEmpty()
