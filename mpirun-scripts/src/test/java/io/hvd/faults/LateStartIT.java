@@ -64,7 +64,7 @@ class LateStartIT {
 
     private static void requireNamed(List<String> line) throws IOException, InterruptedException {
         List<String> output = new ArrayList<>();
-        int code = run(line, "3", output);
+        int code = run(line, "5", output);
 
         // Hydra may report that of a rank that it has killed.
         assertThat(code).as(String.join("\n", output)).isIn(1, 9);
@@ -73,7 +73,7 @@ class LateStartIT {
                 .isNotEmpty()
                 .allMatch(("on this host these have not: rank " + LATE + " (process " + process + ")")::equals);
         assertThat(output)
-                .anyMatch(said -> said.matches(".*HVD-102.* has waited for 3 s \\(HOROVOD_START_TIMEOUT\\).*"));
+                .anyMatch(said -> said.matches(".*HVD-102.* has waited for 5 s \\(HOROVOD_START_TIMEOUT\\).*"));
         assertThat(words(output, "DONE ")).isEmpty();
     }
 

@@ -79,11 +79,11 @@ final class InterfaceChoice {
                     "-x",
                     NCCL_INTERFACES + "=" + String.join(",", names)));
         } else if (!job.allRanksHere()) {
-            addUnlessSet(
-                    arguments,
-                    NCCL_INTERFACES,
-                    "^" + String.join(",", Interfaces.leftOut(job.interfaces())),
-                    "NCCL takes no networks: interfaces that end inside a host are left out");
+            unlessSet(
+                            NCCL_INTERFACES,
+                            "^" + String.join(",", Interfaces.leftOut(job.interfaces())),
+                            "NCCL takes no networks: interfaces that end inside a host are left out")
+                    .ifPresent(arguments::add);
         }
     }
 
@@ -99,32 +99,40 @@ final class InterfaceChoice {
                 LauncherParameter.UNUSED_INTERFACES.name(job.version()));
         Optional<ParameterFiles.Entry> inFile =
                 ParameterFiles.first(names, job.machine().environment());
-        String used = String.join(",", Interfaces.used(job.interfaces()));
-        boolean cutsOff = inFile.filter(entry -> entry.name().equals(INCLUDED)
-                        && Interfaces.used(List.of(entry.value().split("[,\\s]+")))
-                                .isEmpty())
-                .isPresent();
         Optional<String> chosen = names.stream()
                 .flatMap(name -> choices.source(name).stream())
                 .findFirst()
-                .or(() -> inFile.filter(entry -> !cutsOff)
+                .or(() -> inFile.filter(entry -> !cutsOff(entry))
                         .map(entry -> entry.file().toString()));
         if (chosen.isPresent()) {
             return List.of(Argument.note("network interfaces: as set by " + chosen.get()));
         }
         String list = String.join(",", Interfaces.leftOut(job.interfaces()));
         List<Argument> arguments = new ArrayList<>();
-        if (cutsOff && !used.isEmpty()) {
-            String file = inFile.get().file() + " has " + INCLUDED + "="
-                    + inFile.get().value();
-            arguments.add(Argument.of(file + ", which reaches no other host; " + seen(), "--mca", INCLUDED, used));
-        } else {
-            arguments.add(Argument.of(
-                    "interfaces that end inside a host are left out, " + seen(), "--mca", "btl_tcp_if_exclude", list));
-        }
+        arguments.add(inFile.flatMap(this::overruled)
+                .orElseGet(() -> Argument.of(
+                        "interfaces that end inside a host are left out, " + seen(),
+                        "--mca",
+                        "btl_tcp_if_exclude",
+                        list)));
         arguments.add(LauncherParameter.UNUSED_INTERFACES.set(job.version(), list, "the same for start-up"));
-        addUnlessSet(arguments, NCCL_INTERFACES, "^" + list, "the same for NCCL");
+        unlessSet(NCCL_INTERFACES, "^" + list, "the same for NCCL").ifPresent(arguments::add);
         return arguments;
+    }
+
+    /** Whether a file lets MPI use only interfaces that lead to no other host, as Debian's of Open MPI 6.0.0rc2 does. */
+    private static boolean cutsOff(ParameterFiles.Entry entry) {
+        return entry.name().equals(INCLUDED)
+                && Interfaces.used(List.of(entry.value().split("[,\\s]+"))).isEmpty();
+    }
+
+    /** By interfaces to use: MPI takes some to leave out beside those of the file for an error. Empty if none is known. */
+    private Optional<Argument> overruled(ParameterFiles.Entry entry) {
+        List<String> used = Interfaces.used(job.interfaces());
+        String reason = entry.file() + " has " + entry.name() + "=" + entry.value() + ", which reaches no other host; ";
+        return used.isEmpty()
+                ? Optional.empty()
+                : Optional.of(Argument.of(reason + seen(), "--mca", INCLUDED, String.join(",", used)));
     }
 
     private String seen() {
@@ -141,9 +149,7 @@ final class InterfaceChoice {
         return used.isEmpty() ? "none" : String.join(",", used);
     }
 
-    private void addUnlessSet(List<Argument> arguments, String variable, String value, String reason) {
-        if (!job.isSet(variable)) {
-            arguments.add(Argument.of(reason, "-x", variable + "=" + value));
-        }
+    private Optional<Argument> unlessSet(String variable, String value, String reason) {
+        return job.isSet(variable) ? Optional.empty() : Optional.of(Argument.of(reason, "-x", variable + "=" + value));
     }
 }
